@@ -286,11 +286,7 @@ export class Checker {
   }
 }
 
-const countElements = (table: JsonTable, node: number): number => {
-  if (kindOf(table, node) !== Kind.array) return 0;
-  let count = json.countNumbers(table, node);
-  for (let at = node + nodeSize; at < json.nodeAfter(table, node); at = json.nodeAfter(table, at)) count++;
-  return count;
-};
+const countElements = (table: JsonTable, node: number): number =>
+  node === 0 ? 0 : json.elementsOf({ table, node }).length;
 
 const jsonOf = (table: JsonTable, node: number): string => sliceText(table.bytes, json.spanOf({ table, node }));

@@ -11,12 +11,12 @@ const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "ques
 
 const maxSearchedObjects = 16;
 
-const readKeyValue = (trajectory: unknown, name: string): unknown =>
+const readKeyValue = (trajectory: unknown, name: string) =>
   toKeyPaths(name)
     .map((path) => getValue(trajectory, path))
     .find((value) => value !== undefined && value !== null);
 
-/** Finds group keys in a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
+/** Finds group keys in a trajectory, its metadata and the objects in both, by their names for `--group-by`. */
 export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
@@ -33,7 +33,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
 };
 
 /** Returns the group key of a trajectory as text: the value at `groupBy`, else at a name in `groupKeyNames`. */
-export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): string | undefined => {
+export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
   const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
   const text = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
@@ -41,7 +41,7 @@ export const findGroupKey = (trajectory: unknown, groupBy: string | undefined): 
 };
 
 /** Ranks a key by the certainty of its name, then by its depth; lower is better. */
-export const rankGroupKey = (name: string): number => {
+export const rankGroupKey = (name: string) => {
   const steps = name.split(".");
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
@@ -68,9 +68,10 @@ const enterStep = (value: json.JsonValue | undefined, step: string) => {
 const digestDigits = 16;
 
 /** Formats a group key as JSON, but an array or object as a digest. Keys of different types differ. */
-const formatKey = ({ table, node }: json.JsonValue) => {
+const formatKey = (key: json.JsonValue) => {
+  const { table, node } = key;
+  const { start, end } = json.spanOf(key);
   const kind = kindAt(table, node);
-  const [start, end] = [json.startOf(table, node), json.endOf(table, node)];
   const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;
   if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(table, node));
   // Integers above 2^53 can share a double, so their digits are compared.

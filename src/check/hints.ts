@@ -19,7 +19,7 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
 /** @param isElement true if the holder is in an array, so that `convert` cannot read the holder */
-export const hintForMissingField = (field: string, holder: unknown, isElement: boolean): string | undefined => {
+export const hintForMissingField = (field: string, holder: unknown, isElement: boolean) => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
   if (field === "messages_and_choices") return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement);
@@ -30,7 +30,7 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
   return isAlias ? `rename ${alias} to ${field}` : undefined;
 };
 
-/** True if an object at the position of a trajectory is something else, so its missing reward is not reported. */
+/** True if an object at the position of a trajectory is something else. */
 export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
@@ -45,7 +45,7 @@ const findAlias = (field: string, holder: JsonObject) => {
   return findNearest(field, keys);
 };
 
-const hintForWrongLevel = ({ trajectories, role }: JsonObject): string | undefined => {
+const hintForWrongLevel = ({ trajectories, role }: JsonObject) => {
   if (Array.isArray(trajectories)) return "expected a trajectory, found a group: move its trajectories one level up";
   return typeof role === "string"
     ? "expected a trajectory, found a message: put the messages of a trajectory into its messages_and_choices"

@@ -31,8 +31,8 @@ const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("to
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
   (kinds, table, object) => {
-    const roleNode = kinds.role === Kind.string ? json.findMemberNode(table, object, "role") : undefined;
-    const roleIndex = roleNode === undefined ? -1 : roleNames.indexOf(json.readString(table, roleNode));
+    const roleNode = json.findMemberNode(table, object, "role") ?? 0;
+    const roleIndex = kinds.role === Kind.string ? roleNames.indexOf(json.readString(table, roleNode)) : -1;
     const reporters: ProblemReporter[] = [];
     if (roleIndex < 0) reporters.push(reportRole);
     const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
@@ -52,7 +52,7 @@ const { slots } = messageShape;
 const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name"], kindsAsFacts);
 
-export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: Report): void => {
+export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: Report) => {
   let areObjects = json.countNumbers(table, list) === 0;
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
@@ -149,7 +149,7 @@ export const inspectCalls = (
   facts: MessageFacts,
   offered: ReadonlySet<string> | undefined,
   report: Report,
-): void => {
+) => {
   const { events, eventCount, lastCallsIndex } = facts;
   for (let at = 0; offered !== undefined && at < eventCount; at += eventSize) {
     const name = readToolName(table, events, at);
@@ -173,7 +173,7 @@ export const inspectCalls = (
   }
 };
 
-/** True for the usual order: each result answers the oldest waiting call, and no call waits at the end. */
+/** True if each result answers the oldest waiting call, as usual, and no call waits at the end. */
 const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {

@@ -11,10 +11,10 @@ const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.str
 for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
 
 /** Node 0 means that the member is absent. */
-export const kindOf = (table: JsonTable, node: number): number => (node === 0 ? Kind.absent : kindAt(table, node));
+export const kindOf = (table: JsonTable, node: number) => (node === 0 ? Kind.absent : kindAt(table, node));
 
 /** Node 0 is the root. */
-export const kindAt = (table: JsonTable, node: number): number => kinds[json.firstByteAt(table, node)] ?? Kind.number;
+export const kindAt = (table: JsonTable, node: number) => kinds[json.firstByteAt(table, node)] ?? Kind.number;
 
 export const kindNames: Readonly<Record<number, string>> = {
   [Kind.null]: "null",
@@ -25,9 +25,9 @@ export const kindNames: Readonly<Record<number, string>> = {
   [Kind.boolean]: "a boolean",
 };
 
-export const describeValue = (table: JsonTable, node: number): string => {
+export const describeValue = (table: JsonTable, node: number) => {
   const kind = kindAt(table, node);
-  if (kind === Kind.boolean) return table.bytes.toString("latin1", json.startOf(table, node), json.endOf(table, node));
+  if (kind === Kind.boolean) return String(json.parseNode(table, node));
   if (kind !== Kind.number) return kindNames[kind] ?? "";
   const value = json.readNumber(table, node);
   return Number.isFinite(value) ? `the number ${value}` : "a number";
@@ -38,7 +38,7 @@ export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 /** A shape is the keys of an object, the kinds of values, and texts such as roles (`shapeTexts`). */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
 
-export const kindsAsFacts = <Value>(value: Value): Value => value;
+export const kindsAsFacts = <Value>(value: Value) => value;
 
 interface Layout {
   /**
@@ -50,7 +50,7 @@ interface Layout {
   readonly arraysBefore: Uint8Array;
   /** The distance to each value with arrays, from the object's node or the end of the previous value with arrays. */
   readonly arrayDistances: readonly number[];
-  /** A bit for the slot of each repeated key; the lowest bit has no meaning. */
+  /** A bit for the slot of each repeated key. The lowest bit has no meaning. */
   readonly repeats: number;
 }
 
@@ -67,9 +67,9 @@ export class Shape<Name extends string, Facts> {
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** By shape number, for tables whose `shapes` is `#shapeSource`. */
+  /** By shape number, for tables with `#shapeSource`. */
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
-  /** `JsonTable.shapes` of the last table. Another object invalidates `#knownShapes`. */
+  /** Another `JsonTable.shapes` invalidates `#knownShapes`. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
@@ -82,7 +82,7 @@ export class Shape<Name extends string, Facts> {
   }
 
   /** After this call, `at` and `hasDuplicate` refer to the object. */
-  read(table: JsonTable, object: number): Facts {
+  read(table: JsonTable, object: number) {
     const known = table.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(table, object)] : undefined;
     if (known === undefined) return this.#deriveShape(table, object);
     this.#object = object;
@@ -91,7 +91,7 @@ export class Shape<Name extends string, Facts> {
   }
 
   /** Returns a node in the object of the last `read`; 0 if the key is missing. */
-  at(table: JsonTable, slot: number): number {
+  at(table: JsonTable, slot: number) {
     const { distances, arraysBefore, arrayDistances } = this.#layout;
     const distance = distances[slot] ?? 0;
     if (distance === 0) return 0;
@@ -101,11 +101,11 @@ export class Shape<Name extends string, Facts> {
     return from + distance;
   }
 
-  hasDuplicate(name: Name): boolean {
+  hasDuplicate(name: Name) {
     return (this.#layout.repeats & (1 << this.slots[name])) !== 0;
   }
 
-  #deriveShape(table: JsonTable, object: number): Facts {
+  #deriveShape(table: JsonTable, object: number) {
     const distances = new Int32Array(this.names.length + 1);
     const arraysBefore = new Uint8Array(this.names.length + 1);
     const arrayDistances: number[] = [];
@@ -138,7 +138,7 @@ export class Shape<Name extends string, Facts> {
 }
 
 /** True if a value is or contains an array. */
-const hasArray = (table: JsonTable, value: number): boolean => {
+const hasArray = (table: JsonTable, value: number) => {
   for (let node = value; node < json.nodeAfter(table, value); node += nodeSize) {
     if (json.firstByteAt(table, node) === openBracket) return true;
   }
@@ -155,6 +155,6 @@ export const mapMembers = (table: JsonTable, object: number): ReadonlyMap<string
   return members;
 };
 
-const toRecord = <Name extends string>(names: readonly Name[], of: (at: number) => number): Record<Name, number> =>
+const toRecord = <Name extends string>(names: readonly Name[], of: (at: number) => number) =>
   // biome-ignore lint: the object has all of these names
   Object.fromEntries(names.map((name, at) => [name, of(at)])) as Record<Name, number>;

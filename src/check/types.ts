@@ -45,14 +45,14 @@ export const defineObjectType = <Name extends string, Derived>(
     }),
     derived: derive(kinds, table, object),
   }));
-  const checkField = (table: JsonTable, object: number, field: Name, report: Report): void => {
+  const checkField = (table: JsonTable, object: number, field: Name, report: Report) => {
     const { acceptedKinds, expected: wanted, check: further } = fields[field];
     const node = shape.at(table, shape.slots[field]);
     const kind = kindOf(table, node);
     if ((kind & acceptedKinds & ~absentOrNull) !== 0) further?.(table, node, report);
     if ((kind & acceptedKinds) !== 0) return;
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
-    // If an object is not a trajectory, its missing messages (slot 1) are reported, but not its missing reward.
+    // If an object is not a trajectory, only its missing messages (slot 1) are reported.
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;
     const instead = () =>
       hintForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));
@@ -78,7 +78,7 @@ export const reportWrongType = (
   table: JsonTable,
   { node, field, wanted, isElement = false }: { node: number; field: string; wanted: string; isElement?: boolean },
   report: Report,
-): false => {
+) => {
   const instead = () => hintForWrongType(parseNode(table, node), { field, wanted, isElement });
   report("wrong-type", { field, wanted, found: describeValue(table, node), instead }, node);
   return false;
@@ -87,7 +87,7 @@ export const reportWrongType = (
 /** Kind of the elements of a list, and the rule for other elements. Default: `wrong-type` of `<field>.<index>`. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
-export const checkElements = (table: JsonTable, list: number, type: ElementType, report: Report): boolean => {
+export const checkElements = (table: JsonTable, list: number, type: ElementType, report: Report) => {
   const { kind, rule } = type;
   // A list of numbers is one node, and numbers never fit.
   let fits = countNumbers(table, list) === 0;

@@ -6,7 +6,7 @@ import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type Path, toFileLine } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
 import { getValue, isObject, parseJson } from "../json/walk.ts";
-import { findTrajectorySpans, parseRewards, ReadWindow, recheckBytes } from "./group-bytes.ts";
+import { parseRewards, ReadWindow, recheckBytes, sliceTrajectories } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
@@ -14,17 +14,22 @@ import { type Column, DigestTable } from "./parts/column.ts";
 import type { ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
-import { getPart, type IndexedGroups, reportGroup, reportPart } from "./positions.ts";
+import { getPart, type IndexedGroups, reportGroup } from "./positions.ts";
 
-/** @param rewards one sketch for each source @throws the signal's reason */
+/** @param rewards a sketch for each source @throws the signal's reason */
 export const reportDatasetProblems = async (
   dataset: IndexedGroups,
   rewards: readonly Sketch[],
   signal?: AbortSignal,
-): Promise<void> => {
+) => {
   reportStaleGroups(dataset);
   for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
-  const bitsOfFiles = listTrainingBits(dataset.found.parts);
+  const { columns, count } = dataset.found.parts;
+  const bitsOfFiles: number[] = [];
+  for (let at = 0; at < count; at++) {
+    const file = columns.source.at(at);
+    bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
+  }
   for (const feature of missingFeatures) reportMissingFeature(dataset, feature, bitsOfFiles);
   await reportDuplicates(dataset, signal);
 };
@@ -36,8 +41,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 1) {
-      const source = dataset.sources[dataset.found.parts.columns.source.at(groups.firstOf(group))];
-      const isFlat = groups.isBare(group) || source?.origin?.canRegroup === true;
+      const isFlat = canRegroupPart(getPart(dataset, groups.firstOf(group)));
       if (isFlat) shared ??= { key: findSharedKey(dataset) };
       const canRegroup = isFlat && (shared?.key !== undefined || !groups.isKeyed(group));
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
@@ -50,6 +54,9 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
   };
 };
 
+const canRegroupPart = ({ part, source }: positions.GroupPart) =>
+  part.kind === "trajectory" || source.origin?.canRegroup === true;
+
 const maxGroupsForKey = 64;
 
 const findSharedKey = (dataset: IndexedGroups) => {
@@ -59,8 +66,7 @@ const findSharedKey = (dataset: IndexedGroups) => {
     if (groups.trajectoriesOf(group) !== 1) continue;
     checked++;
     const groupPart = getPart(dataset, groups.firstOf(group));
-    const { part, source } = groupPart;
-    if ((part.kind !== "trajectory" && source.origin?.canRegroup !== true) || !part.valid) continue;
+    if (!canRegroupPart(groupPart) || !groupPart.part.valid) continue;
     const [trajectory] = readTrajectories(groupPart);
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
     for (const { name, text } of findGroupKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
@@ -71,7 +77,7 @@ const findSharedKey = (dataset: IndexedGroups) => {
   return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
-/** Returns infinities for a group without a version. */
+/** Returns infinities without a version. */
 const findVersionBounds = ({ found: { parts }, groups }: IndexedGroups, group: number) =>
   findBounds(groups.partsOf(group).map((at) => parts.columns.version.at(at)));
 
@@ -79,42 +85,39 @@ const reportStaleGroups = (dataset: IndexedGroups) => {
   const { found, groups } = dataset;
   const { columns } = found.parts;
   if (columns.version.hasOnlyDefaults) return;
-  let newest = { source: -1, version: Number.NEGATIVE_INFINITY, line: 0 };
+  let newest = { source: -1, version: 0, line: 0 };
   for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
+    const version = findVersionBounds(dataset, group).most;
+    if (!groups.isValid(group) || version === Number.NEGATIVE_INFINITY) continue;
     const first = groups.firstOf(group);
     const source = columns.source.at(first);
-    if (source !== newest.source) newest = { source, version: Number.NEGATIVE_INFINITY, line: 0 };
-    const version = findVersionBounds(dataset, group).most;
-    if (version > newest.version) newest = { source, version, line: columns.line.at(first) };
-    else if (version < newest.version && version > Number.NEGATIVE_INFINITY) {
-      const data = { version, newest: newest.version, line: newest.line };
-      reportGroup(dataset, "stale-policy", { data, group });
-    }
+    if (source !== newest.source || version > newest.version)
+      newest = { source, version, line: columns.line.at(first) };
+    else if (version < newest.version)
+      reportGroup(dataset, "stale-policy", { data: { version, newest: newest.version, line: newest.line }, group });
   }
 };
 
-export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, group: number): boolean => {
+export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, group: number) => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
   const { least, most } = findBounds(groups.rewardsOf(group));
   return most - least <= rewardTolerance;
 };
 
-/** True if only other groups have sampled turns. `no-sampled-turns` reports input without any sampled turn. */
-export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number): boolean =>
+/** True if only other groups have sampled turns. */
+export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number) =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
-export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]): void => {
+export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]) => {
   for (const { part, first, key } of scattered) {
     const data = { id: key, line: dataset.found.parts.columns.line.at(first) };
-    reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
+    positions.reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }
 };
 
-/** Reports groups that an unreadable line can belong to. */
-export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): void => {
+export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) => {
   const { found, groups, sources } = dataset;
   const { parts } = found;
   if (!parts.has("unreadable")) return;
@@ -127,9 +130,8 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean): v
     };
   });
   for (const [group, at] of findAmbiguousGroups(memberships, byKey)) {
-    const line = parts.columns.line.at(at);
-    const name = sources[parts.columns.source.at(at)]?.name ?? "the input";
-    const place = sources.length === 1 ? `line ${line}` : `line ${line} of ${name}`;
+    const { source, part } = getPart(dataset, at);
+    const place = `line ${part.line}${sources.length === 1 ? "" : ` of ${source.name}`}`;
     reportGroup(dataset, "ambiguous-group", { data: { place }, group });
   }
 };
@@ -139,7 +141,7 @@ const minRewardsForOutliers = 10;
 /** Minimum distance of an outlier from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** Maximum outliers as a share of the rewards, plus 1. If more rewards are far from the median, none is an outlier. */
+/** As a share of the rewards, plus 1. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
 /** Returns undefined without outliers. */
@@ -147,9 +149,8 @@ const findOutlierBound = (rewards: Sketch) => {
   if (rewards.count < minRewardsForOutliers) return undefined;
   const weights = toWeights(rewards);
   const middle = median(weights);
-  const distances = weights
-    .map(({ value, count }) => ({ value: Math.abs(value - middle), count }))
-    .sort((a, b) => a.value - b.value);
+  const distances = weights.map(({ value, count }) => ({ value: Math.abs(value - middle), count }));
+  distances.sort((a, b) => a.value - b.value);
   // If most rewards are equal, only the other rewards count.
   const others = distances.filter(({ value }) => value > 0);
   const distance = (median(distances) || median(others)) * outlierFactor;
@@ -179,7 +180,7 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
 
 const findMissingLogprobs = (trajectory: Buffer): Path => {
   const turns = getValue(parseJson(trajectory.toString("utf8"))?.value, ["messages_and_choices"]);
-  const isUnscored = (entry: unknown): boolean =>
+  const isUnscored = (entry: unknown) =>
     isObject(entry) && entry.role === undefined && isObject(entry.message) && !isObject(entry.logprobs);
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
@@ -195,13 +196,7 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-const listTrainingBits = ({ columns: { source, training }, count }: Parts) => {
-  const bits: number[] = [];
-  for (let at = 0; at < count; at++) bits[source.at(at)] = (bits[source.at(at)] ?? 0) | training.at(at);
-  return bits;
-};
-
-/** Reports a missing feature once if the input or file never has the feature, otherwise for each part. */
+/** Reports a missing feature once if the input or file never has it, otherwise for each part. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
@@ -215,24 +210,24 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     const isMissingInFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
-    // With --strict, each file without the feature gets an error, because no group of the file is valid.
+    // With --strict, no group of a file without the feature is valid, so each such file gets an error.
     if (!isMissingInFile || reportedFile === undefined || ((strict || !isMissingInInput) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
-      reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
+      positions.reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
     }
     reportedFile = file;
     if (isMissingInInput) {
-      // No group has the feature, so skipping invalid groups would leave no group.
+      // Skipping groups without the feature would leave no group.
       problems.addInputRule(rule);
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
   }
 };
 
-/** Longer parts are not searched, because a run may search a thousand parts. */
+/** For each of up to a thousand parts. */
 const maxSearchedBytes = 2 ** 20;
 
-const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature): Path => {
+const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature) => {
   const { parts } = dataset.found;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
   const trajectories = isShort ? readTrajectories(getPart(dataset, part)) : [];
@@ -244,14 +239,12 @@ const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: Mis
   return [];
 };
 
-const pathOf = (parts: Parts, part: number, at: number): Path =>
-  parts.kindOf(part) === "group" ? ["trajectories", at] : [];
+const pathOf = (parts: Parts, part: number, at: number) => (parts.kindOf(part) === "group" ? ["trajectories", at] : []);
 
 /** Returns an empty list if the file has changed. */
-const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => {
+const readTrajectories = (groupPart: positions.GroupPart) => {
   try {
-    const bytes = positions.readPartStart(groupPart);
-    return findTrajectorySpans(bytes, groupPart.part).map(({ start, end }) => bytes.subarray(start, end));
+    return sliceTrajectories(positions.readPartStart(groupPart), groupPart.part);
   } catch {
     return [];
   }
@@ -259,19 +252,18 @@ const readTrajectories = (groupPart: positions.GroupPart): readonly Buffer[] => 
 
 const maxRereadBytes = 2 ** 26;
 
-/** Maximum located originals, because locating a converted trajectory converts its record again. */
+/** Locating a converted trajectory converts its record again. */
 const maxLocatedOriginals = 1000;
 
-const formatPlace = ({ path = [], ...location }: ProblemLocation): string =>
-  [toFileLine(location), ...(path.length > 0 ? [path.join(".")] : [])].join(", ");
+const formatPlace = ({ path = [], ...location }: ProblemLocation) =>
+  toFileLine(location) + (path.length > 0 ? `, ${path.join(".")}` : "");
 
 /** @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   const { groups, found } = dataset;
   const { parts } = found;
   const originals = new Map<string, () => Promise<ProblemLocation>>();
-  let duplicates = 0;
-  let bytesRead = 0;
+  let [duplicates, bytesRead] = [0, 0];
   for (const [part, suspects] of findSuspects(parts)) {
     const group = groups.groupOf(part);
     if (!groups.isValid(group)) continue;
@@ -280,10 +272,10 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
     bytesRead += parts.columns.length.at(part);
     if (bytesRead > maxRereadBytes) return;
     const groupPart = getPart(dataset, part);
-    const partTrajectories = readTrajectories(groupPart);
+    const trajectories = readTrajectories(groupPart);
     const locate = positions.openPartLocator(groupPart);
     for (const at of suspects) {
-      const trajectory = partTrajectories[at];
+      const trajectory = trajectories[at];
       if (trajectory === undefined || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
       const path = pathOf(parts, part, at);
@@ -314,10 +306,10 @@ const findRepeatedNumbers = (numbers: Column) => {
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
 };
 
-export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups): Promise<void> => {
+export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups) => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // The table keeps the group added first, so the problem names the last of several equal groups.
+  // The table keeps the last of several equal groups, because it is added first.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {

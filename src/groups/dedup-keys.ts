@@ -10,7 +10,7 @@ export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests the digests of the known groups, in order; the keys overwrite them */
+  /** @param digests of the known groups, in order; the keys overwrite them */
   constructor(digests = new Digests()) {
     this.#keys = digests;
   }
@@ -34,7 +34,7 @@ export class DedupKeys {
     return -1;
   };
 
-  /** Occurrences are counted separately in each input, as in a run of that input alone. */
+  /** Repetitions are counted in each input, as in a run of that input alone. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
@@ -67,11 +67,11 @@ const openInputKeys = (keys: Digests) => {
   };
 };
 
-const nthDedupKey = (digest: Uint8Array, occurrence: number): Uint8Array =>
+const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
   createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
-/** Overwrites the memory of the digests with the keys, so nobody may read the digests afterwards. */
-export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">): DedupKeys => {
+/** The keys overwrite the digests. */
+export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">) => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();
   for (let group = 0; group < keys.count; group++) input.add(group);

@@ -3,7 +3,7 @@ import type { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";
 
-export const missingSplit = (splits: readonly string[]): Failure => {
+export const missingSplit = (splits: readonly string[]) => {
   const areDifferent = splits.length > 1;
   const message = areDifferent
     ? `the request bodies in the input have different splits: ${splits.join(", ")}`
@@ -20,13 +20,13 @@ type ValidGroups = number | "some" | undefined;
 export const invalidInput = (
   problems: Problems,
   { isSending, valid }: { isSending?: boolean; valid?: ValidGroups } = {},
-): Failure => {
+) => {
   const errors = problems.sorted().filter(({ severity }) => severity === "error");
   const [first] = errors;
   const details = { problems: errors };
   if (problems.errors === 1 && first !== undefined) {
     const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
-    const hint = combineHints(first.advice, valid);
+    const hint = [first.advice, skipHint(valid)].flatMap((way) => way ?? []).join("; or ") || undefined;
     const message = `${position}${first.message} [${first.rule}]`;
     return new Failure("invalid_input", "invalid-input", message, { hint, ...details });
   }
@@ -39,16 +39,10 @@ export const invalidInput = (
   return new Failure("invalid_input", "invalid-input", message, { hint: skipHint(valid), ...details });
 };
 
-const combineHints = (fix: string | undefined, valid: ValidGroups) => {
-  const skip = skipHint(valid);
-  return fix === undefined || skip === undefined ? (fix ?? skip) : `${fix}; or ${skip}`;
-};
-
 const skipHint = (valid: ValidGroups = 0) => {
+  if (valid === 0) return undefined;
   const groups = valid === "some" ? "the valid groups" : pluralize(valid, "valid group");
-  return valid === 0
-    ? undefined
-    : `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
+  return `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
 };
 
 /** @param position of the trajectory that cannot be evaluated; undefined if the expression cannot be parsed */
@@ -57,7 +51,7 @@ export const invalidFilter = (
   fault: string,
   position: string | undefined,
   hint = position === undefined ? celHint : dataHint,
-): Failure => {
+) => {
   const end = position === undefined ? "" : ` at ${position}`;
   const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where "${text}"${end}: ${fault}`;
   const subject = position === undefined ? fault : `${fault}, at ${position}`;
@@ -68,12 +62,12 @@ const celHint =
   "use a CEL expression over reward, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
 const dataHint = "test and convert values first: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
 
-export const slowFilter = (text: string, limitMs: number, position: string): Failure => {
+export const slowFilter = (text: string, limitMs: number, position: string) => {
   const hint = "remove regular expressions and nested all(), exists(), map() or filter() from the expression";
   return invalidFilter(text, `evaluation takes longer than ${Math.floor(limitMs / 1000)} s`, position, hint);
 };
 
-export const nestedTooDeeply = (text: string, position: string): Failure => {
+export const nestedTooDeeply = (text: string, position: string) => {
   const message = `cannot evaluate --where ${text} at ${position}: the value is nested too deeply`;
   const hint = "remove the nested value from the file, or use an expression that does not read it";
   return new Failure("invalid_input", "nested-too-deeply", message, { hint });

@@ -11,14 +11,14 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   /** Trajectories per group; undefined if unknown. */
   size: number | undefined;
   elapsed: () => number;
-  /** True if another run sent a group with this dedup key. Then an open group with the key is complete. */
+  /** True if another run sent a group with this dedup key, so an open group with the key is complete. */
   wasSent: (dedupKey: Uint8Array) => boolean;
   /** Called for each invalid line, and for each open group that becomes invalid for another reason. */
   onInvalid: () => void;
   onComplete: (group: number) => void;
 }
 
-/** `changedAt` is the time of the last part in monotonic milliseconds. */
+/** `changedAt` is in monotonic milliseconds. */
 type OpenGroup = Readonly<{ group: number; digest: ReturnType<typeof openGroupDigest>; changedAt: number }>;
 
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
@@ -94,7 +94,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   });
   return {
     take: grouping.groupParts,
-    get incomplete(): readonly number[] {
+    get incomplete() {
       return Array.from(open.values(), ({ group }) => group);
     },
     /** Completes the groups without a new part after `since`, in monotonic milliseconds. */

@@ -59,7 +59,7 @@ export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Bu
   throw inputChanged(source.name);
 };
 
-export const readPartValue = (groupPart: GroupPart): unknown => {
+export const readPartValue = (groupPart: GroupPart) => {
   const value = parseJson(readPartStart(groupPart).toString("utf8"));
   if (value === undefined) throw inputChanged(groupPart.source.name);
   return value.value;
@@ -96,20 +96,23 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
-    // Fills the window and lets other tasks run, because `composeGroup` reads without a pause.
+    // Fills the window, because `composeGroup` reads without letting other tasks run.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
     yield composeGroup(dataset, group, window);
   }
 }
 
-/** Lists a group's trajectories, or the value of another part; nothing for bytes that are not JSON. */
+/** Lists a group's trajectories, or the value of another part, if the bytes are JSON. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
 };
 
-export const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
+const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
   part.kind === "group" ? listTrajectories(bytes, part).map(spanOf) : [{ start: 0, end: bytes.length }];
+
+export const sliceTrajectories = (bytes: Buffer, part: Pick<Part, "kind">): readonly Buffer[] =>
+  findTrajectorySpans(bytes, part).map(({ start, end }) => bytes.subarray(start, end));
 
 export const pickMembers = (object: JsonValue, names: readonly string[]): JsonObject =>
   Object.fromEntries(
@@ -128,10 +131,10 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
   for (const at of dataset.groups.partsOf(group)) {
     const groupPart = getPart(dataset, at);
     const bytes = await window.readPart(groupPart);
-    for (const [index, { start, end }] of findTrajectorySpans(bytes, groupPart.part).entries()) {
+    for (const [index, trajectory] of sliceTrajectories(bytes, groupPart.part).entries()) {
       const location = await locateValue(groupPart, groupPart.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...locateLine(groupPart.source, groupPart.part.line), ...location };
-      trajectories.push({ bytes: bytes.subarray(start, end), place: { file, line } });
+      trajectories.push({ bytes: trajectory, place: { file, line } });
     }
   }
   return trajectories;

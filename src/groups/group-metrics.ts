@@ -6,13 +6,13 @@ import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "
 import type { IndexedGroups } from "./positions.ts";
 
 /** Adds a valid bare group, or subtracts the trajectories of an invalid group. @throws Failure `input-changed` */
-export const finalizeGroup = async (dataset: IndexedGroups, group: number): Promise<void> => {
+export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
   if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
   else await subtractParts(dataset, group);
 };
 
 /** @throws Failure `input-changed` */
-export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]): Promise<void> => {
+export const subtractFromMetrics = async (dataset: IndexedGroups, refused: readonly number[]) => {
   for (const group of refused) {
     await subtractParts(dataset, group);
     countBareGroup(dataset, group, -1);
@@ -49,7 +49,7 @@ export const collectDistributions = (dataset: IndexedGroups) => {
   const { count, least, most, mean } = rewards;
   const weights = toWeights(rewards);
   const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
-  /** The bounds of the rewards without the lowest 1% and the highest 1%. Excludes at least one reward at each end. */
+  /** Bounds of the rewards without the lowest and highest 1%, and without at least one reward at each end. */
   const middle = [weightedValueAt(weights, first), weightedValueAt(weights, last)] as const;
   const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
   return {

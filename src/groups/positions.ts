@@ -2,7 +2,7 @@
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
-import type { Problem, Severity } from "../failure.ts";
+import type { Problem } from "../failure.ts";
 import { countUnitsBefore, fileOf, inputChanged, locateLine, type Source } from "../input/index.ts";
 import { findDeepest, readRoot, spanOf } from "../json/table.ts";
 import { countWhile } from "./parts/column.ts";
@@ -30,7 +30,7 @@ export const readPartStart = ({ source, part }: GroupPart, maxLength = part.leng
 
 type Locate = (path: Path) => ProblemLocation;
 
-/** The locator reads the part once, and only if the part was not composed from records. */
+/** The locator reads the part at most once. */
 export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const { name: file, origin } = source;
   const { start, line } = part;
@@ -62,14 +62,14 @@ export const locateValue = async (groupPart: GroupPart, path: Path): Promise<Pro
   return source.origin === undefined ? openPartLocator(groupPart)(path) : await locateInRecord(source, part.line, path);
 };
 
-const locateInRecord = async (source: Source, line: number, path: Path): Promise<ProblemLocation> => {
+const locateInRecord = async (source: Source, line: number, path: Path) => {
   const recordLocation = await source.origin?.locationOf(line, path).catch(() => undefined);
-  // A value in a row of Parquet, or in a changed file, gets the position of its record.
+  // A value in a Parquet row, or in a changed file, gets the position of its record.
   const lineLocation = recordLocation?.file === undefined ? locateLine(source, line) : {};
   return { ...lineLocation, ...recordLocation, readAt: `${source.name}:${line}`, readPath: path };
 };
 
-export const mapProblemsToRecords = async (sources: readonly Source[], problems: Problems): Promise<void> => {
+export const mapProblemsToRecords = async (sources: readonly Source[], problems: Problems) => {
   const byName = new Map(sources.flatMap((source) => (source.origin === undefined ? [] : [[source.name, source]])));
   if (byName.size === 0) return;
   await problems.relocate(async ({ file = "", line = 1, path = [], readAt }) => {
@@ -90,7 +90,7 @@ export const reportPart = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
   { data, part, path = [], locate }: PartProblem<Name>,
-): Severity | undefined => {
+) => {
   const { parts, problems } = dataset.found;
   problems.input = dataset.sources[parts.columns.source.at(part)]?.name;
   const find = () => (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? path() : path);
@@ -102,12 +102,12 @@ export const reportGroup = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
   { group, ...problem }: Omit<PartProblem<Name>, "part"> & { group: number; part?: number },
-): void => {
+) => {
   const { groups } = dataset;
   if (reportPart(dataset, rule, { part: groups.firstOf(group), ...problem }) === "error") groups.reject(group);
 };
 
-export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">): string =>
+export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">) =>
   first === undefined ? "-" : fileOf(first);
 
 export const locateGroup = (dataset: IndexedGroups, group: number) => {
@@ -115,7 +115,7 @@ export const locateGroup = (dataset: IndexedGroups, group: number) => {
   return locateLine(source, part.line);
 };
 
-/** Returns the index of the last part of a source at or before `offset`; without an offset, at or before `line`. */
+/** Finds the last part of a source at or before `offset`; without an offset, at or before `line`. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,

@@ -1,6 +1,6 @@
 /** Reads and checks all inputs. */
 import { shortName } from "../check/rules/positions.ts";
-import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
+import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
 import { listCustomKeys } from "../check/trajectory.ts";
@@ -14,8 +14,7 @@ import { finalizeGroup } from "./group-metrics.ts";
 import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
-import type { Parts } from "./parts/parts.ts";
-import { findCommonSplit, listSplits, type OwnKeys, reportMismatches } from "./parts/requests.ts";
+import { findCommonSplit, type OwnKeys, reportMismatches } from "./parts/requests.ts";
 import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
@@ -34,10 +33,10 @@ export interface SourceOptions {
 
 export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   host: Host;
-  /** Paths; `-` or an empty list is standard input. */
+  /** `-` or an empty list is standard input. */
   files: readonly string[];
   maxUnpackedBytes: number;
-  /** True to read the other inputs if an input cannot be opened. */
+  /** True to read the inputs that can be opened if others cannot. */
   continuesAfterErrors?: boolean;
   foreign: FormatOptions;
   /** Default: a URL is the name of a file. */
@@ -53,7 +52,7 @@ export type FilteredOut = Readonly<
 /** All parsed input. Must be closed. */
 export interface Dataset extends IndexedGroups {
   split: string | undefined;
-  /** Keys of requests in the input, except `split` and `trajectory_groups`. Every sent request gets them. */
+  /** Keys of requests in the input, except the interface's. Every sent request gets them. */
   ownKeys: OwnKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
@@ -69,8 +68,8 @@ export interface Dataset extends IndexedGroups {
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines, and other tools' unreadable records without a known group. Each counts as a group. */
-export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">): number => {
+/** Counts unreadable lines, and other tools' unreadable records without a known group, as groups. */
+export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
   const { parts } = found;
   const isUnconverted = sources.map(({ origin }) => origin === undefined);
   let lines = 0;
@@ -115,7 +114,8 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   const read: IndexedGroups = { sources, found, groups };
   const byKey = groupBy !== undefined;
   const requireSplit = (isKnown: boolean) => {
-    if (options.splitNeeded && !isKnown) throw missingSplit(listSplits(requests));
+    if (options.splitNeeded && !isKnown)
+      throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
   };
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const rewards: Sketch[] = [];
@@ -137,7 +137,9 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
     await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
-    if (hasDigests) setOriginDigests(parts, source, first);
+    const { origin } = source;
+    for (let at = first; hasDigests && origin !== undefined && at < parts.count; at++)
+      parts.digests.set(at, origin.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
     if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
     mergeSketch(found.rewards, sourceResult.rewards);
@@ -162,32 +164,28 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   return { ...read, split, ownKeys, problems };
 };
 
-/** Converted input needs no stored errors for its rejects, because the rejects are original records. */
+/** Rejects of converted input are original records, so they need no stored errors. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
-
-const setOriginDigests = ({ digests, columns, count }: Parts, { origin }: inputs.Source, first: number) => {
-  for (let at = first; origin !== undefined && at < count; at++)
-    digests.set(at, origin.digestOf(columns.line.at(at)).subarray(0, digestBytes));
-};
 
 const maxNamedKeys = 8;
 
 /** Returns false if no trajectory has the key. */
 const checkGroupKey = (read: IndexedGroups, key: string) => {
-  const { groups } = read;
-  const { parts, problems } = read.found;
+  const { groups, found } = read;
+  const { parts, problems } = found;
   for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   if (first === parts.count) return true;
-  const names = listCustomKeys(readPartValue(getPart(read, first)));
-  const others = names.slice(0, maxNamedKeys).map(shortName);
+  const others = listCustomKeys(readPartValue(getPart(read, first)))
+    .slice(0, maxNamedKeys)
+    .map(shortName);
   problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(read.sources));
   return false;
 };
 
-const locateOnlySource = ([first, ...others]: readonly inputs.Source[]): ProblemLocation =>
+const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
   first === undefined || others.length > 0 ? {} : { file: first.name };
 
 /** True if nothing was read yet, or only whole requests, which can name their split. */

@@ -34,12 +34,12 @@ export class RawJson {
     return this.#members;
   }
 
-  get items(): readonly RawJson[] {
+  get items() {
     this.#items ??= this.kind === "list" ? Array.from(this.#walkContent(), ({ value }) => value) : [];
     return this.#items;
   }
 
-  *#walkContent(): Generator<RawMember, void> {
+  *#walkContent() {
     const [text, close] = [this.#source, this.#end - 1];
     for (let at = skipWhite(text, this.#start + 1); at < close; ) {
       let key = "";
@@ -55,12 +55,12 @@ export class RawJson {
   }
 }
 
-const decodeText = (json: string): string => (json.includes("\\") ? String(JSON.parse(json)) : json.slice(1, -1));
+const decodeText = (json: string) => (json.includes("\\") ? String(JSON.parse(json)) : json.slice(1, -1));
 
 const [tab, lineEnd, carriageReturn, space, quote] = [0x09, 0x0a, 0x0d, 0x20, 0x22];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-const skipWhite = (text: string, from: number): number => {
+const skipWhite = (text: string, from: number) => {
   for (let at = from; ; at++) {
     const unit = text.charCodeAt(at);
     if (unit !== space && unit !== lineEnd && unit !== carriageReturn && unit !== tab) return at;
@@ -68,7 +68,7 @@ const skipWhite = (text: string, from: number): number => {
 };
 
 /** Returns the offset after the closing quote of a string whose content begins at `from`. */
-export const endOfString = (text: string, from: number): number => {
+export const endOfString = (text: string, from: number) => {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at - 1;
     while (text[before] === "\\") before--;
@@ -79,7 +79,7 @@ export const endOfString = (text: string, from: number): number => {
 
 const scalarPattern = /[^\s,\]}]*/y;
 
-const endOfValue = (text: string, from: number): number => {
+const endOfValue = (text: string, from: number) => {
   const first = text.charCodeAt(from);
   if (first === quote) return endOfString(text, from + 1);
   if (first !== openBrace && first !== openBracket) {
@@ -96,12 +96,12 @@ const endOfValue = (text: string, from: number): number => {
   return text.length;
 };
 
-export const parseRawJson = (text: string): RawJson => {
+export const parseRawJson = (text: string) => {
   const start = skipWhite(text, 0);
   return new RawJson(text, start, endOfValue(text, start));
 };
 
-export const tryParseRawJson = (text: string): RawJson | undefined => {
+export const tryParseRawJson = (text: string) => {
   try {
     JSON.parse(text);
   } catch {
@@ -116,13 +116,13 @@ export const sliceMembers = (json: string): ReadonlyMap<string, string> =>
 
 export const membersOf = (value: RawJson | undefined): readonly RawMember[] => value?.members ?? [];
 
-export const itemsOf = (value: RawJson | undefined): readonly RawJson[] => value?.items ?? [];
+export const itemsOf = (value: RawJson | undefined) => value?.items ?? [];
 
-export const findMember = (value: RawJson | undefined, key: string): RawJson | undefined =>
+export const findMember = (value: RawJson | undefined, key: string) =>
   membersOf(value).findLast((member) => member.key === key)?.value;
 
 /** Returns undefined for null, too. */
-export const findValue = (value: RawJson | undefined, ...path: readonly string[]): RawJson | undefined => {
+export const findValue = (value: RawJson | undefined, ...path: readonly string[]) => {
   const target = path.reduce(findMember, value);
   return isAbsent(target) ? undefined : target;
 };
@@ -133,20 +133,19 @@ export const isAbsent = (value: RawJson | undefined): value is undefined =>
 export const withoutAbsent = (members: readonly RawMember[]): readonly RawMember[] =>
   members.filter(({ value }) => !isAbsent(value));
 
-const readScalar = (value: RawJson | undefined, kind: Kind): string | undefined =>
-  value?.kind === kind ? value.text : undefined;
+const readScalar = (value: RawJson | undefined, kind: Kind) => (value?.kind === kind ? value.text : undefined);
 
-export const textAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
+export const textAt = (value: RawJson | undefined, ...path: readonly string[]) =>
   readScalar(findValue(value, ...path), "text");
 
 /** Returns a number as it is written; undefined for other values. */
-export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]): string | undefined =>
+export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]) =>
   readScalar(findValue(value, ...path), "number");
 
 /** Deeper values are on one line, because a reply can have 100,000 levels. */
 export const maxIndentedLevels = 45;
 
-export const compactJson = (json: string): string => {
+export const compactJson = (json: string) => {
   const parts: string[] = [];
   let copied = 0;
   for (let at = 0; at < json.length; at++) {
@@ -182,16 +181,16 @@ export const formatJson = (value: RawJson, line: string | undefined, levels = ma
 };
 
 /** The values are JSON. Skips undefined values. */
-export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>): string => {
+export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>) => {
   const texts: string[] = [];
   for (const [key, value] of entries) if (value !== undefined) texts.push(`${JSON.stringify(key)}:${value}`);
   return `{${texts.join(",")}}`;
 };
 
-export const composeObject = (entries: Readonly<Record<string, string | undefined>>): string =>
+export const composeObject = (entries: Readonly<Record<string, string | undefined>>) =>
   composeMembers(Object.entries(entries));
 
-export const composeArray = (elements: readonly string[]): string => `[${elements.join(",")}]`;
+export const composeArray = (elements: readonly string[]) => `[${elements.join(",")}]`;
 
 /** Returns a text's spellings in JSON: plain, with escaped non-ASCII, and both escaped again for JSON in a string. */
 export const listSpellings = (text: string): readonly string[] => {

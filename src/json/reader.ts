@@ -30,13 +30,13 @@ export const nodeSize = 4;
 export const keyIds = new Map<string, number>();
 
 /** The id is valid in all later tables. */
-export const registerKey = (key: string): number => {
+export const registerKey = (key: string) => {
   const id = keyIds.get(key) ?? keyIds.size + 1;
   keyIds.set(key, id);
   return id;
 };
 
-/** Returns the fault of bytes that `JSON.parse` refused. */
+/** Expects bytes that `JSON.parse` refused. */
 export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes) ?? { at: 0, fault: "character" };
 
 /** Returns undefined for the texts that `JSON.parse` accepts. */
@@ -49,7 +49,7 @@ export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
 
 export const cacheReader = (uses?: KeyUses) => {
   let cached: JsonReader | undefined;
-  return <Result>(work: (reader: JsonReader) => Result): Result => {
+  return <Result>(work: (reader: JsonReader) => Result) => {
     cached ??= new JsonReader(uses);
     const result = work(cached);
     // Memory of WebAssembly never shrinks, so a reader that became too large is dropped.
@@ -64,9 +64,9 @@ const withReader = cacheReader();
 
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  /** Returns the address to write a text to. */
+  /** The address to write a text to. */
   input(): number;
-  /** Writes the results of the last read, and returns their address. */
+  /** The address of the results of the last read (`resultFields`). */
   results(): number;
   readText(length: number, isSkipping: boolean): number;
   readLines(length: number): number;
@@ -80,7 +80,6 @@ interface KernelExports {
 }
 
 const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
-/** The indexes of the words at `KernelExports.results()`. */
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
 /** The types of Node lack WebAssembly. */
@@ -97,9 +96,9 @@ const wordBytes = 4;
 const readAheadBytes = 128;
 
 export interface KeyUses {
-  /** Keys whose values become one node each, without their content, if a read has `skipsLeaves`. */
+  /** Keys whose values become one node each if a read has `skipsLeaves`. */
   readonly leafKeys?: readonly string[];
-  /** Texts by key that become part of a shape. An object with an unregistered string at such a key has no shape. */
+  /** Texts by key that become part of a shape. An object with another text at such a key has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
 }
 
@@ -113,7 +112,7 @@ export class JsonReader {
   #resultStart = 0;
   #keyCount = 0;
   #length = 0;
-  /** `JsonTable.shapes`; replaced when the kernel forgets its shapes, because later shapes get the same numbers. */
+  /** Replaced when the kernel forgets its shapes, because later shapes get the same numbers. */
   #shapes = {};
   #generation = 0;
 
@@ -134,23 +133,23 @@ export class JsonReader {
     }
   }
 
-  get size(): number {
+  get size() {
     return this.#bytes.length;
   }
 
   /** Returns false if the text is not JSON. */
-  read(bytes: Uint8Array, { skipsLeaves = false } = {}): boolean {
+  read(bytes: Uint8Array, { skipsLeaves = false } = {}) {
     this.#load(bytes);
     return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
   }
 
   /** The table has a root for each line that is not blank, in order. */
-  readLines(bytes: Uint8Array): void {
+  readLines(bytes: Uint8Array) {
     this.#load(bytes);
     this.#checkResult(this.#exports.readLines(bytes.length));
   }
 
-  beginElements(): void {
+  beginElements() {
     this.#exports.beginElements();
   }
 
@@ -167,7 +166,7 @@ export class JsonReader {
 
   /** Returns the memory for a text that is read in place. The memory keeps its current content. */
   reserve(length: number): Buffer {
-    if (this.#bytes.length === 0) this.#refreshViews();
+    this.#refreshViews();
     const missing = this.#input + length + readAheadBytes - this.#bytes.length;
     if (missing > 0) {
       this.#exports.memory.grow(Math.ceil(missing / pageBytes));
@@ -184,20 +183,20 @@ export class JsonReader {
     return { bytes, words, shapes: this.#shapes };
   }
 
-  /** Returns the start of the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`; `end` without a run. */
-  findRun(from: number, end: number, length: number): number {
+  /** Finds the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`. Returns `end` without a run. */
+  findRun(from: number, end: number, length: number) {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }
 
-  /** Returns a 32-bit hash of bytes of the last text; never 0. */
-  fingerprintOf(start: number, end: number): number {
+  /** 32-bit hash of bytes of the last text; never 0. */
+  fingerprintOf(start: number, end: number) {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
 
   /** @param bytes the text that was read, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
     const start = this.#result("table");
-    // Buffers of small tables share memory, because each allocation takes longer than copying such a table.
+    // Buffers of small tables share memory, because an allocation takes longer than copying such a table.
     const copy = Buffer.allocUnsafe(this.#result("length"));
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
@@ -213,11 +212,11 @@ export class JsonReader {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }
 
-  #result(field: keyof typeof resultFields): number {
+  #result(field: keyof typeof resultFields) {
     return (this.#words[this.#resultStart + resultFields[field]] ?? 0) >>> 0;
   }
 
-  #load(bytes: Uint8Array): void {
+  #load(bytes: Uint8Array) {
     const memory = this.reserve(bytes.length);
     this.#length = bytes.length;
     if (bytes.buffer !== memory.buffer || bytes.byteOffset !== memory.byteOffset) memory.set(bytes);
@@ -230,10 +229,9 @@ export class JsonReader {
   }
 
   /** @throws RangeError if the table needs more memory than WebAssembly can have */
-  #checkResult(result: number): number {
+  #checkResult(result: number) {
     if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
-    // When memory grows, old views become empty.
-    if (this.#bytes.length === 0) this.#refreshViews();
+    this.#refreshViews();
     this.#resultStart = this.#exports.results() / wordBytes;
     if (this.#result("generation") !== this.#generation) {
       this.#generation = this.#result("generation");
@@ -242,16 +240,18 @@ export class JsonReader {
     return result;
   }
 
-  #refreshViews(): void {
+  /** When memory grows, old views become empty. */
+  #refreshViews() {
+    if (this.#bytes.length > 0) return;
     const { buffer } = this.#exports.memory;
     this.#bytes = Buffer.from(buffer);
     this.#words = new Int32Array(buffer);
   }
 }
 
-const toFault = (kind: number, at: number): SyntaxFault => ({ at, fault: faults[kind - 1] ?? "character" });
+const toFault = (kind: number, at: number) => ({ at, fault: faults[kind - 1] ?? "character" });
 
-const memoryUnavailable = (reason: string): Failure =>
+const memoryUnavailable = (reason: string) =>
   new Failure("internal", "memory-unavailable", `cannot reserve virtual memory to read JSON: ${reason}`, {
     hint: "raise the limit on virtual memory: ulimit -v unlimited",
   });

@@ -18,31 +18,31 @@ export interface JsonTable {
 
 export const emptyTable: JsonTable = { bytes: Buffer.alloc(0), words: new Int32Array() };
 
-export const startOf = ({ words }: JsonTable, node: number): number => words[node] ?? 0;
+export const startOf = ({ words }: JsonTable, node: number) => words[node] ?? 0;
 
-export const endOf = ({ words }: JsonTable, node: number): number => words[node + 1] ?? 0;
+export const endOf = ({ words }: JsonTable, node: number) => words[node + 1] ?? 0;
 
-export const nodeAfter = ({ words }: JsonTable, node: number): number => words[node + 2] ?? 0;
+export const nodeAfter = ({ words }: JsonTable, node: number) => words[node + 2] ?? 0;
 
-export const firstByteAt = (table: JsonTable, node: number): number => table.bytes[startOf(table, node)] ?? 0;
+export const firstByteAt = (table: JsonTable, node: number) => table.bytes[startOf(table, node)] ?? 0;
 
-export const detailOf = ({ words }: JsonTable, node: number): number => words[node + 3] ?? 0;
+export const detailOf = ({ words }: JsonTable, node: number) => words[node + 3] ?? 0;
 
 /** The detail of a key with escapes or non-ASCII characters. */
 const encodedKey = -1;
 
 /** Returns 0 for a key without an id. */
-export const keyIdOf = (table: JsonTable, key: number): number => {
+export const keyIdOf = (table: JsonTable, key: number) => {
   const id = detailOf(table, key);
   return id === encodedKey ? (keyIds.get(readString(table, key)) ?? 0) : id;
 };
 
 /** Returns the count of an array that contains only numbers; 0 for other arrays. */
-export const countNumbers = (table: JsonTable, array: number): number =>
+export const countNumbers = (table: JsonTable, array: number) =>
   nodeAfter(table, array) === array + nodeSize ? detailOf(table, array) : 0;
 
 /** Equal to the result of `JSON.parse`. */
-export const readNumber = (table: JsonTable, node: number): number => {
+export const readNumber = (table: JsonTable, node: number) => {
   const { bytes } = table;
   const start = startOf(table, node);
   const end = endOf(table, node);
@@ -68,13 +68,13 @@ const maxExactBytes = 15;
 
 const [minus, point, zero, nine] = [0x2d, 0x2e, 0x30, 0x39];
 
-export const readString = (table: JsonTable, node: number): string => {
+export const readString = (table: JsonTable, node: number) => {
   const within = table.bytes.toString("utf8", startOf(table, node) + 1, endOf(table, node) - 1);
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
 /** Returns the last value of a repeated key. */
-export const findMemberNode = (table: JsonTable, object: number, key: string): number | undefined => {
+export const findMemberNode = (table: JsonTable, object: number, key: string) => {
   const end = nodeAfter(table, object);
   let value: number | undefined;
   for (let at = object + nodeSize; at < end; at = nodeAfter(table, at + nodeSize)) {
@@ -83,7 +83,7 @@ export const findMemberNode = (table: JsonTable, object: number, key: string): n
   return value;
 };
 
-const hasKey = (table: JsonTable, node: number, key: string): boolean => {
+const hasKey = (table: JsonTable, node: number, key: string) => {
   if (detailOf(table, node) === encodedKey) return readString(table, node) === key;
   const start = startOf(table, node) + 1;
   if (endOf(table, node) - start !== key.length + 1) return false;
@@ -117,7 +117,7 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return table && { table, node: 0 };
 };
 
-/** Closes a truncated object after the last complete value of its first `maxDepth` levels, or returns undefined. */
+/** Closes a truncated object after the last complete value of its first `maxDepth` levels. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];
@@ -146,7 +146,7 @@ export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => 
 
 export const spanOf = ({ table, node }: JsonValue) => ({ start: startOf(table, node), end: endOf(table, node) });
 
-export const firstByteOf = ({ table, node }: JsonValue): number => firstByteAt(table, node);
+export const firstByteOf = ({ table, node }: JsonValue) => firstByteAt(table, node);
 
 export const parseValue = ({ table, node }: JsonValue): unknown => parseNode(table, node);
 
@@ -163,8 +163,7 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   if (typeof step === "string") return memberAt(holder, step);
   const { table, node } = holder;
   if (firstByteOf(holder) !== syntax.openBracket) return undefined;
-  const count = countNumbers(table, node);
-  if (count > 0) return step < count ? { table: expandNumbers(table, node), node: (step + 1) * nodeSize } : undefined;
+  if (countNumbers(table, node) > step) return { table: expandNumbers(table, node), node: (step + 1) * nodeSize };
   let child = node + nodeSize;
   for (let index = 0; index < step && child < nodeAfter(table, node); index++) child = nodeAfter(table, child);
   return child < nodeAfter(table, node) ? { table, node: child } : undefined;
@@ -209,8 +208,8 @@ export function* childrenOf({ table, node }: JsonValue): Generator<readonly [str
 /** If the table skipped the content (`KeyUses.leafKeys`), returns the value from a new table. */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { table, node } = value;
-  const [start, end] = [startOf(table, node), endOf(table, node)];
-  const first = table.bytes[start];
+  const { start, end } = spanOf(value);
+  const first = firstByteOf(value);
   const isUnexpanded = nodeAfter(table, node) === node + nodeSize && detailOf(table, node) === 0 && end - start > 2;
   if (!isUnexpanded || (first !== syntax.openBrace && first !== syntax.openBracket)) return value;
   return readRoot(table.bytes.subarray(start, end)) ?? value;

@@ -27,36 +27,36 @@ export const maxBomLength = 3;
 export const isWhite = (byte: number | undefined): boolean =>
   byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09;
 
-export const skipWhite = (bytes: Uint8Array, at: number): number => {
+export const skipWhite = (bytes: Uint8Array, at: number) => {
   let offset = at;
   while (isWhite(bytes[offset])) offset++;
   return offset;
 };
 
 /** Skips white space backward from `from`. */
-export const trimmedEnd = (bytes: Uint8Array, from: number): number => {
+export const trimmedEnd = (bytes: Uint8Array, from: number) => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
   return end;
 };
 
 /** True if bytes begin with a quote and have a colon at `at`, like an object without its opening brace. */
-export const hasLeadingKey = (bytes: Uint8Array, at: number): boolean => bytes[0] === quote && bytes[at] === colon;
+export const hasLeadingKey = (bytes: Uint8Array, at: number) => bytes[0] === quote && bytes[at] === colon;
 
-/** Returns the length of the bytes if there is no newline. */
-export const endOfLine = (bytes: Uint8Array, from: number): number => {
+/** Returns the length of the bytes without a newline. */
+export const endOfLine = (bytes: Uint8Array, from: number) => {
   const end = bytes.indexOf(newline, from);
   return end < 0 ? bytes.length : end;
 };
 
 /** Changes the bytes in place. No value changes, because strings of valid JSON contain no newlines. */
-export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes): Bytes => {
+export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes) => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;
 };
 
 /** Returns the offset after the closing quote; the length of the bytes if the string is cut off. */
-export const endOfString = (bytes: Uint8Array, at: number): number => {
+export const endOfString = (bytes: Uint8Array, at: number) => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let before = close - 1;
     while (bytes[before] === backslash) before--;
@@ -66,7 +66,7 @@ export const endOfString = (bytes: Uint8Array, at: number): number => {
 };
 
 /** Counts the objects and arrays in JSON, up to one more than `max`. */
-export const countNested = (bytes: Uint8Array, max: number): number => {
+export const countNested = (bytes: Uint8Array, max: number) => {
   let count = 0;
   for (let at = 0; at < bytes.length && count <= max; ) {
     const byte = bytes[at];
@@ -91,15 +91,14 @@ export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, vo
   }
 }
 
-export const sliceText = (bytes: Uint8Array, { start, end }: Span): string =>
-  toBuffer(bytes).toString("utf8", start, end);
+export const sliceText = (bytes: Uint8Array, { start, end }: Span) => toBuffer(bytes).toString("utf8", start, end);
 
 /** Returns a Buffer over the same memory. */
 export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** `column` is in UTF-16 units. Both numbers begin at 1. */
-export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line: number; readonly column: number } => {
+export const locateOffset = (bytes: Uint8Array, offset: number) => {
   let [line, from] = [1, 0];
   for (let end = bytes.indexOf(newline); end >= 0 && end < offset; end = bytes.indexOf(newline, from)) {
     line++;
@@ -109,15 +108,16 @@ export const locateOffset = (bytes: Uint8Array, offset: number): { readonly line
 };
 
 /** Returns undefined if the text is not JSON. */
-export const parseJson = (text: string): { readonly value: unknown } | undefined => {
+export const parseJson = (text: string) => {
   try {
-    return { value: JSON.parse(text) };
+    const value: unknown = JSON.parse(text);
+    return { value };
   } catch {
     return undefined;
   }
 };
 
-export const getValue = (value: unknown, path: readonly (string | number)[]): unknown =>
+export const getValue = (value: unknown, path: readonly (string | number)[]) =>
   path.reduce<unknown>(
     (inner, step) =>
       typeof inner === "object" && inner !== null && Object.hasOwn(inner, step) ? Reflect.get(inner, step) : undefined,

@@ -1,6 +1,6 @@
 /** Lists names of group keys, and finds the groups that an unreadable record may belong to. */
 
-/** The names that are most likely to be a group key come first. */
+/** The most certain names come first. */
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
@@ -20,9 +20,9 @@ interface Membership {
 }
 
 /**
- * Finds the groups that records of unknown groups may belong to. If the members of each group follow each other, these
- * are the groups before and after such a record. Otherwise, these are all groups of the record's files. Returns the
- * position of the first such record by group.
+ * Finds the groups that a record of an unknown group may belong to: the groups before and after it or, if the members
+ * of some group do not follow each other, all groups of its files. Returns the position of the first such record by
+ * group.
  */
 export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);

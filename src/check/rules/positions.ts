@@ -20,7 +20,7 @@ interface PositionedBytes {
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #mark = 0;
-  /** The first line end at or after the mark; undefined before a search. */
+  /** The first line end at or after the mark, once searched. */
   #lineEnd: number | undefined;
   #lineStart = 0;
   #line: number;
@@ -33,7 +33,7 @@ export class PositionCounter {
   }
 
   /** Moves the mark forward to `at`, and returns the line of `at`. */
-  mark(at: number): number {
+  mark(at: number) {
     while (this.#mark < at) {
       this.#lineEnd ??= endOfLine(this.#text.bytes, this.#mark);
       if (this.#lineEnd >= at) this.#mark = at;
@@ -47,7 +47,7 @@ export class PositionCounter {
   }
 
   /** The bytes from `start` to `end` must not contain a newline. */
-  skip(start: number, end: number): void {
+  skip(start: number, end: number) {
     this.mark(start);
     this.#mark = end;
   }
@@ -69,7 +69,7 @@ export class PositionCounter {
   }
 }
 
-export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">): string =>
+export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">) =>
   `${file === "-" ? "standard input" : file}:${line}`;
 
 export type Path = readonly (string | number)[];
@@ -92,7 +92,7 @@ export const findInnermost = (table: JsonTable, { from, byte }: { from: number; 
 
 export const maxNameLength = 60;
 
-export const shortName = (name: string): string => {
+export const shortName = (name: string) => {
   if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
   return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;
 };

@@ -7,7 +7,7 @@ import { redactText } from "./secrets.ts";
 /** Maximum stored problems of a rule, because a file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** Maximum stored errors of a rule if rejected groups are written, because the reasons file lists all of them. */
+/** For errors if rejected groups are written, because the reasons file lists all of them. */
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
@@ -43,7 +43,7 @@ export class Problems {
     name: Name,
     data: RuleData<Name>,
     location: ProblemLocation | (() => ProblemLocation) = {},
-  ): Severity | undefined {
+  ) {
     if (this.strictness.allowed.has(name)) return undefined;
     const entry = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
     entry.count++;
@@ -66,36 +66,36 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
-  /** Replaces the problems of a rule with one error of the whole input, which `--allow` does not silence. */
-  replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation): void {
+  /** Replaces the problems of a rule with an error of the whole input, which `--allow` does not silence. */
+  replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation) {
     const severity = "error";
     const stored = [{ ...createProblem(name, data, location), severity }] satisfies Problem[];
     this.#byRule.set(name, { severity, count: 1, stored, lastInput: undefined });
     this.addInputRule(name);
   }
 
-  addInputRule(name: RuleName): void {
+  addInputRule(name: RuleName) {
     this.#inputRules.add(name);
   }
 
   /** True if an error concerns the whole input, so that rejecting groups cannot fix the error. */
-  get isInputBroken(): boolean {
+  get isInputBroken() {
     const isOfInput = (rule: string) => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
   }
 
-  async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>): Promise<void> {
+  async relocate(locate: (problem: Problem) => Promise<ProblemLocation | undefined>) {
     for (const { stored } of this.#byRule.values()) {
       for (const [at, problem] of stored.entries()) {
         const location = await locate(problem);
         if (location === undefined) continue;
-        const { file: _file, line: _line, column: _column, path: _path, offset: _offset, ...rest } = problem;
-        stored[at] = { ...rest, ...location };
+        const { rule, severity, message, advice } = problem;
+        stored[at] = { rule, severity, message, advice, ...location };
       }
     }
   }
 
-  merge(later: Problems, only?: Severity): void {
+  merge(later: Problems, only?: Severity) {
     for (const rule of later.#inputRules) this.#inputRules.add(rule);
     for (const [name, { severity, count, stored }] of later.#byRule) {
       if (only !== undefined && severity !== only) continue;
@@ -114,11 +114,11 @@ export class Problems {
   }
 
   /** Includes errors that are not stored. */
-  get errors(): number {
+  get errors() {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** Returns stored problems by file, line and column. Files in `inputs` come first, in the order of `inputs`. */
+  /** Sorts stored problems by file (first the files in `inputs`, in that order), line and column. */
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;

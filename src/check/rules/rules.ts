@@ -50,10 +50,10 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
   "line-unfinished": "incomplete-line",
 };
 
-/** Returns the present name of a rule by a former name; undefined for other names. */
+/** Returns undefined for a name that is not a former name. */
 export const presentRuleName = (name: string) => (Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined);
 
-export const redactMessage = ({ rule, message }: { rule: string; message: string }): string =>
+export const redactMessage = ({ rule, message }: { rule: string; message: string }) =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
 
 /** How a run treats warnings (checking.md). */
@@ -70,11 +70,11 @@ export const defaultStrictness: Strictness = { strict: false, allowed: new Set()
 export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: readonly string[] }): Strictness => {
   const wrong = allow.find((name) => !warningRules.includes(name));
   if (wrong === undefined) return { strict, allowed: new Set(allow) };
+  if (isRuleName(wrong)) throw wrongValue("--allow", wrong, "a warning, because errors cannot be silenced");
   const present = presentRuleName(wrong);
-  const expected = isRuleName(wrong)
-    ? "a warning, because errors cannot be silenced"
-    : "a rule name, shown in brackets after a warning, such as unknown-role";
-  const wanted = present === undefined ? expected : `${present}, the present name of this rule`;
-  const near = isRuleName(wrong) ? undefined : findNearest(wrong, warningRules);
-  throw wrongValue("--allow", wrong, wanted, present ?? near);
+  const wanted =
+    present === undefined
+      ? "a rule name, shown in brackets after a warning, such as unknown-role"
+      : `${present}, the present name of this rule`;
+  throw wrongValue("--allow", wrong, wanted, present ?? findNearest(wrong, warningRules));
 };

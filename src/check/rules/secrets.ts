@@ -5,7 +5,7 @@ import { backslash, type Span } from "../../json/walk.ts";
 /** `kind` includes an article, as in `an API key of OpenAI`. */
 type Secret = Span & { kind: string };
 
-/** Patterns for the start of a run of key characters. `keyPrefixes` expands their first two characters or sets. */
+/** For the start of a run of key characters. `keyPrefixes` expands their first two characters or sets. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
@@ -34,8 +34,10 @@ const minSecretBytes = 20;
 /** Only the beginning of a longer run is matched. */
 const maxSecretBytes = 400;
 
-const isKeyByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\w.-]/.test(String.fromCharCode(byte)) ? 1 : 0));
-const isHexByte = Uint8Array.from({ length: 256 }, (_, byte) => (/[\da-f]/.test(String.fromCharCode(byte)) ? 1 : 0));
+const markBytes = (pattern: RegExp) =>
+  Array.from({ length: 256 }, (_, byte) => pattern.test(String.fromCharCode(byte)));
+const isKeyByte = markBytes(/[\w.-]/);
+const isHexByte = markBytes(/[\da-f]/);
 
 /** Has a 1 for each key format. The index is the format's first two bytes, as a big-endian number. */
 const keyPrefixes = new Uint8Array(2 ** 16);
@@ -49,12 +51,12 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<Js
   for (let at = reader.findRun(start, end, minSecretBytes); at < end; at = reader.findRun(at, end, minSecretBytes)) {
     const secret = matchSecret(bytes, at, end);
     if (secret !== undefined) found.push(secret);
-    while (at < end && isKeyByte[bytes[at] ?? 0] === 1) at++;
+    while (at < end && isKeyByte[bytes[at] ?? 0]) at++;
   }
   return found;
 };
 
-const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefined => {
+const matchSecret = (bytes: Buffer, from: number, end: number) => {
   // The letter after a backslash belongs to an escape: `\nsk-…`.
   const isEscape = bytes[from - 1] === backslash;
   const start = isEscape ? from + 1 : from;
@@ -73,13 +75,13 @@ const matchSecret = (bytes: Buffer, from: number, end: number): Secret | undefin
 const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
 const namedKeyLength = 40;
 
-/** Bytes of the name before a key, and of the characters between name and key. */
+/** Bytes of a key's name, and of the characters between name and key. */
 const maxBytesBeforeKey = 24;
 
-const matchNamedKey = (bytes: Buffer, start: number): Secret | undefined => {
+const matchNamedKey = (bytes: Buffer, start: number) => {
   const end = start + namedKeyLength;
-  for (let at = start; at < end; at++) if (isHexByte[bytes[at] ?? 0] === 0) return undefined;
-  if (isKeyByte[bytes[end] ?? 0] === 1) return undefined;
+  for (let at = start; at < end; at++) if (!isHexByte[bytes[at] ?? 0]) return undefined;
+  if (isKeyByte[bytes[end] ?? 0]) return undefined;
   const [key] = namedKey.exec(bytes.toString("latin1", Math.max(0, start - maxBytesBeforeKey), end)) ?? [];
   return key === undefined || isPlaceholder(key) ? undefined : { start, end, kind: "an API key of Weights & Biases" };
 };
@@ -110,7 +112,7 @@ const anyKeyFormat = new RegExp(
   "g",
 );
 
-export const redactText = (text: string): string => text.replace(anyKeyFormat, redaction);
+export const redactText = (text: string) => text.replace(anyKeyFormat, redaction);
 
 /** Adjusts `from` and `to`, so that they bound the same characters. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {

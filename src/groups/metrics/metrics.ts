@@ -1,4 +1,4 @@
-/** Computes metrics of trajectories (metrics.md). The order of adding and merging does not change metrics. */
+/** Computes metrics of trajectories (metrics.md), which do not depend on the order of adding and merging. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
@@ -13,8 +13,8 @@ export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** True for a metric that rollcall calculates, and therefore ignores in trajectories. */
-export const isCalculated = (key: string): boolean => calculatedNames.has(key);
+/** True for a metric that rollcall calculates and ignores in trajectories. */
+export const isCalculated = (key: string) => calculatedNames.has(key);
 
 export class Tally {
   trajectories = 0;
@@ -28,17 +28,16 @@ export class Tally {
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
   /** Adds a trajectory whose choices are not counted. */
-  addTrajectory({ reward, metrics }: MeasuredTrajectory): void {
+  addTrajectory({ reward, metrics }: MeasuredTrajectory) {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
     for (const [key, given] of Object.entries(metrics ?? {})) {
       const value: unknown = typeof given === "boolean" ? Number(given) : given;
-      if (typeof value !== "number" || !Number.isFinite(value) || isCalculated(key)) continue;
-      addToSum(this.#sumOf(key), value);
+      if (typeof value === "number" && Number.isFinite(value) && !isCalculated(key)) addToSum(this.#sumOf(key), value);
     }
   }
 
-  addMeasured({ reward, metricNames, metrics, choices, choicesWithLogprobs }: TrajectoryFacts): void {
+  addMeasured({ reward, metricNames, metrics, choices, choicesWithLogprobs }: TrajectoryFacts) {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
     for (let at = 0; at < metricNames.length; at++) addToSum(this.#sumOf(metricNames[at] ?? ""), metrics[at] ?? 0);
@@ -46,7 +45,7 @@ export class Tally {
   }
 
   /** Adds or subtracts a group, but not its trajectories. */
-  addGroup({ rewards, exceptions }: { rewards: readonly number[]; exceptions: number }, sign: 1 | -1 = 1): void {
+  addGroup({ rewards, exceptions }: { rewards: readonly number[]; exceptions: number }, sign: 1 | -1 = 1) {
     this.groups += sign;
     this.exceptions += sign * exceptions;
     const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
@@ -57,7 +56,7 @@ export class Tally {
   }
 
   /** Subtracting does not change `sampled`. */
-  merge(other: Tally, sign: 1 | -1 = 1): void {
+  merge(other: Tally, sign: 1 | -1 = 1) {
     for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
       this[count] += sign * other[count];
     mergeSum(this.reward, other.reward, sign);

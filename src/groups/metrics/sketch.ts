@@ -2,7 +2,7 @@
 
 const maxExactValues = 512;
 
-/** Smaller magnitudes count as 0, and larger magnitudes count as the maximum. */
+/** Smaller magnitudes count as 0, and larger magnitudes as the maximum. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 /** Doubles start as -0, because V8 recompiles functions if an integer field becomes a double. */
@@ -22,7 +22,7 @@ export const newSketch = () => ({
 export type Sketch = ReturnType<typeof newSketch>;
 
 /** Adds a finite number; -0 counts as 0. */
-export const addToSketch = (sketch: Sketch, given: number): void => {
+export const addToSketch = (sketch: Sketch, given: number) => {
   const value = given + 0;
   sketch.count++;
   if (value < sketch.least) sketch.least = value;
@@ -59,11 +59,11 @@ const roundValue = (value: number) => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Returns the width of the widest range; 0 for exact values. Multiples of this width divide no range. */
-export const rangeStep = ({ isRounded, least, most }: Sketch): number =>
+/** Width of the widest range, whose multiples divide no range; 0 for exact values. */
+export const rangeStep = ({ isRounded, least, most }: Sketch) =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 
-export const mergeSketch = (into: Sketch, from: Sketch): void => {
+export const mergeSketch = (into: Sketch, from: Sketch) => {
   if (from.count === 0) return;
   const total = into.count + from.count;
   const step = from.mean - into.mean;
@@ -84,17 +84,17 @@ export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
     (a, b) => a.value - b.value,
   );
 
-export const countWeights = (weights: readonly Weight[]): number => weights.reduce((sum, { count }) => sum + count, 0);
+export const countWeights = (weights: readonly Weight[]) => weights.reduce((sum, { count }) => sum + count, 0);
 
 /** Returns the median of ascending weights; 0 without weights. */
-export const median = (weights: readonly Weight[]): number => {
+export const median = (weights: readonly Weight[]) => {
   const half = countWeights(weights) / 2;
   const [lower, upper] = [weightedValueAt(weights, half), weightedValueAt(weights, half + 0.5)];
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
 /** Returns the value at a rank, from 1, of ascending weights. A fractional rank is rounded up. */
-export const weightedValueAt = (weights: readonly Weight[], rank: number): number => {
+export const weightedValueAt = (weights: readonly Weight[], rank: number) => {
   let passed = 0;
   const found = weights.find(({ count }) => {
     passed += count;
@@ -103,5 +103,5 @@ export const weightedValueAt = (weights: readonly Weight[], rank: number): numbe
   return (found ?? weights.at(-1))?.value ?? 0;
 };
 
-export const sketchDeviation = ({ count, squares }: Sketch): number =>
+export const sketchDeviation = ({ count, squares }: Sketch) =>
   count === 0 ? 0 : Math.sqrt(Math.max(0, squares) / count);

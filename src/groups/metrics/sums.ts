@@ -21,7 +21,7 @@ export type ExactSum = ReturnType<typeof newSum>;
 
 const double = new DataView(new ArrayBuffer(8));
 
-export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1): void => {
+export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1) => {
   sum.count += sign;
   if (++sum.limbAdditions > maxLimbAdditions) emptyLimbs(sum);
   double.setFloat64(0, value);
@@ -32,7 +32,7 @@ export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1): void =
   const position = Math.max(0, exponent - 1);
   const shift = position & 31;
   const direction = value < 0 ? -sign : sign;
-  // 53 bits, shifted by up to 31, span three limbs. Two shifts replace a shift by 32, which would do nothing.
+  // 53 bits, shifted by up to 31, span three limbs. Two shifts replace a shift by 32, which does nothing.
   addToLimb(sum, position >>> 5, direction * ((low << shift) >>> 0));
   addToLimb(sum, (position >>> 5) + 1, direction * (((fraction << shift) | ((low >>> 1) >>> (31 - shift))) >>> 0));
   addToLimb(sum, (position >>> 5) + 2, direction * ((fraction >>> 1) >>> (31 - shift)));
@@ -48,13 +48,13 @@ const emptyLimbs = (sum: ExactSum) => {
   sum.limbAdditions = 0;
 };
 
-export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign: 1 | -1): void => {
+export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign: 1 | -1) => {
   into.count += sign * count;
   into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
-/** Returns the sum, rounded once, divided by the count; finite even if the sum overflows a double. */
-export const meanOfSum = (sum: ExactSum): number => {
+/** Rounds the sum once, then divides. The result is finite even if the sum overflows a double. */
+export const meanOfSum = (sum: ExactSum) => {
   emptyLimbs(sum);
   const { count } = sum;
   const { value, exponent } = roundUnits(sum.units);
@@ -69,7 +69,7 @@ const toUnits = (limbs: Float64Array) => {
   return units;
 };
 
-/** The number of leading bits that are rounded to a double. The last leading bit is set if any lower bit is set. */
+/** Leading bits that are rounded to a double. The last is set if any lower bit is set. */
 const roundedBits = 64;
 
 /** Rounds units once, ties to even. The result is `value` times 2^`exponent`. */
@@ -83,7 +83,7 @@ const roundUnits = (units: bigint) => {
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Ignores NaN. If no other value exists, returns infinities. */
+/** Ignores NaN. Returns infinities without other values. */
 export const findBounds = (values: ArrayLike<number>) => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
@@ -107,8 +107,8 @@ export const computeMoments = (values: ArrayLike<number>) => {
 /** For the few rewards of a group, an insertion sort without new memory is faster than V8's sort. */
 const fewNumbers = new Float64Array(32);
 
-/** Returns the population standard deviation of finite doubles; 0 without values. */
-export const standardDeviation = (values: ArrayLike<number>): number => {
+/** Population standard deviation of finite doubles; 0 without values. */
+export const standardDeviation = (values: ArrayLike<number>) => {
   const count = values.length;
   const areFew = count <= fewNumbers.length;
   const shares = areFew ? fewNumbers : new Float64Array(count);

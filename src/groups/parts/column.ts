@@ -3,7 +3,7 @@
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type Values = Float64Array | Uint32Array | Uint8Array;
 
-/** A block has 2^14 numbers. Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
+/** Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
 const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
@@ -22,8 +22,7 @@ export class Column {
     this.#default = byDefault;
   }
 
-  includes(value: number): boolean {
-    if (this.hasOnlyDefaults) return this.length > 0 && Object.is(value, this.#default);
+  includes(value: number) {
     for (let at = 0; at < this.length; at++) if (this.at(at) === value) return true;
     return false;
   }
@@ -33,7 +32,7 @@ export class Column {
     return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
 
-  set(position: number, value: number): void {
+  set(position: number, value: number) {
     const index = position >>> blockBits;
     let block = this.blocks[index];
     if (block === undefined) {
@@ -45,16 +44,16 @@ export class Column {
     block[position & blockMask] = value;
   }
 
-  push(value: number): void {
+  push(value: number) {
     this.set(this.length++, value);
   }
 
-  append(values: Values): void {
+  append(values: Values) {
     for (let at = 0; at < values.length; at++) this.push(values[at] ?? 0);
   }
 
   /** Both columns must have the same default. */
-  appendColumn({ blocks, length }: Column): void {
+  appendColumn({ blocks, length }: Column) {
     for (let from = 0; from < length; from += blockLength) {
       const end = this.length + Math.min(blockLength, length - from);
       const block = blocks[from >>> blockBits];
@@ -63,7 +62,7 @@ export class Column {
     }
   }
 
-  reset(): void {
+  reset() {
     this.blocks.fill(undefined);
     this.hasOnlyDefaults = true;
   }
@@ -75,8 +74,8 @@ export class Column {
   }
 }
 
-/** By binary search, counts the leading positions with `holds`. `holds` must be false at all later positions. */
-export const countWhile = (count: number, holds: (position: number) => boolean): number => {
+/** Counts the leading positions with `holds`, which must be false at all later positions. */
+export const countWhile = (count: number, holds: (position: number) => boolean) => {
   let [low, high] = [0, count];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -101,23 +100,22 @@ export class Digests {
     return this.#words.length / digestWords;
   }
 
-  append(digests: Uint8Array): void {
+  append(digests: Uint8Array) {
     this.#words.append(toWords(digests));
   }
 
   /** Skipped digests before the position are zeros. */
-  set(position: number, digest: Uint8Array): void {
+  set(position: number, digest: Uint8Array) {
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
   at(first: number, count = 1): Uint8Array {
     const end = Math.min(this.count, first + count);
-    const { buffer, byteOffset, byteLength } = this.#words.values(first * digestWords, end * digestWords);
-    return new Uint8Array(buffer, byteOffset, byteLength);
+    return new Uint8Array(this.#words.values(first * digestWords, end * digestWords).buffer);
   }
 
-  wordOf(position: number, word: number): number {
+  wordOf(position: number, word: number) {
     return this.#words.at(position * digestWords + word);
   }
 }
@@ -128,7 +126,7 @@ const toWords = (bytes: Uint8Array) => {
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
 
-/** An open-addressed hash table from digests to their positions. The hash is the first word. */
+/** An open-addressed hash table of positions by digest. The hash is the first word. */
 export class DigestTable {
   readonly #digests: Digests;
   /** The position of a digest plus 1; 0 in a free slot. */
@@ -141,8 +139,8 @@ export class DigestTable {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Returns the position, or the position of an equal digest that was added before. */
-  add(position: number): number {
+  /** Returns the position of the first equal digest, perhaps `position`. */
+  add(position: number) {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));
     const found = this.#slots[slot] ?? 0;
@@ -152,12 +150,12 @@ export class DigestTable {
     return position;
   }
 
-  find(digest: Uint8Array): number | undefined {
+  find(digest: Uint8Array) {
     const words = toWords(digest);
     return this.findByWords((word) => words[word] ?? 0);
   }
 
-  findByWords(wordAt: (word: number) => number): number | undefined {
+  findByWords(wordAt: (word: number) => number) {
     const found = this.#slots[this.#slotOf(wordAt)] ?? 0;
     return found === 0 ? undefined : found - 1;
   }
@@ -173,13 +171,9 @@ export class DigestTable {
     const last = this.#slots.length - 1;
     for (let slot = wordAt(0) & last; ; slot = (slot + 1) & last) {
       const found = this.#slots[slot] ?? 0;
-      if (found === 0 || this.#isAt(found - 1, wordAt)) return slot;
+      let word = 0;
+      while (found > 0 && word < digestWords && this.#digests.wordOf(found - 1, word) === wordAt(word)) word++;
+      if (found === 0 || word === digestWords) return slot;
     }
-  }
-
-  #isAt(position: number, wordAt: (word: number) => number) {
-    for (let word = 0; word < digestWords; word++)
-      if (this.#digests.wordOf(position, word) !== wordAt(word)) return false;
-    return true;
   }
 }

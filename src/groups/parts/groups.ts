@@ -24,11 +24,11 @@ export class Groups {
     this.#parts = parts;
   }
 
-  get count(): number {
+  get count() {
     return this.#toFirst.length;
   }
 
-  startGroup(part: number, { isKeyed }: { isKeyed: boolean }): number {
+  startGroup(part: number, { isKeyed }: { isKeyed: boolean }) {
     const group = this.count;
     this.#assignGroup(part, group);
     this.#toFirst.push(part - group);
@@ -37,7 +37,7 @@ export class Groups {
   }
 
   /** Returns the group. @param last the last part of the group */
-  addPart(last: number, part: number): number {
+  addPart(last: number, part: number) {
     const group = this.groupOf(last);
     this.#assignGroup(part, group);
     this.#toNext.set(last, part - last);
@@ -52,7 +52,7 @@ export class Groups {
     this.#toNext.length = part + 1;
   }
 
-  firstOf(group: number): number {
+  firstOf(group: number) {
     return group + this.#toFirst.at(group);
   }
 
@@ -65,29 +65,29 @@ export class Groups {
     return parts;
   }
 
-  groupOf(part: number): number {
+  groupOf(part: number) {
     return part - this.#fromGroup.at(part);
   }
 
   /** True if the trajectories are separate parts; false for a group on one line and for unreadable bytes. */
-  isBare(group: number): boolean {
+  isBare(group: number) {
     return this.#parts.kindOf(this.firstOf(group)) === "trajectory";
   }
 
   /** Only a group with a key can have several parts. */
-  isKeyed(group: number): boolean {
+  isKeyed(group: number) {
     return (this.#flags.at(group) & keyedBit) !== 0;
   }
 
-  isValid(group: number): boolean {
+  isValid(group: number) {
     return group < this.count && (this.#flags.at(group) & rejectedBit) === 0;
   }
 
-  reject(group: number): void {
+  reject(group: number) {
     this.#flags.set(group, this.#flags.at(group) | rejectedBit);
   }
 
-  trajectoriesOf(group: number): number {
+  trajectoriesOf(group: number) {
     return this.#sum(group, this.#parts.columns.trajectories);
   }
 
@@ -97,7 +97,7 @@ export class Groups {
   }
 
   /** Returns the length in a request. */
-  bytesOf(group: number): number {
+  bytesOf(group: number) {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
     const commas = Math.max(0, this.trajectoriesOf(group) - 1);
@@ -130,16 +130,16 @@ export class Groups {
   };
 }
 
-/** For a bare group. The caller adds the digest of each trajectory. */
+/** For a bare group. Add the digest of each trajectory. */
 export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
 
-/** A part of a group that had ended before. `first` is the first part of the group. */
+/** A part of a group that had ended, and the group's first part. */
 export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
   parts: Parts;
   groups: Groups;
-  /** True to group all parts of all inputs by a key, false to group adjacent parts of one input by `group_id`. */
+  /** True to group all parts of all inputs by a key, false to group adjacent parts of an input by `group_id`. */
   byKey: boolean;
   onPart?: (part: number, how: { endsGroups: boolean }) => void;
   onGrouped?: (grouped: GroupedPart) => void;
@@ -148,7 +148,7 @@ export interface GroupingOptions {
 export interface GroupedPart {
   part: number;
   group: number;
-  /** Undefined for a part without a group key, such as a group on one line. */
+  /** Undefined without a group key, as for a group on one line. */
   key: string | undefined;
   isNew: boolean;
   /** True if the previous part has the same key, or if the parts of a group can be apart. */
@@ -161,7 +161,7 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
   let previousKey: string | undefined;
   const takePart = (part: number) => {
     const key = parts.keyOf(part);
-    // An invalid part without a key may be unreadable bytes of the group around it. Such a part ends no group.
+    // An invalid part without a key may be unreadable bytes of the group around it, so it ends no group.
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
     onPart?.(part, { endsGroups: !isAdjacent && !isBetween });

@@ -9,7 +9,7 @@ const newColumns = () => ({
   line: new Column("u32"),
   /** CRC-32 of the bytes, compared before sending. 0 without digests. */
   checksum: new Column("u32"),
-  /** The first `digestBytes` of the SHA-256 as words, if there are digests. */
+  /** Words of `digests`. */
   digest: new Column("u32"),
   kind: new Column("u8"),
   valid: new Column("u8", 1),
@@ -24,13 +24,13 @@ const newColumns = () => ({
   training: new Column("u8"),
   /** Index in `keys`, from 1, of the group key; 0 without a key. Cleared after grouping. */
   key: new Column("u32"),
-  /** One per trajectory, in the order of the parts; 0 in an invalid part. Cleared after the search for duplicates. */
+  /** One per trajectory, in order; 0 in an invalid part. Cleared after the search for duplicates. */
   fingerprint: new Column("u32"),
 });
 
 /** A part is a group, a trajectory that becomes part of a group, or unreadable bytes. */
-type PartKind = "group" | "trajectory" | "unreadable";
-const kinds: readonly PartKind[] = ["group", "trajectory", "unreadable"];
+const kinds = ["group", "trajectory", "unreadable"] as const;
+type PartKind = (typeof kinds)[number];
 
 export type Part = Readonly<ReturnType<Parts["at"]>>;
 
@@ -38,7 +38,7 @@ export class Parts {
   readonly columns = newColumns();
   /** Group keys. Adjacent parts with the same key share an element. */
   readonly keys: string[] = [];
-  /** True if parts have checksums and digests. Sending, selecting and comparing need both. */
+  /** True if parts have checksums and digests, which sending, selecting and comparing need. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;
@@ -47,12 +47,12 @@ export class Parts {
     this.hasDigests = hasDigests;
   }
 
-  get count(): number {
+  get count() {
     return this.columns.start.length;
   }
 
   /** @param hash the SHA-256 of the part's bytes; empty without digests */
-  push(part: Part, hash: Uint8Array): void {
+  push(part: Part, hash: Uint8Array) {
     const { columns } = this;
     // A loop over the columns takes ten times as long.
     columns.source.push(part.source);
@@ -71,7 +71,7 @@ export class Parts {
     if (this.hasDigests) this.digests.append(hash.subarray(0, digestBytes));
   }
 
-  append({ columns, keys }: Parts): void {
+  append({ columns, keys }: Parts) {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
     const own = Object.values<Column>(this.columns);
@@ -80,30 +80,30 @@ export class Parts {
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }
 
-  setKey(key: string): void {
+  setKey(key: string) {
     if (this.keys.at(-1) !== key) this.keys.push(key);
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** Returns undefined for a part without a group key, and after grouping. */
-  keyOf(position: number): string | undefined {
+  /** Returns undefined without a group key, and after grouping. */
+  keyOf(position: number) {
     return this.keys[this.columns.key.at(position) - 1];
   }
 
-  forgetKeys(): void {
+  forgetKeys() {
     this.columns.key.reset();
     this.keys.length = 0;
   }
 
-  kindOf(position: number): PartKind {
+  kindOf(position: number) {
     return kinds[this.columns.kind.at(position)] ?? "unreadable";
   }
 
-  isValid(position: number): boolean {
+  isValid(position: number) {
     return this.columns.valid.at(position) === 1;
   }
 
-  has(kind: PartKind): boolean {
+  has(kind: PartKind) {
     return this.columns.kind.includes(kinds.indexOf(kind));
   }
 

@@ -1,6 +1,7 @@
 /** Compares the requests of the input, whose splits and own keys must agree. */
 import { toFileLine } from "../../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
+import { compactJson } from "../../json/raw-json.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
@@ -14,10 +15,10 @@ interface RequestFacts {
   keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
-/** Enough stored requests to show a difference. */
+/** Enough to show a difference. */
 const maxRequests = 100;
 
-/** The first request with each split and own keys, in order, and the number of all requests. */
+/** The first request with each split and own keys, and the number of all requests. */
 export class Requests {
   readonly byContent = new Map<string, RequestFacts>();
   count = 0;
@@ -27,7 +28,7 @@ export class Requests {
   }
 
   /** Locates the request only if no earlier request has the same content. */
-  add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation): void {
+  add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation) {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
     if (this.byContent.has(content) || this.byContent.size >= maxRequests) return;
@@ -35,18 +36,18 @@ export class Requests {
     this.byContent.set(content, { split, keys, location: locate(), keyLocations });
   }
 
-  merge(later: Requests): void {
+  merge(later: Requests) {
     this.count += later.count;
     for (const [content, facts] of later.byContent)
       if (!this.byContent.has(content) && this.byContent.size < maxRequests) this.byContent.set(content, facts);
   }
 }
 
-/** Reports mixed shapes, and requests with another split or different own keys. @param location of mixed shapes */
+/** Reports mixed shapes, and requests with another split or own keys. @param location of mixed shapes */
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },
-): void => {
+) => {
   const isMixed = shapes.size > 1;
   if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, location);
   const [first, ...others] = requests.distinct;
@@ -69,16 +70,12 @@ export const reportMismatches = (
 const locateKey = ({ keyLocations, location }: RequestFacts, key: string) => keyLocations.get(key) ?? location;
 
 const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
-  [...a.keys(), ...b.keys()].find((key) => stripWhiteSpace(a.get(key)) !== stripWhiteSpace(b.get(key)));
+  [...a.keys(), ...b.keys()].find(
+    (key) => compactJson(a.get(key)?.value ?? "") !== compactJson(b.get(key)?.value ?? ""),
+  );
 
-const stripWhiteSpace = (json?: { value: string }) => json?.value.replaceAll(/("[^"\\]*(?:\\.[^"\\]*)*")|\s+/g, "$1");
-
-/** Returns the split that all requests name; undefined for different splits or input that is not requests. */
-export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>): string | undefined => {
+/** Returns the split that all requests name; undefined if other input has no split. */
+export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>) => {
   const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;
 };
-
-export const listSplits = (requests: Requests): readonly string[] => [
-  ...new Set(requests.distinct.flatMap(({ split }) => split ?? [])),
-];

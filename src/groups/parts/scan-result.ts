@@ -19,7 +19,7 @@ export const newScanResult = (strictness: Strictness, hasDigests = true) => ({
 
 export type ScanResult = Readonly<ReturnType<typeof newScanResult>>;
 
-export const mergeScanResult = (into: ScanResult, later: ScanResult): void => {
+export const mergeScanResult = (into: ScanResult, later: ScanResult) => {
   mergeSketch(into.rewards, later.rewards);
   into.parts.append(later.parts);
   into.tally.merge(later.tally);

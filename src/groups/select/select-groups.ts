@@ -55,7 +55,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
   /** Includes all invalid groups. */
   const kept: number[] = [];
-  /** Indexes of the selected trajectories by group; absent for groups that are selected whole. */
+  /** Indexes of the selected trajectories of groups that are not selected whole. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -80,13 +80,13 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
 /** Draws the groups whose hashes of seed and digest sort first, so that the order of the input does not matter. */
 const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   if (sample === undefined) return undefined;
-  const ranked = Array.from({ length: groups.count }, (_, group) => group)
-    .filter((group) => groups.isValid(group))
-    .map((group) => {
-      const rank = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
-      return { group, rank };
-    })
-    .sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : a.group - b.group));
+  const ranked: { group: number; rank: string }[] = [];
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    const rank = createHash("sha256").update(`${seed} `).update(groups.digestOf(group)).digest("hex");
+    ranked.push({ group, rank });
+  }
+  ranked.sort((a, b) => (a.rank < b.rank ? -1 : a.rank > b.rank ? 1 : a.group - b.group));
   return new Set(ranked.slice(0, sample).map(({ group }) => group));
 };
 
@@ -99,7 +99,7 @@ interface SearchOptions {
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
-  /** Returns the rewards of a group if all are known, so that an expression about rewards alone reads no file. */
+  /** Returns rewards if all are known, so that an expression about rewards alone reads no file. */
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
@@ -112,7 +112,7 @@ export const searchGroups = async (
   dataset: IndexedGroups,
   { text = "", where }: SearchQuery,
   { signal, onFound, onProgress, rewardsOf }: SearchOptions,
-): Promise<void> => {
+) => {
   const { groups } = dataset;
   const { parts } = dataset.found;
   if (text === "" && where === undefined) return;
@@ -136,11 +136,11 @@ export const searchGroups = async (
   }
 };
 
-const openTextSearch = (dataset: IndexedGroups, text: string): ((partIndex: number) => Promise<boolean>) => {
+const openTextSearch = (dataset: IndexedGroups, text: string) => {
   const needles = listSpellings(text).map((spelled) => Buffer.from(spelled));
   const window = new ReadWindow();
-  return async (partIndex) => {
-    const { source, part } = getPart(dataset, partIndex);
+  return async (at: number) => {
+    const { source, part } = getPart(dataset, at);
     const bytes = await window.read(source, part.start, part.length);
     if (bytes.length < part.length) throw inputChanged(source.name);
     return needles.some((needle) => bytes.includes(needle));
@@ -169,7 +169,7 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
   }
 };
 
-/** Matches expressions that need a time limit: regular expressions and nested loops. */
+/** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
 /** Time limit for a group, plus 1 ms for each trajectory. */
@@ -227,17 +227,17 @@ export const parseFilter = (text: string): TrajectoryFilter => {
   };
 };
 
-const toVariables = (trajectory: JsonObject, group: JsonObject): JsonObject => {
+const toVariables = (trajectory: JsonObject, group: JsonObject) => {
   const { reward, messages_and_choices: turns } = trajectory;
   const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
   const messages = Array.isArray(turns) ? turns.map(toMessage) : [];
-  // Copies in a loop, because V8's spread can be 20 times slower.
+  // A loop, because V8's spread can be 20 times slower.
   const variables: Record<string, unknown> = { reward, messages, trajectory, group };
   for (const name in fieldDefaults) variables[name] = trajectory[name] ?? fieldDefaults[name];
   return variables;
 };
 
-/** Opens a filter of valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
+/** For valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
   { where = "true", signal, rewardsOf }: SearchQuery & Pick<SearchOptions, "signal" | "rewardsOf">,

@@ -10,7 +10,7 @@ import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRec
 import { countUnreadable, type Dataset, type ReadOptions, readSources } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
-export interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
+interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
   host: Pick<Host, "signal">;
   choosing: Selection;
 }
@@ -54,10 +54,10 @@ export const selectDataset = async (
   };
 };
 
-/** Replaces the line of an invalid group, because the bytes of the group are not read again. */
+/** Replaces the line of an invalid group, whose bytes are not read again. */
 const invalidLine = Buffer.from("!\n");
 
-/** Composed lines of a source: the group of each line, ascending, and the offset of the line. */
+/** The group of each composed line, ascending, and the offset of the line. */
 type ComposedLines = ReturnType<typeof newLines>;
 const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
 
@@ -67,7 +67,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
   const composedSources = dataset.sources.map((source) => ({ source, lines: newLines() }));
   const composedOf = (group: number) => composedSources[found.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
-  const composeLine = (group: number): Buffer =>
+  const composeLine = (group: number) =>
     groups.isValid(group) ? composeGroup(dataset, group, window, subsets.get(group)) : invalidLine;
   for (const group of kept) {
     signal.throwIfAborted();
@@ -81,7 +81,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
     lines.size += isReduced || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
   }
   return {
-    sources: composedSources.flatMap(({ source, lines }): readonly input.Source[] => {
+    sources: composedSources.flatMap(({ source, lines }) => {
       const origin = createLineOrigin(dataset, { source, lines, subsets });
       return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
     }),
@@ -123,8 +123,8 @@ const createLineOrigin = (
       const positions = subsets.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // If a file was converted, the digest of a reduced group comes from the records of the selected trajectories.
-      // Otherwise, the digest combines the digest of the whole group with the selected positions.
+      // For a converted file, the digest of a reduced group comes from the records of the selected trajectories.
+      // Otherwise, it combines the digest of the whole group with the selected positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??

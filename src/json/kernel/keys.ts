@@ -1,4 +1,4 @@
-/** Gives ids to keys. Ids of registered keys start at 1. Keys learned from texts have ids above `maxRegistered`. */
+/** Gives ids to keys: from 1 to registered keys, and above `maxRegistered` to keys learned from texts. */
 import { byteAt, isEqual, quote } from "./bytes";
 
 export const maxRegistered: u32 = 256;
@@ -24,9 +24,9 @@ const slotBits: u32 = 13;
 /** Eight bytes for each id: the address of the key, its length, and the use of its values. */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** The use of a key whose values get one node each, without nodes for members and elements. */
+/** The use of a key whose values get one node each (`KeyUses.leafKeys`). */
 export const leafUse: u32 = 1;
-/** The use of a key whose registered texts are part of the object's shape. An object with another text has no shape. */
+/** The use of a key whose registered texts are part of the object's shape (`KeyUses.shapeTexts`). */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {

@@ -5,7 +5,7 @@ import { byteAt } from "./bytes";
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
 const byHigh: usize = memory.data<u8>([0, 0, 1, 2, 4, 8, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/** A window of bytes is examined at once, and each run of at least `minLength` bytes in the window is found. */
+/** Each run of at least `minLength` bytes in a window of bytes is found at once. */
 const windowBytes: usize = 64;
 const minLength: usize = 16;
 
@@ -29,7 +29,7 @@ function longRuns(bits: u64): u64 {
   return runs & (runs >> 8);
 }
 
-/** Returns the start of the first run of at least `length` bytes (16 or more); `end` if there is no such run. */
+/** Returns the start of the first run of at least `length` (16 or more) bytes; `end` without such a run. */
 export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
   while (at < end) {

@@ -24,11 +24,11 @@ export let generation: u32 = 0;
 /** Eight bytes for each shape: the last member (id of key, shape of value) that extended it, and the new shape. */
 const shapes: usize = memory.data(8 * 8192, 8);
 
-/** A hash table with 16 bytes for each extension: a shape, the added key and value, and the new shape. */
+/** A hash table of extensions, 16 bytes each: a shape, the added key and value, and the new shape. */
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets shapes and learned keys if ids are stale. If space is full, newer shapes may be more frequent. */
+/** Forgets shapes and learned keys if ids are stale or space is full, because newer shapes may be more frequent. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;

@@ -22,7 +22,7 @@ import * as shapes from "./shapes";
 /** `JsonTable` in src/json/table.ts describes the four words of a node. */
 const nodeBytes: usize = 16;
 
-/** The id of a key with escapes or non-ASCII characters, which must be decoded before it is compared. */
+/** The id of a key with escapes or non-ASCII characters. */
 const encodedKey: u32 = 0xffffffff;
 
 /** Wide loads may read this many bytes after a text, and ignore them. */
@@ -98,7 +98,7 @@ export function readLines(length: usize): u32 {
   }
 }
 
-/** Replaces the nodes of a text that is not JSON. Returns false if there is no memory. */
+/** Replaces the nodes of a text that is not JSON. Returns false without memory. */
 function putFault(root: usize, start: usize, end: usize): bool {
   const second = root + nodeBytes;
   tableEnd = second + nodeBytes;
