@@ -128,8 +128,7 @@ const credentialRefused = (
     variable === undefined
       ? `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``
       : `change or unset ${variable}`;
-  if (!endpoint.projectHeader && endpoint.use !== "calls")
-    return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
+  if (endpoint.use === "log") return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
   if (project !== undefined)
     return refused(`refused ${key} for the project ${project}`, `check the key and the project, or ${keyAdvice}`);
   const hint = `check the key, or ${keyAdvice}. If the service needs a project, pass --project <team/project>`;

@@ -49,7 +49,6 @@ export const readCall = endpoint({
   host: "base",
   path: "/call/read",
   use: "calls",
-  jsonContentType: true,
   repeatable: true,
   parameters: z.object({}),
   body: CallReadRequest,

@@ -32,10 +32,6 @@ export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = S
   path: `/${string}`;
   /** If undefined, the operation is public. */
   use?: CredentialUse;
-  /** Interface 4.2. */
-  projectHeader?: true;
-  /** True if the interface requires `Content-Type: application/json`, even without a body. */
-  jsonContentType?: true;
   repeatable: boolean;
   parameters: Parameters;
   /** `z.undefined()` if requests have no body. */

@@ -79,7 +79,6 @@ export const logTrajectories = endpoint({
   host: "log",
   path: "/v1/preview/models/{model_id}/log",
   use: "log",
-  jsonContentType: true,
   repeatable: false,
   parameters: z.object({ model_id: z.string().check(z.minLength(1)) }),
   body: LogRequest,
