@@ -34,7 +34,7 @@ export type Part =
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** `items` are messages and choices; undefined without a recognized message. `rest` has the other members. */
+/** `items` are messages and choices, if one is recognized. `rest` has the other members. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
 /** A system message that a client sent as `system` comes first. */
@@ -81,23 +81,19 @@ type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** A tool's answer becomes the result of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  const answers = new Map<string, number[]>();
-  for (const [at, item] of items.entries()) {
-    const id = textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined;
-    if (id === undefined || at < from) continue;
-    const sameId = answers.get(id) ?? [];
-    sameId.push(at);
-    answers.set(id, sameId);
-  }
-  const taken = new Set<number>();
+  /** An answer that became a result is null. */
+  const answerIds: (string | null | undefined)[] = items.map((item, at) =>
+    at >= from && textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined,
+  );
   const toTurn = (item: RawJson, at: number): Turn => {
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
     const takeAnswer: TakeAnswer = (id = "") => {
-      const next = answers.get(id)?.find((one) => one > at && !taken.has(one)) ?? -1;
+      const next = answerIds.indexOf(id, at + 1);
       const answer = items[next];
-      taken.add(next);
-      return answer && toTurn(answer, next);
+      if (answer === undefined) return undefined;
+      answerIds[next] = null;
+      return toTurn(answer, next);
     };
     return {
       at,
@@ -109,27 +105,24 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
       parts: message === undefined ? [{ kind: "said", value: item }] : readParts(message, takeAnswer),
     };
   };
-  return items.flatMap((item, at) => (at < from || taken.has(at) ? [] : [toTurn(item, at)]));
+  return items.flatMap((item, at) => (at < from || answerIds[at] === null ? [] : [toTurn(item, at)]));
 };
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Keys that have their own display if the value has this kind. Other members are shown as JSON. */
-const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
-  ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
-  ["tool_calls", "list"],
-]);
+/** These have their own display if they are texts. */
+const shownTexts = ["role", "refusal", "name", "tool_call_id", ...thoughtKeys];
 
 const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] => {
-  const otherMembers = withoutAbsent(message.members).filter(
-    ({ key, value }) => key !== "content" && shownKeys.get(key) !== value.kind,
-  );
+  const isShown = ({ key, value: { kind } }: RawMember) =>
+    key === "content" || (key === "tool_calls" ? kind === "list" : kind === "text" && shownTexts.includes(key));
+  const members = withoutAbsent(message.members).filter((member) => !isShown(member));
   return [
     ...thoughtKeys.flatMap((key) => toTextPart("thought", textAt(message, key))),
     ...toContentParts(findValue(message, "content")),
     ...toTextPart("refusal", textAt(message, "refusal")),
     ...itemsOf(findValue(message, "tool_calls")).map((call) => toToolCall(call, takeAnswer)),
-    ...(otherMembers.length === 0 ? [] : [{ kind: "other", members: otherMembers } as const]),
+    ...(members.length === 0 ? [] : [{ kind: "other", members } as const]),
   ];
 };
 
