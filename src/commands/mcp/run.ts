@@ -235,19 +235,11 @@ export const formatPage = (document: string, { listKey, offset, limit, maxTextLe
 /** `textLength` is in UTF-16 units. `entries` is for an array or object. */
 type Bounds = Readonly<Record<"textLength" | "entries" | "levels", number>>;
 
-const boundsFromWidest: readonly Bounds[] = [
-  { textLength: Number.POSITIVE_INFINITY, entries: 200, levels: 12 },
-  { textLength: 500, entries: 50, levels: 8 },
-  { textLength: 100, entries: 10, levels: 2 },
-];
-
-const formatFitting = (value: RawJson, maxTextLength: number) => {
-  let text = "";
-  for (const bounds of boundsFromWidest) {
-    text = formatBounded(value, { ...bounds, textLength: Math.min(maxTextLength, bounds.textLength) });
-    if (text.length <= maxPageLength) break;
-  }
-  return text;
+/** Halves the bounds until the text fits into a page. */
+const formatFitting = (value: RawJson, textLength: number, entries = 200): string => {
+  const text = formatBounded(value, { textLength, entries, levels: 12 });
+  if (text.length <= maxPageLength) return text;
+  return formatFitting(value, Math.ceil(textLength / 2), Math.ceil(entries / 2));
 };
 
 const formatBounded = ({ kind, json, text, items, members }: RawJson, bounds: Bounds): string => {
