@@ -1,5 +1,4 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-
 import { createDestinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
@@ -15,7 +14,6 @@ import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, readInputs } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
-import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
@@ -28,12 +26,13 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
     screen.notice(`${pluralize(read, "group")}: ${outcomes}, ${repeated} logged more than once for ${scope}`);
     return await printEntries(context, typed, { entries, counts });
   }
-  const { readEntries, filter, otherFilter } = await openLedger(context, typed, { toRead: true });
-  const entries = await readEntries(filter);
-  const otherEntries = await readEntries(otherFilter);
-  const requests = pluralize(otherEntries.length, "request");
-  if (otherEntries.length > 0)
-    screen.notice(`not shown: ${requests} to other destinations or accounts; show all with --all-destinations`);
+  const { readEntries, filter } = await openLedger(context, typed, { toRead: true });
+  const { matchesScope, ...anyScope } = filter;
+  const all = await readEntries(anyScope);
+  const entries = all.filter(({ scope }) => matchesScope(scope));
+  const hidden = pluralize(all.length - entries.length, "request");
+  if (entries.length < all.length)
+    screen.notice(`not shown: ${hidden} to other destinations or accounts; show all with --all-destinations`);
   await printEntries(context, typed, { entries, counts: null });
 };
 
@@ -51,24 +50,22 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
-  if (context.screen.isForProgram)
-    await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
+  if (context.screen.isForProgram) await printDocument(context.screen, { resolved, state });
   else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
 export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
-  const verification = await compareFiles(context, typed, { perScope: false });
-  const { counts, isInvalid, problems, problemCounts, files } = verification;
-  const { read, logged } = counts;
-  const isVerified = logged === read;
+  const options = { perScope: false };
+  const { counts, isInvalid, problems, problemCounts, files } = await compareFiles(context, typed, options);
+  const isVerified = counts.logged === counts.read;
   if (screen.isForProgram) {
     await printDocument(screen, {
       status: isVerified ? "verified" : "differs",
       groups: counts,
       files,
       problems: problems.map(toProblemDocument),
-    } satisfies documents.LedgerVerified);
+    });
   } else {
     const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
     for (const one of unfinished.slice(0, maxNoticeLines)) {
@@ -77,7 +74,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
     }
     if (unfinished.length > maxNoticeLines)
       screen.notice(`and ${pluralize(unfinished.length - maxNoticeLines, "more file")}`);
-    if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
+    if (isVerified) screen.notice(pluralize(counts.read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
   // These problems concern groups in the ledger, not values of a line, so excerpts would not help.
@@ -97,8 +94,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
-    const batchText = scope.batch === null ? "" : `, batch ${scope.batch}`;
-    const target = `model ${scope.model}, split ${scope.split}${batchText}`;
+    const target = `model ${scope.model}, split ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
     const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
@@ -108,9 +104,8 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
-  if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
-  const requests = pluralize(left, "request");
-  const kept = `; kept ${requests} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
+  if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
+  const kept = `; kept ${pluralize(left, "request")} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
   screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
 };
 
@@ -230,12 +225,11 @@ const openLedger = async (
     checkDatabaseMode(location.path, context.screen.warn);
   }
   const { model, split, batch, since, until, before = until } = typed;
-  const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
+  const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope };
   return {
     ledger,
     coversAllDestinations,
-    filter: { ...filter, matchesScope },
-    otherFilter: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
+    filter,
     readEntries: async (selection: ledgers.EntryFilter) => {
       const entries: ledgers.Entry[] = [];
       for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);

@@ -9,7 +9,6 @@ import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
-import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
@@ -17,8 +16,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const { metrics, groups, status } = result;
   // `metrics` counts only valid groups. With --follow, `groups.not_sent` can include invalid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
-  const isPartlyLogged = status !== "planned" && measured.logged < measured.groups && Object.keys(metrics).length > 0;
-  const metricsOf = isPartlyLogged ? measured : undefined;
+  const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
   if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
@@ -28,13 +26,15 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   });
 };
 
-const formatMetricsScope = ({ groups, logged }: NonNullable<LogDocument["metrics_of"]>) =>
+type MetricsScope = Readonly<Record<"groups" | "logged", number>>;
+
+const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
   groups === 1
     ? "the only valid group of the input, not known to be logged"
     : `all ${groups} valid groups of the input, ${logged} of them logged`;
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const composeDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
+const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined, target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
@@ -44,7 +44,7 @@ const composeDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"
     unreadable_lines: result.unreadable || undefined,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
-  } satisfies LogDocument;
+  };
   return composeMembers(
     Object.entries(document).map(([key, value]) => [
       key,
@@ -104,7 +104,7 @@ const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   const hiddenCount = planned.length - maxPlanned;
   const knownKeys = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
   const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
-  const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
+  const headers = [...(target?.headers ?? []), ...(target?.hasKeys ? [`Idempotency-Key: ${keys}`] : [])];
   const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
   });
@@ -120,7 +120,7 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
   });
 };
 
-/** Returns the options that another command needs to find the run's ledger and service. */
+/** The options with which another command finds the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
   ...listServiceArgs(context.flags),
