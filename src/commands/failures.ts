@@ -114,25 +114,28 @@ export const callsUnreadable = (
   const message = `cannot read ${failed}: ${formatList(ids)} (${first}${cause.message})${end}`;
   const hint =
     code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
-  const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
-  return new Failure(code, kind, message, { hint, http, cause });
+  return new Failure(code, `calls-${code}`, message, { hint, http, cause });
 };
 
 export const modelsMissing = (
   models: readonly { id: string; near: string | undefined }[],
   catalogs: readonly string[],
 ) => {
-  const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const near = models.find((model) => model.near !== undefined)?.near;
+  const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const message = `cannot find ${formatList(models.map(({ id }) => id))} in the ${where}`;
-  const details = didYouMean(near, "pass whole ids, or a glob such as 'qwen*'");
-  return new Failure("not_found", "models-missing", message, details);
+  return new Failure(
+    "not_found",
+    "models-missing",
+    message,
+    didYouMean(near, "pass whole ids, or a glob such as 'qwen*'"),
+  );
 };
 
 export const modelNotListed = (id: string, names: readonly string[], near: string | undefined) => {
   const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0] ?? ""}`} catalog`;
-  const details = didYouMean(near, "search with `rollcall catalog all <pattern>`");
-  return new Failure("not_found", "model-not-listed", message, details);
+  const hint = "search with `rollcall catalog all <pattern>`";
+  return new Failure("not_found", "model-not-listed", message, didYouMean(near, hint));
 };
 
 export const usageMissing = () =>

@@ -106,13 +106,15 @@ const parseProjectOption = (typed: string) => {
   throw wrongValue("--project", typed, parsed.wanted);
 };
 
+const ownerArgument = { name: cli.required(cli.text("owner of the key")) };
+
 const toIsoTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
 const addKey = cli.command({
   words: "serve keys add",
   hasSideEffects: true,
   about: "create a key for all or some projects and uses, and print it once",
-  args: { name: cli.required(cli.text("owner of the key")) },
+  args: ownerArgument,
   options: {
     project: cli.list("allowed project of the key (default: all)", "team/project"),
     use: cli.choices("allowed use of the key: log, inference or calls (default: all)", credentialUses, "use"),
@@ -160,7 +162,7 @@ const revokeKey = cli.command({
   words: "serve keys revoke",
   hasSideEffects: true,
   about: "revoke a key in every service that shares the store",
-  args: { name: cli.required(cli.text("owner of the key")) },
+  args: ownerArgument,
   options: locationOptions,
   examples: ["rollcall serve keys revoke ann"],
   run: async (context, { name, ...where }) => {

@@ -1,5 +1,4 @@
 /** Runs `rollcall log`: reads, plans, sends and prints. */
-
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
@@ -79,8 +78,8 @@ const readFiles = async (run: LogRun) => {
   const split = settings.get("split");
   const reading = readInputs(context, {
     ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
-    onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
-    onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
+    onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
+    onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
     // Reports a missing URL before checking a large input.
     onOpened: () => void (dryRun || settings.local || settings.address("log")),
   });
@@ -136,10 +135,10 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) 
   if (failure !== undefined) throw failure;
 };
 
-const codesWithResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
+const codesWithResult = ["partial", "unknown_outcome", "interrupted"];
 
 const printOutcome = async (run: LogRun, result: send.LogResult) => {
-  if (result.failure !== undefined && !codesWithResult.has(result.failure.code)) return;
+  if (result.failure !== undefined && !codesWithResult.includes(result.failure.code)) return;
   run.context.screen.ignoreSignal();
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
