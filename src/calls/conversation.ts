@@ -1,4 +1,4 @@
-/** Converts messages and choices to a conversation of turns with texts, tool calls and their answers. */
+/** Converts messages and choices to turns with texts, tool calls and their answers. */
 import {
   findValue,
   itemsOf,
@@ -10,26 +10,27 @@ import {
   withoutAbsent,
 } from "../json/raw-json.ts";
 
-export interface Turn {
+export type Turn = Readonly<{
   /** Index in the messages and choices, from 0. */
-  readonly at: number;
-  readonly role: string | undefined;
-  readonly isSampled: boolean;
-  readonly name: string | undefined;
-  readonly toolCallId: string | undefined;
+  at: number;
+  role: string | undefined;
+  isSampled: boolean;
+  name: string | undefined;
+  toolCallId: string | undefined;
   /** The members of a choice, except its message. Empty for a message. */
-  readonly choiceMembers: readonly RawMember[];
-  readonly parts: readonly Part[];
-}
+  choiceMembers: readonly RawMember[];
+  parts: readonly Part[];
+}>;
 
-export type Part =
-  | { readonly kind: "said"; readonly value: RawJson }
-  | { readonly kind: "thought" | "refusal"; readonly text: string }
+export type Part = Readonly<
+  | { kind: "said"; value: RawJson }
+  | { kind: "thought" | "refusal"; text: string }
   | Media
   | ReturnType<typeof toToolCall>
-  | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
+  | { kind: "result"; id: string | undefined; parts: readonly Part[] }
   /** Members that no other part shows. */
-  | { readonly kind: "other"; readonly members: readonly RawMember[] };
+  | { kind: "other"; members: readonly RawMember[] }
+>;
 
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
@@ -53,7 +54,7 @@ export const readInputs = (call: RawJson): Conversation => {
 export const readOutput = (call: RawJson): Conversation => {
   const output = findValue(call, "output");
   const choices = findValue(output, "choices");
-  const isMessage = choices === undefined && output !== undefined && findMessage(output) !== undefined;
+  const isMessage = choices === undefined && output && findMessage(output) !== undefined;
   const items = isMessage ? [output] : itemsOf(choices ?? output);
   if (!hasMessages(items)) return { items: undefined, rest: output };
   return { items, rest: choices === undefined ? undefined : omitMembers(output, ["choices"]) };
@@ -61,9 +62,9 @@ export const readOutput = (call: RawJson): Conversation => {
 
 const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
 
-const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
-  const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
-  return kept.length === 0 ? undefined : toObject(kept);
+const omitMembers = (value: RawJson | undefined, keys: readonly string[]) => {
+  const others = membersOf(value).filter(({ key }) => !keys.includes(key));
+  return others.length === 0 ? undefined : toObject(others);
 };
 
 export const toObject = (members: readonly RawMember[]) =>
@@ -73,7 +74,7 @@ export const composeMessage = (role: string, content: RawJson) =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
 /** Returns an item that is a message, or the message of a choice. Assumed: a choice has no `role`. */
-export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
+export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
 /** Removes the next tool message with this id from the conversation. */

@@ -81,10 +81,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/**
- * Replaces messages with the choices in `attributes.choices`, because the local service stores only messages in the
- * inputs of a call.
- */
+/** The local service stores only messages in the inputs of a call, and the choices in `attributes.choices`. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;
