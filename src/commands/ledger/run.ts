@@ -41,12 +41,9 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing();
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
-  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, state]));
-  const unresolvable = typed.id.flatMap((id) => {
-    const state = states.get(id);
-    return state === "unknown" ? [] : [[id, state && ledgers.formatState(state)] as const];
-  });
-  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, typed);
+  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
+  const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
+  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, { ...typed, states });
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
@@ -56,8 +53,8 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
 
 export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
-  const options = { perScope: false };
-  const { counts, isInvalid, problems, problemCounts, files } = await compareFiles(context, typed, options);
+  const verification = await compareFiles(context, typed, { perScope: false });
+  const { counts, problems, files } = verification;
   const isVerified = counts.logged === counts.read;
   if (screen.isForProgram) {
     await printDocument(screen, {
@@ -68,18 +65,16 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
     });
   } else {
     const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
-    for (const one of unfinished.slice(0, maxNoticeLines)) {
-      const state = one.logged === 0 ? "not logged" : `partly logged, ${one.logged} of ${one.read} groups`;
-      screen.notice(`${one.file}: ${state}`);
-    }
+    for (const { file, logged, read } of unfinished.slice(0, maxNoticeLines))
+      screen.notice(`${file}: ${logged === 0 ? "not logged" : `partly logged, ${logged} of ${read} groups`}`);
     if (unfinished.length > maxNoticeLines)
       screen.notice(`and ${pluralize(unfinished.length - maxNoticeLines, "more file")}`);
     if (isVerified) screen.notice(pluralize(counts.read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
-  // These problems concern groups in the ledger, not values of a line, so excerpts would not help.
-  context.explain = (thrown) => withExcerpts(context, [], thrown, problemCounts);
-  throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
+  // The problems concern groups in the ledger, so excerpts of lines would not help.
+  context.explain = (thrown) => withExcerpts(context, [], thrown, verification.problemCounts);
+  throw failures.ledgerDiffers(verification);
 };
 
 const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
@@ -196,7 +191,7 @@ const printEntries = async (
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
-/** The result has no `ledger` if no ledger exists yet. */
+/** `ledger` is undefined if no ledger exists yet. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
@@ -222,7 +217,7 @@ const openLedger = async (
   if (ledger === undefined) screen.notice(`no ledger at ${location.path}`);
   else {
     context.closeAtEnd(ledger);
-    checkDatabaseMode(location.path, context.screen.warn);
+    checkDatabaseMode(location.path, screen.warn);
   }
   const { model, split, batch, since, until, before = until } = typed;
   const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope };

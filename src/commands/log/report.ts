@@ -53,10 +53,10 @@ const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined
   );
 };
 
-/** The URL is null if it is not set, and for the local service, whose port differs in every run. */
+/** The local service has no URL, because its port differs in every run. */
 const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   method: "POST",
-  url: target !== undefined && /^https?:/.test(target.url) ? target.url : null,
+  url: target?.url.startsWith("http") ? target.url : null,
   headers: Object.fromEntries((target?.headers ?? []).map((line) => line.split(/: (.*)/s, 2))),
   requests: planned.map(({ groups, bytes, key }) => ({ groups, bytes, idempotency_key: key })),
 });
@@ -92,8 +92,8 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
   // `not_sent` includes groups of requests that the service refused.
   const names: Readonly<Record<string, string>> = { already_logged: "already logged", not_sent: "not logged" };
-  const texts = outcomes.map(([outcome, count]) => `${count} ${names[outcome] ?? outcome}`);
-  return texts.length === 1 ? texts.join() : `${read}: ${texts.join(", ")}`;
+  const text = outcomes.map(([outcome, count]) => `${count} ${names[outcome] ?? outcome}`).join(", ");
+  return outcomes.length === 1 ? text : `${read}: ${text}`;
 };
 
 const maxPlanned = 20;
@@ -101,23 +101,21 @@ const maxPlanned = 20;
 const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
-  const hiddenCount = planned.length - maxPlanned;
   const knownKeys = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
   const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
   const headers = [...(target?.headers ?? []), ...(target?.hasKeys ? [`Idempotency-Key: ${keys}`] : [])];
   const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
   });
-  const more = hiddenCount > 0 ? toFacts({ more: pluralize(hiddenCount, "request") }) : [];
+  const hidden = planned.length - requests.length;
+  const more = toFacts({ more: hidden > 0 ? pluralize(hidden, "request") : undefined });
   return [...requests, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
 const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
-  const options = toOptionArgs({ project: flags.project });
-  return toFacts({
-    next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options, ...listServiceArgs(flags)]),
-  });
+  const options = [...toOptionArgs({ project: flags.project }), ...listServiceArgs(flags)];
+  return toFacts({ next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) });
 };
 
 /** The options with which another command finds the run's ledger and service. */

@@ -45,7 +45,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
-  /** True if the meter prints events, so that no notice repeats them. */
+  /** Then no notice repeats the events. */
   const printsEvents = progress === "lines" || progress === "json";
   return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
 };
@@ -53,17 +53,16 @@ const openRun = async (context: Context, typed: LogOptions) => {
 const logFiles = async (run: LogRun) => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
-  const { receipt, body: bodyNumber } = typed;
+  const { receipt, body: number } = typed;
   const dataset = await readFiles(run);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
-  if (bodyNumber !== undefined && host.terminal.stdout)
+  if (number !== undefined && host.terminal.stdout)
     throw stdoutIsTerminal("--body does not print", "redirect stdout with > body.json");
-  const body = bodyNumber === undefined ? undefined : { number: bodyNumber, write: screen.printBytes };
-  const options = { ...toDeliveryOptions(run), split: dataset.split ?? "", body };
+  const body = number === undefined ? undefined : { number, write: screen.printBytes };
   const result = await send
-    .deliverGroups(dataset, options)
+    .deliverGroups(dataset, { ...toDeliveryOptions(run), split: dataset.split ?? "", body })
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
       if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
@@ -93,7 +92,6 @@ const readFiles = async (run: LogRun) => {
 
 const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) => {
   const { context, settings, typed, meter } = run;
-  const { groupBy } = typed;
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
@@ -101,7 +99,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await send
     .followFile({
-      ...{ ...delivery, ...follow, split, groupBy },
+      ...{ ...delivery, ...follow, split, groupBy: typed.groupBy },
       strictness: readStrictness(typed),
       onEvent: (event) => {
         const { file } = follow;
@@ -144,7 +142,7 @@ const printOutcome = async (run: LogRun, result: send.LogResult) => {
 };
 
 /** Method, URL and headers of the planned requests; undefined without a URL. */
-export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>> | undefined;
+export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>>;
 
 const findPlanTarget = async ({ context, settings, typed, compression }: LogRun) => {
   if (connect.hasNoLogUrl(settings)) return undefined;
@@ -153,7 +151,7 @@ const findPlanTarget = async ({ context, settings, typed, compression }: LogRun)
   const headers = compression === undefined ? {} : { "Content-Encoding": compression };
   const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
   const hasKeys = settings.require("idempotency") === "auto";
-  return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
+  return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
 const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
@@ -195,8 +193,8 @@ const selectLedger = async (typed: LogOptions, settings: Settings) => {
   // A dry run without a URL has no destination to look up.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
   const location = await settings.ledgerLocation(typed.ledger);
-  if (location !== undefined) return { ...location, require: typed.requireLedger };
-  throw ledgerLocationMissing();
+  if (location === undefined) throw ledgerLocationMissing();
+  return { ...location, require: typed.requireLedger };
 };
 
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
