@@ -13,8 +13,8 @@ import { testCredential } from "../auth.ts";
 import { printObjects } from "../lists/object-list.ts";
 
 type Finding = Readonly<{
-  /** A stable name, for scripts. */
-  check: string;
+  /** A stable name, for scripts. Default: the name in `runChecks`. */
+  check?: string;
   status: "ok" | "warning" | "error" | "skipped";
   message: string;
   fix?: string | undefined;
@@ -77,10 +77,11 @@ const runChecks = async (context: Context, isOffline: boolean) => {
       });
     };
     try {
-      return await Promise.race([findings, timeOut()]);
+      const found = await Promise.race([findings, timeOut()]);
+      return found.map((one) => ({ check, ...one }));
     } catch (thrown) {
       host.signal.throwIfAborted();
-      return [toFinding(check, thrown)];
+      return [{ check, ...toFinding(thrown) }];
     }
   });
   return (await Promise.all(results)).flat();
@@ -101,26 +102,24 @@ const toLine = ({ check, status, message, fix }: Finding): Line => {
   return { label: `${mark.padEnd(7)} ${check}`, text, tone: tones[status], kind: "sentence" };
 };
 
-const ok = (check: string, message: string, facts?: Facts): Finding => ({ check, status: "ok", message, facts });
+const ok = (message: string, facts?: Facts): Finding => ({ status: "ok", message, facts });
 const skipped: typeof ok = (...finding) => ({ ...ok(...finding), status: "skipped" });
-const warning = (check: string, message: string, fix?: string, facts?: Facts): Finding => {
-  return { check, status: "warning", message, fix, facts };
-};
-const error = (check: string, code: FailureCode, message: string, fix: string, facts?: Facts): Finding => {
-  return { check, status: "error", message, fix, code, facts };
+const warning = (message: string, fix?: string, facts?: Facts): Finding => ({ status: "warning", message, fix, facts });
+const error = (code: FailureCode, message: string, fix: string, facts?: Facts): Finding => {
+  return { status: "error", message, fix, code, facts };
 };
 
 const settingsUnreadable = "the settings have an error";
 
-const toFinding = (check: string, thrown: unknown, facts?: Facts): Finding => {
+const toFinding = (thrown: unknown, facts?: Facts) => {
   const loadError = getErrorCode(thrown);
   if (loadError === "MODULE_NOT_FOUND" || loadError === "ERR_MODULE_NOT_FOUND" || loadError === "ERR_DLOPEN_FAILED") {
     const fix = "reinstall rollcall on this machine, as the README describes";
-    return error(check, "storage", `cannot load libsql, which rollcall needs for databases (${loadError})`, fix, facts);
+    return error("storage", `cannot load libsql, which rollcall needs for databases (${loadError})`, fix, facts);
   }
   const { message, code, details } = toFailure(thrown);
   const fix = details.hint ?? "remove the cause, and run `rollcall doctor` again";
-  return error(check, code, message, fix, facts);
+  return error(code, message, fix, facts);
 };
 
 const checkSettings = async ({ context }: CheckContext) => {
@@ -133,18 +132,18 @@ const checkSettings = async ({ context }: CheckContext) => {
   });
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
   const facts = { profile, settings: Object.fromEntries(settings) };
-  const found = [ok("settings", `profile ${profile}: ${names}`, facts)];
+  const found = [ok(`profile ${profile}: ${names}`, facts)];
   // A default is invalid only if the setting that it derives from is invalid.
   for (const { problem, from } of set)
-    if (problem !== null) found.push(error("settings", "usage", `${problem.message} (${from})`, problem.advice ?? ""));
+    if (problem !== null) found.push(error("usage", `${problem.message} (${from})`, problem.advice ?? ""));
   const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
-  for (const name of unknown) found.push(warning("settings", `unknown setting ${name} in the profile ${profile}`, fix));
+  for (const name of unknown) found.push(warning(`unknown setting ${name} in the profile ${profile}`, fix));
   for (const kind of ["settings", "credentials"] as const) {
     const check = `${kind} file`;
     try {
-      config.readSaved(context.host, kind, ({ message, advice }) => found.push(warning(check, message, advice)));
+      config.readSaved(context.host, kind, ({ message, advice }) => found.push({ check, ...warning(message, advice) }));
     } catch (thrown) {
-      found.push(toFinding(check, thrown));
+      found.push({ check, ...toFinding(thrown) });
     }
   }
   return found;
@@ -152,9 +151,12 @@ const checkSettings = async ({ context }: CheckContext) => {
 
 const checkCredentials = async (checkContext: CheckContext): Promise<readonly Finding[]> => {
   const { settings } = checkContext;
-  if (settings === undefined) return [skipped("credentials", settingsUnreadable)];
-  if (settings.local) return [ok("credentials", "the local service has its own key")];
-  const found = await Promise.all(config.credentialUses.map((use) => checkCredential(checkContext, settings, use)));
+  if (settings === undefined) return [skipped(settingsUnreadable)];
+  if (settings.local) return [ok("the local service has its own key")];
+  const checking = config.credentialUses.map(async (use) => {
+    return { check: `credential ${use}`, ...(await checkCredential(checkContext, settings, use)) };
+  });
+  const found = await Promise.all(checking);
   // A missing credential is an error only if no credential exists for any use (log, inference, calls).
   if (found.some(({ status, facts }) => status !== "skipped" && facts?.state !== "missing")) return found;
   return found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }));
@@ -165,38 +167,37 @@ const checkCredential = async (
   settings: config.Settings,
   use: CredentialUse,
 ): Promise<Finding> => {
-  const check = `credential ${use}`;
   try {
     const origin = config.findOrigin(settings, use);
-    if (origin === undefined) return skipped(check, `no URL is set for ${use}`, { state: "no URL" });
+    if (origin === undefined) return skipped(`no URL is set for ${use}`, { state: "no URL" });
     const { state, from = null, username, failure: unusable } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
     if (unusable !== undefined) {
       const { message, details } = unusable;
-      return state === "missing" ? warning(check, message, details.hint, facts) : toFinding(check, unusable, facts);
+      return state === "missing" ? warning(message, details.hint, facts) : toFinding(unusable, facts);
     }
-    const untried = (why: string) => ok(check, `from ${from}, not tested: ${why}`, { ...facts, accepted: null });
+    const untried = (why: string) => ok(`from ${from}, not tested: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
     const { state: answer, failure } = await testCredential(context, settings, [use], false);
     if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
-    if (failure === undefined) return ok(check, `from ${from}, accepted by the service`, { ...facts, accepted: true });
+    if (failure === undefined) return ok(`from ${from}, accepted by the service`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unavailable");
-    const found = toFinding(check, failure, { ...facts, accepted: answer === "refused" ? false : null });
+    const found = toFinding(failure, { ...facts, accepted: answer === "refused" ? false : null });
     const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
     if (answer === "refused" || isPage) return found;
     return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
     // `checkSettings` reports the invalid setting.
-    if (isFailure(thrown, "setting-invalid")) return skipped(check, `${thrown.details.where?.setting} is invalid`);
-    return toFinding(check, thrown);
+    if (isFailure(thrown, "setting-invalid")) return skipped(`${thrown.details.where?.setting} is invalid`);
+    return toFinding(thrown);
   }
 };
 
 /** Checks that each URL answers. A web page with a status below 400 is an error, unless its origin accepted a key. */
 const checkUrls = async (checkContext: CheckContext, credentials: Promise<readonly Finding[]>) => {
   const { settings, isOffline } = checkContext;
-  if (settings === undefined) return [skipped("addresses", settingsUnreadable)];
-  if (settings.local) return [skipped("addresses", "the local service is built in")];
+  if (settings === undefined) return [skipped(settingsUnreadable)];
+  if (settings.local) return [skipped("the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
     // `checkSettings` reports an invalid URL. Missing URLs are a problem only if all are missing.
@@ -205,18 +206,19 @@ const checkUrls = async (checkContext: CheckContext, credentials: Promise<readon
   }
   if (addresses.size === 0) {
     const fix = "run `rollcall auth login --base-url https://…`, or set ROLLCALL_BASE_URL";
-    return [warning("addresses", "no service URL is set, so only --local works", fix)];
+    return [warning("no service URL is set, so only --local works", fix)];
   }
-  if (isOffline) return [skipped("addresses", "--offline")];
-  return await Promise.all([...addresses].map((target) => checkUrl(checkContext, target, credentials)));
+  if (isOffline) return [skipped("--offline")];
+  const checking = Array.from(addresses, async ([address, kind]) => {
+    return { check: `address ${kind}`, ...(await checkUrl(checkContext, { address, kind, credentials })) };
+  });
+  return await Promise.all(checking);
 };
 
 const checkUrl = async (
   { context: { host }, silenceMs: timeoutMs, maxWaitMs }: CheckContext,
-  [address, kind]: readonly [string, EndpointHost],
-  credentials: Promise<readonly Finding[]>,
-): Promise<Finding> => {
-  const check = `address ${kind}`;
+  { address, kind, credentials }: { address: string; kind: EndpointHost; credentials: Promise<readonly Finding[]> },
+) => {
   const setting = config.urlSettingName(kind);
   try {
     const { probeUrl } = await loadDownloads();
@@ -226,15 +228,15 @@ const checkUrl = async (
     const isAccepted = (one: Finding) => one.facts?.origin === origin && one.facts?.accepted === true;
     if (isPage && status < 400 && !(await credentials).some(isAccepted)) {
       const fix = `set the URL of the API: \`rollcall config set ${setting} https://…\``;
-      return error(check, "refused", `${address} answers with a web page, not with JSON`, fix, facts);
+      return error("refused", `${address} answers with a web page, not with JSON`, fix, facts);
     }
     const through = proxy === null ? "" : ` through the proxy ${proxy}`;
     // A proxy answers 407 without asking the service.
-    if (status < 500 && status !== 407) return ok(check, `${address} is reachable${through} (status ${status})`, facts);
+    if (status < 500 && status !== 407) return ok(`${address} is reachable${through} (status ${status})`, facts);
     const fix = "rerun later, or ask the operator of the service";
-    return warning(check, `${address} answers${through} with status ${status}`, fix, facts);
+    return warning(`${address} answers${through} with status ${status}`, fix, facts);
   } catch (thrown) {
-    return toFinding(check, thrown, { address });
+    return toFinding(thrown, { address });
   }
 };
 
@@ -243,10 +245,10 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
   const location = (await settings?.ledgerLocation()) ?? (file === undefined ? undefined : { path: file });
   if (location === undefined) {
     const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
-    return [warning("ledger", "cannot locate the ledger, because the home folder is unknown", fix)];
+    return [warning("cannot locate the ledger, because the home folder is unknown", fix)];
   }
   const { path } = location;
-  const none = ok("ledger", `none yet; the first \`rollcall log\` creates ${path}`, { path });
+  const none = ok(`none yet; the first \`rollcall log\` creates ${path}`, { path });
   if (isDatabaseUrl(path)) {
     const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
     const ledger = await openExistingLedger(location, options);
@@ -257,15 +259,15 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
   if (examined === undefined) {
     const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
     const message = `none yet, and rollcall cannot create ${path}`;
-    return [config.canCreate(path) ? none : error("ledger", "storage", message, fix, { path })];
+    return [config.canCreate(path) ? none : error("storage", message, fix, { path })];
   }
   const folder = config.findDataFolder(host);
   const loose = folder === undefined ? undefined : checkFileMode(folder, "700");
-  const modes = loose === undefined ? [] : [warning("ledger", loose.message, loose.advice)];
+  const modes = loose === undefined ? [] : [warning(loose.message, loose.advice)];
   const { bytes, version, damages } = examined;
   const facts = { path, bytes, version };
   if (damages !== undefined && damages.length > 0) return [toDamageFinding("ledger", damages, facts), ...modes];
-  if (bytes === 0) return [ok("ledger", `${path} is empty, and the next \`rollcall log\` uses it`, facts), ...modes];
+  if (bytes === 0) return [ok(`${path} is empty, and the next \`rollcall log\` uses it`, facts), ...modes];
   const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
   return [toLedgerFinding(`${path} ${state}`, examined, facts), ...modes];
 };
@@ -283,29 +285,28 @@ const toLedgerFinding = (
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
   const message = `${location} and records ${parts.join(", ") || "no requests"}${use}`;
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
-  if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok("ledger", message, facts);
+  if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok(message, facts);
   const fix =
     "list the requests with `rollcall ledger status --all-destinations`. Then resolve the unknown requests with `rollcall ledger resolve`, or rerun the same `rollcall log` with --on-unknown resend";
-  return warning("ledger", message, fix, facts);
+  return warning(message, fix, facts);
 };
 
-const toDamageFinding = (check: string, damages: readonly string[], facts: { path: string }): Finding => {
+const toDamageFinding = (check: string, damages: readonly string[], facts: { path: string }) => {
   const fix = `restore a backup, or move the file away to start with an empty ${check}`;
-  return error(check, "storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
+  return error("storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
 };
 
 const checkStore = async ({ context, settings }: CheckContext) => {
-  const check = "local store";
   const dataDir = config.findDataFolder(context.host);
-  if (dataDir === undefined) return [skipped(check, "cannot locate the store, because the home folder is unknown")];
+  if (dataDir === undefined) return [skipped("cannot locate the store, because the home folder is unknown")];
   // Imported here, so that a missing native module becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
-  if (found === undefined) return [ok(check, "none yet; the first use of --local creates it")];
+  if (found === undefined) return [ok("none yet; the first use of --local creates it")];
   const { path } = found;
-  if ("isRemote" in found) return [ok(check, `${path} answers`, { path })];
+  if ("isRemote" in found) return [ok(`${path} answers`, { path })];
   const { bytes, damages = [], calls, version } = found;
   const facts = { path, bytes, version, calls: calls ?? null };
-  if (damages.length > 0) return [toDamageFinding(check, damages, facts)];
-  return [ok(check, `${path}: ${calls === undefined ? "empty" : pluralize(calls, "call")}`, facts)];
+  if (damages.length > 0) return [toDamageFinding("local store", damages, facts)];
+  return [ok(`${path}: ${calls === undefined ? "empty" : pluralize(calls, "call")}`, facts)];
 };
