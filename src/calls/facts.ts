@@ -104,8 +104,8 @@ export const readCosts = (call: RawJson, prefix: string) =>
     const amounts = texts.flatMap((text) => parseDecimal(text) ?? []).filter(({ digits }) => digits >= 0n);
     const total = amounts.length === texts.length ? amounts.reduce(addDecimals, zero) : undefined;
     const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
-    const unit = units.map((member) => member.value.text).find((text) => text.toUpperCase() !== "USD") ?? "USD";
-    return [{ model, unit, total }];
+    const other = units.find((member) => member.value.text.toUpperCase() !== "USD");
+    return [{ model, unit: other?.value.text ?? "USD", total }];
   });
 
 export const readDollars = ({ unit, total }: Cost) => (unit === "USD" ? total : undefined);
@@ -146,11 +146,8 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** In `summary` and in unknown fields, more deeply nested objects and lists are omitted. */
-const maxLevels = 16;
-
-/** If `isName`, keeps a short text, but no object or list. */
-const omitTexts = (key: string, value: RawJson, isName = false, levels = maxLevels): string | undefined => {
+/** Omits objects and lists below `levels`. If `isName`, keeps only a short text or a scalar. */
+const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")
     return json === '""' || (isName ? isShortText(value.text) : isFact(key, json)) ? json : undefined;

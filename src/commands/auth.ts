@@ -93,12 +93,9 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
   return state;
 };
 
-const untriedKeyProblem = (why: string, advice: string): Problem => ({
-  rule: "key-not-verified",
-  severity: "warning",
-  message: `the key was not tested: ${why}`,
-  advice,
-});
+const untriedKeyProblem = (why: string, advice: string): Problem => {
+  return { rule: "key-not-verified", severity: "warning", message: `the key was not tested: ${why}`, advice };
+};
 
 const retestCommand = (profile: string) => inProfile("rollcall auth status --check", profile);
 
@@ -107,7 +104,7 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: s
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** The results of a key's test, as in JSON, with their texts in tables. `unclear` if the reply shows no result. */
+/** Results of a key's test, with their texts in tables. `unclear` if the reply shows no result. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 

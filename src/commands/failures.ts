@@ -27,11 +27,11 @@ export const stdoutIsTerminal = (what: string, hint: string) =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 
 export const ledgerDiffers = (verification: Verification) => {
+  const { problems } = verification;
   const { read, logged, repeated, unknown, refused, not_sent } = verification.counts;
   const counts = { "not logged": not_sent + refused, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once, ${parts.join(", ")}`;
-  const { problems } = verification;
   return new Failure("differs", "ledger-differs", message, { problems, hint: selectLedgerHint(verification) });
 };
 

@@ -27,7 +27,7 @@ const options = {
 
 type ServeOptions = cli.Values<typeof options>;
 
-/** Serves until a signal, then answers requests in flight. @throws Failure `interrupted` if a request was aborted */
+/** Serves until a signal. @throws Failure `interrupted` if a request in flight was aborted */
 const runService = async (context: Context, typed: ServeOptions) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;

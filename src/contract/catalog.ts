@@ -27,7 +27,7 @@ export type CatalogModel = ServiceObject;
 const provider = z.string().check(z.minLength(1));
 const catalog = { method: "GET", host: "base", repeatable: true, body: z.undefined(), reply: readListReply } as const;
 
-/** Lists the models of the analysis provider's catalog (interface 4.4). */
+/** Interface 4.4. */
 export const listAnalysisModels = endpoint({
   ...catalog,
   name: "list analysis catalog",
@@ -35,7 +35,7 @@ export const listAnalysisModels = endpoint({
   parameters: z.object({ analysis_provider: provider }),
 });
 
-/** Lists the models of the routing provider's catalog (interface 4.5). */
+/** Interface 4.5. */
 export const listRouterModels = endpoint({
   ...catalog,
   name: "list router catalog",

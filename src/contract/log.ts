@@ -15,16 +15,12 @@ const JsonNumber = checked("number", (value) => typeof value === "number");
 /** May exceed 2^53. */
 const JsonInteger = checked("int", Number.isInteger);
 
-/** A date and time (interface 2.1). */
 const DateTime = z.custom<string>().check(({ value, issues }) => {
   if (typeof value !== "string") issues.push({ code: "invalid_type", expected: "string", input: value });
   else if (!isDateTime(value)) issues.push({ code: "custom", message: "must be an ISO 8601 date-time", input: value });
 });
 
-// Created once for all fields, to save start-up time.
 const list = z.array(z.unknown());
-const nullishList = z.nullish(list);
-const nullishInteger = z.nullish(JsonInteger);
 
 /** Assumed (interface 2.1): fields other than `function` may be absent. */
 const Tool = z.looseObject({
@@ -55,13 +51,13 @@ const Tools = z.custom<readonly z.infer<typeof Tool>[]>().check(({ value, issues
 export const Trajectory = z.looseObject({
   messages_and_choices: list,
   tools: z.nullish(Tools),
-  additional_histories: nullishList,
+  additional_histories: z.nullish(list),
   reward: JsonNumber,
-  initial_policy_version: nullishInteger,
-  final_policy_version: nullishInteger,
+  initial_policy_version: z.nullish(JsonInteger),
+  final_policy_version: z.nullish(JsonInteger),
   metrics: freeObject,
   metadata: freeObject,
-  logs: nullishList,
+  logs: z.nullish(list),
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;

@@ -35,7 +35,7 @@ type CheckContext = Readonly<{
 /** Default of `--timeout`; short, because a person waits. */
 const defaultTimeoutMs = 10_000;
 
-/** Prints the findings, then fails with the most serious code. @throws Failure `doctor-found` */
+/** @throws Failure `doctor-found` with the most serious code */
 export const runDoctor = async (given: Context, { offline }: { offline: boolean }) => {
   await runInContext(given, async (context) => {
     const progress = context.screen.startProgress("checking");
@@ -113,7 +113,7 @@ const settingsUnreadable = "the settings have an error";
 
 const toFinding = (thrown: unknown, facts?: Facts) => {
   const loadError = getErrorCode(thrown);
-  if (loadError === "MODULE_NOT_FOUND" || loadError === "ERR_MODULE_NOT_FOUND" || loadError === "ERR_DLOPEN_FAILED") {
+  if (loadError !== undefined && /^((ERR_)?MODULE_NOT_FOUND|ERR_DLOPEN_FAILED)$/.test(loadError)) {
     const fix = "reinstall rollcall on this machine, as the README describes";
     return error("storage", `cannot load libsql, which rollcall needs for databases (${loadError})`, fix, facts);
   }
@@ -242,8 +242,8 @@ const checkUrl = async (
 
 const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
   const file = config.findLedgerFile(host);
-  const location = (await settings?.ledgerLocation()) ?? (file === undefined ? undefined : { path: file });
-  if (location === undefined) {
+  const location = (await settings?.ledgerLocation()) ?? (file && { path: file });
+  if (!location) {
     const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
     return [warning("cannot locate the ledger, because the home folder is unknown", fix)];
   }
@@ -262,11 +262,11 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
     return [config.canCreate(path) ? none : error("storage", message, fix, { path })];
   }
   const folder = config.findDataFolder(host);
-  const loose = folder === undefined ? undefined : checkFileMode(folder, "700");
-  const modes = loose === undefined ? [] : [warning(loose.message, loose.advice)];
+  const loose = folder && checkFileMode(folder, "700");
+  const modes = loose ? [warning(loose.message, loose.advice)] : [];
   const { bytes, version, damages } = examined;
   const facts = { path, bytes, version };
-  if (damages !== undefined && damages.length > 0) return [toDamageFinding("ledger", damages, facts), ...modes];
+  if (damages?.length) return [toDamageFinding("ledger", damages, facts), ...modes];
   if (bytes === 0) return [ok(`${path} is empty, and the next \`rollcall log\` uses it`, facts), ...modes];
   const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
   return [toLedgerFinding(`${path} ${state}`, examined, facts), ...modes];
@@ -279,8 +279,8 @@ const toLedgerFinding = (
 ) => {
   const parts = ledgerStates.flatMap((state) => {
     const count = counts.get(state);
-    if (count === undefined) return [];
-    return `${pluralize(count.requests, "request")} ${state === "unknown" ? "of unknown outcome" : formatState(state)}`;
+    const outcome = state === "unknown" ? "of unknown outcome" : formatState(state);
+    return count === undefined ? [] : `${pluralize(count.requests, "request")} ${outcome}`;
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
   const message = `${location} and records ${parts.join(", ") || "no requests"}${use}`;

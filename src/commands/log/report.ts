@@ -101,7 +101,7 @@ const maxPlanned = 20;
 const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
-  const knownKeys = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
+  const knownKeys = planned.length === 1 ? planned[0]?.key : "one per request (see --json)";
   const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
   const headers = [...(target?.headers ?? []), ...(target?.hasKeys ? [`Idempotency-Key: ${keys}`] : [])];
   const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {

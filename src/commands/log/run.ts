@@ -141,7 +141,7 @@ const printOutcome = async (run: LogRun, result: send.LogResult) => {
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-/** Method, URL and headers of the planned requests; undefined without a URL. */
+/** The target of planned requests; undefined without a URL. */
 export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>>;
 
 const findPlanTarget = async ({ context, settings, typed, compression }: LogRun) => {
@@ -190,7 +190,7 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
 };
 
 const selectLedger = async (typed: LogOptions, settings: Settings) => {
-  // A dry run without a URL has no destination to look up.
+  // A dry run without a URL has no destination.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
   const location = await settings.ledgerLocation(typed.ledger);
   if (location === undefined) throw ledgerLocationMissing();

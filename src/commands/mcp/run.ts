@@ -116,7 +116,7 @@ const paging: Schemas = {
 
 const toParameterName = (name: string) => name.replaceAll("-", "_");
 
-/** The longest ids, names and paths are shorter than `maxLength`. */
+/** All ids, names and paths are shorter. */
 const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
 
 const toSchema = ({ about: description, placeholder, choices, repeatable }: Kind<unknown>, isArgument: boolean) => {
@@ -173,12 +173,8 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
     const { offset = 0, limit = 20, max_characters = 2000 } = sent;
     const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
     const texts = printed === "" ? [] : [formatPage(printed, page)];
-    const isError = texts.length === 0;
-    if (failure !== undefined) {
-      const { toFailureJson } = await loadFailurePrinter();
-      texts.push(toFailureJson(screen, failure));
-    }
-    return { texts, isError };
+    if (failure !== undefined) texts.push((await loadFailurePrinter()).toFailureJson(screen, failure));
+    return { texts, isError: printed === "" };
   };
   const description = `${about ?? command.about}. ${note}${canShowContent ? contentNote : ""}`;
   return { name, description, inputSchema, usesService: name !== "check", run };

@@ -62,7 +62,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
-  // `showInput` serves the page until the run ends, so this promise only settles if reading or serving fails.
+  // `showInput` serves until the run ends, so this promise only settles if reading or serving fails.
   const failed = openInput(context, typed, viewer.showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
