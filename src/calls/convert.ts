@@ -56,7 +56,7 @@ type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
 const tracedFields = (call: RawJson, reward: string): Fields => {
   const text = (value: RawJson | undefined) => (value?.kind === "text" ? value.json : undefined);
-  const model = findMember(findValue(call, "output"), "model") ?? findMember(findValue(call, "inputs"), "model");
+  const model = findValue(call, "output", "model") ?? findValue(call, "inputs", "model");
   const keys = ["trace_id", "parent_id", "thread_id", "turn_id"];
   const origins = keys.map((key) => [key, text(findValue(call, key))] as const);
   return [

@@ -80,7 +80,7 @@ export const ledgerLocationMissing = () => {
 };
 
 const formatCalls = (ids: readonly string[], requested: number) =>
-  requested === 1 ? `call ${ids[0] ?? ""}` : `${ids.length} of ${requested} calls`;
+  requested === 1 ? `call ${ids[0]}` : `${ids.length} of ${requested} calls`;
 
 const formatIds = (ids: readonly string[], requested: number) => (requested === 1 ? "" : `: ${formatList(ids)}`);
 
@@ -108,7 +108,7 @@ export const callsUnreadable = (
   },
 ) => {
   const { ids, cause, http, requested, hasStopped } = facts;
-  const first = ids.length === 1 ? "" : `${ids[0] ?? ""}: `;
+  const first = ids.length === 1 ? "" : `${ids[0]}: `;
   const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
   const failed = `${ids.length} of ${which}${requested} calls`;
   const message = `cannot read ${failed}: ${formatList(ids)} (${first}${cause.message})${end}`;
@@ -133,7 +133,7 @@ export const modelsMissing = (
 };
 
 export const modelNotListed = (id: string, names: readonly string[], near: string | undefined) => {
-  const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0] ?? ""}`} catalog`;
+  const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0]}`} catalog`;
   const hint = "search with `rollcall catalog all <pattern>`";
   return new Failure("not_found", "model-not-listed", message, didYouMean(near, hint));
 };

@@ -25,10 +25,8 @@ const options = {
   log: cli.withDefault(cli.choice("format of the output: text or json", ["text", "json"], "form"), "text"),
 };
 
-type ServeOptions = cli.Values<typeof options>;
-
 /** Serves until a signal. @throws Failure `interrupted` if a request in flight was aborted */
-const runService = async (context: Context, typed: ServeOptions) => {
+const runService = async (context: Context, typed: cli.Values<typeof options>) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));

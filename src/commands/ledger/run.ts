@@ -233,11 +233,7 @@ const openLedger = async (
   };
 };
 
-const compareFiles = async (
-  context: Context,
-  typed: FileOptions,
-  options: Parameters<typeof ledgers.verifyDataset>[2],
-) => {
+const compareFiles = async (context: Context, typed: FileOptions, options: { perScope: boolean }) => {
   const settings = await effectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
   closeDatasetAtEnd(context, dataset);

@@ -5,7 +5,7 @@ import { isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
-import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
+import type { LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
@@ -170,8 +170,9 @@ export const openReporter =
     if (retry.attempt === 2 && failure.details.remedy !== undefined) screen.notice(failure.details.remedy);
   };
 
-export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
-  waiting: (file) => `waiting for ${file} to exist`,
-  moved: (file) => `${file} was replaced; reading the old file to its end, then continuing with the new one`,
-  rewritten: (file) => `${file} was rewritten; rollcall sent all it had read, and now reads the file from the start`,
+export const followNotices = {
+  waiting: (file: string) => `waiting for ${file} to exist`,
+  moved: (file: string) => `${file} was replaced; reading the old file to its end, then continuing with the new one`,
+  rewritten: (file: string) =>
+    `${file} was rewritten; rollcall sent all it had read, and now reads the file from the start`,
 };
