@@ -55,19 +55,25 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure !== undefined) throw failure;
 };
 
-/** Delay before the URL is printed, so that an unreadable input fails first. */
-const openDelayMs = 100;
+/** Delay before the browser opens, so that an unreadable input fails first. */
+const openDelayMs = 200;
 
 const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
-  // `showInput` serves until the run ends, so this promise only settles if reading or serving fails.
-  const failed = openInput(context, typed, viewer.showProgress).then(viewer.showInput);
+  // Aborted when the first progress shows that the input is readable.
+  const inputReadable = new AbortController();
+  const showProgress: OnRead = (progress) => {
+    inputReadable.abort();
+    viewer.showProgress(progress);
+  };
+  // `showInput` serves the page until the run ends, so this promise only settles if reading or serving fails.
+  const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
   try {
-    await Promise.race([failed, ended, host.sleep(openDelayMs)]);
+    await Promise.race([failed, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C; keep the URL private, because it gives access to the page");
