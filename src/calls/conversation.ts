@@ -1,4 +1,4 @@
-/** Converts messages and choices to a conversation of turns with texts, tool calls and their answers. */
+/** Converts messages and choices to turns with texts, tool calls and their answers. */
 import {
   findValue,
   itemsOf,
@@ -10,31 +10,32 @@ import {
   withoutAbsent,
 } from "../json/raw-json.ts";
 
-export interface Turn {
+export type Turn = Readonly<{
   /** Index in the messages and choices, from 0. */
-  readonly at: number;
-  readonly role: string | undefined;
-  readonly isSampled: boolean;
-  readonly name: string | undefined;
-  readonly toolCallId: string | undefined;
+  at: number;
+  role: string | undefined;
+  isSampled: boolean;
+  name: string | undefined;
+  toolCallId: string | undefined;
   /** The members of a choice, except its message. Empty for a message. */
-  readonly choiceMembers: readonly RawMember[];
-  readonly parts: readonly Part[];
-}
+  choiceMembers: readonly RawMember[];
+  parts: readonly Part[];
+}>;
 
-export type Part =
-  | { readonly kind: "said"; readonly value: RawJson }
-  | { readonly kind: "thought" | "refusal"; readonly text: string }
+export type Part = Readonly<
+  | { kind: "said"; value: RawJson }
+  | { kind: "thought" | "refusal"; text: string }
   | Media
   | ReturnType<typeof toToolCall>
-  | { readonly kind: "result"; readonly id: string | undefined; readonly parts: readonly Part[] }
+  | { kind: "result"; id: string | undefined; parts: readonly Part[] }
   /** Members that no other part shows. */
-  | { readonly kind: "other"; readonly members: readonly RawMember[] };
+  | { kind: "other"; members: readonly RawMember[] }
+>;
 
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** `items` are messages and choices; undefined without a recognized message. `rest` has the other members. */
+/** `items` are messages and choices, if one is recognized. `rest` has the other members. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
 /** A system message that a client sent as `system` comes first. */
@@ -53,7 +54,7 @@ export const readInputs = (call: RawJson): Conversation => {
 export const readOutput = (call: RawJson): Conversation => {
   const output = findValue(call, "output");
   const choices = findValue(output, "choices");
-  const isMessage = choices === undefined && output !== undefined && findMessage(output) !== undefined;
+  const isMessage = choices === undefined && output && findMessage(output) !== undefined;
   const items = isMessage ? [output] : itemsOf(choices ?? output);
   if (!hasMessages(items)) return { items: undefined, rest: output };
   return { items, rest: choices === undefined ? undefined : omitMembers(output, ["choices"]) };
@@ -61,9 +62,9 @@ export const readOutput = (call: RawJson): Conversation => {
 
 const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
 
-const omitMembers = (value: RawJson | undefined, keys: readonly string[]): RawJson | undefined => {
-  const kept = membersOf(value).filter(({ key }) => !keys.includes(key));
-  return kept.length === 0 ? undefined : toObject(kept);
+const omitMembers = (value: RawJson | undefined, keys: readonly string[]) => {
+  const others = membersOf(value).filter(({ key }) => !keys.includes(key));
+  return others.length === 0 ? undefined : toObject(others);
 };
 
 export const toObject = (members: readonly RawMember[]) =>
@@ -73,7 +74,7 @@ export const composeMessage = (role: string, content: RawJson) =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
 /** Returns an item that is a message, or the message of a choice. Assumed: a choice has no `role`. */
-export const findMessage = (item: RawJson | undefined): RawJson | undefined =>
+export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
 /** Removes the next tool message with this id from the conversation. */
@@ -81,23 +82,19 @@ type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** A tool's answer becomes the result of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  const answers = new Map<string, number[]>();
-  for (const [at, item] of items.entries()) {
-    const id = textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined;
-    if (id === undefined || at < from) continue;
-    const sameId = answers.get(id) ?? [];
-    sameId.push(at);
-    answers.set(id, sameId);
-  }
-  const taken = new Set<number>();
+  /** An answer that became a result is null. */
+  const answerIds: (string | null | undefined)[] = items.map((item, at) =>
+    at >= from && textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined,
+  );
   const toTurn = (item: RawJson, at: number): Turn => {
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
     const takeAnswer: TakeAnswer = (id = "") => {
-      const next = answers.get(id)?.find((one) => one > at && !taken.has(one)) ?? -1;
+      const next = answerIds.indexOf(id, at + 1);
       const answer = items[next];
-      taken.add(next);
-      return answer && toTurn(answer, next);
+      if (answer === undefined) return undefined;
+      answerIds[next] = null;
+      return toTurn(answer, next);
     };
     return {
       at,
@@ -109,27 +106,24 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
       parts: message === undefined ? [{ kind: "said", value: item }] : readParts(message, takeAnswer),
     };
   };
-  return items.flatMap((item, at) => (at < from || taken.has(at) ? [] : [toTurn(item, at)]));
+  return items.flatMap((item, at) => (at < from || answerIds[at] === null ? [] : [toTurn(item, at)]));
 };
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Keys that have their own display if the value has this kind. Other members are shown as JSON. */
-const shownKeys: ReadonlyMap<string, RawJson["kind"]> = new Map([
-  ...["role", "refusal", "name", "tool_call_id", ...thoughtKeys].map((key) => [key, "text"] as const),
-  ["tool_calls", "list"],
-]);
+/** These have their own display if they are texts. */
+const shownTexts = ["role", "refusal", "name", "tool_call_id", ...thoughtKeys];
 
 const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] => {
-  const otherMembers = withoutAbsent(message.members).filter(
-    ({ key, value }) => key !== "content" && shownKeys.get(key) !== value.kind,
-  );
+  const isShown = ({ key, value: { kind } }: RawMember) =>
+    key === "content" || (key === "tool_calls" ? kind === "list" : kind === "text" && shownTexts.includes(key));
+  const members = withoutAbsent(message.members).filter((member) => !isShown(member));
   return [
     ...thoughtKeys.flatMap((key) => toTextPart("thought", textAt(message, key))),
     ...toContentParts(findValue(message, "content")),
     ...toTextPart("refusal", textAt(message, "refusal")),
     ...itemsOf(findValue(message, "tool_calls")).map((call) => toToolCall(call, takeAnswer)),
-    ...(otherMembers.length === 0 ? [] : [{ kind: "other", members: otherMembers } as const]),
+    ...(members.length === 0 ? [] : [{ kind: "other", members } as const]),
   ];
 };
 

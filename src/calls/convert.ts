@@ -56,7 +56,7 @@ type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
 const tracedFields = (call: RawJson, reward: string): Fields => {
   const text = (value: RawJson | undefined) => (value?.kind === "text" ? value.json : undefined);
-  const model = findMember(findValue(call, "output"), "model") ?? findMember(findValue(call, "inputs"), "model");
+  const model = findValue(call, "output", "model") ?? findValue(call, "inputs", "model");
   const keys = ["trace_id", "parent_id", "thread_id", "turn_id"];
   const origins = keys.map((key) => [key, text(findValue(call, key))] as const);
   return [
@@ -81,10 +81,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/**
- * Replaces messages with the choices in `attributes.choices`, because the local service stores only messages in the
- * inputs of a call.
- */
+/** The local service stores only messages in the inputs of a call, and the choices in `attributes.choices`. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;

@@ -1,5 +1,5 @@
 /** Reads the facts of a traced call: name, state, duration, models, tokens and costs (interface 2.4). */
-import { addDecimals, type Decimal, formatDecimal, parseDecimal, zero } from "../decimal.ts";
+import { addDecimals, formatDecimal, parseDecimal, zero } from "../decimal.ts";
 import {
   composeMembers,
   digitsAt,
@@ -49,14 +49,14 @@ const hasValue = (call: RawJson, field: string) => {
 
 const isEmpty = (value: RawJson) => isAbsent(value) || value.json === '""';
 
-/** Returns undefined if the start or end is unknown, and a negative number if the end comes first. */
-export const findDurationMicros = (call: RawJson): number | undefined => {
+/** Undefined if the start or end is unknown; negative if the end comes first. */
+export const findDurationMicros = (call: RawJson) => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
   return started === undefined || ended === undefined ? undefined : ended - started;
 };
 
-/** Returns microseconds since 1970. Assumed: a time without an offset is UTC. */
+/** Microseconds since 1970. Assumed: a time without an offset is UTC. */
 const parseMicros = (text: string | undefined) => {
   const match = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?\s*(Z|[+-]\d\d:?\d\d)?$/i.exec(text ?? "");
   if (match === null) return undefined;
@@ -65,7 +65,7 @@ const parseMicros = (text: string | undefined) => {
   return Number.isNaN(whole) ? undefined : whole * 1000 + Number(fraction.padEnd(6, "0").slice(0, 6));
 };
 
-export const findModels = (call: RawJson, prefix: string): readonly string[] => {
+export const findModels = (call: RawJson, prefix: string) => {
   const used = [findValue(call, "summary", "usage"), findInSummary(call, prefix, "costs")].flatMap(membersOf);
   return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
 };
@@ -92,7 +92,7 @@ const parseTokens = (text = "") => {
   return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
 };
 
-export const sumTokens = ({ prompt, completion, total }: Usage): bigint | undefined =>
+export const sumTokens = ({ prompt, completion, total }: Usage) =>
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
 
 /** Assumed: a `<what>_tokens_total_cost` is in USD unless a `…_cost_unit` next to it is another currency. */
@@ -104,11 +104,11 @@ export const readCosts = (call: RawJson, prefix: string) =>
     const amounts = texts.flatMap((text) => parseDecimal(text) ?? []).filter(({ digits }) => digits >= 0n);
     const total = amounts.length === texts.length ? amounts.reduce(addDecimals, zero) : undefined;
     const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
-    const unit = units.map((member) => member.value.text).find((text) => text.toUpperCase() !== "USD") ?? "USD";
-    return [{ model, unit, total }];
+    const other = units.find((member) => member.value.text.toUpperCase() !== "USD");
+    return [{ model, unit: other?.value.text ?? "USD", total }];
   });
 
-export const readDollars = ({ unit, total }: Cost): Decimal | undefined => (unit === "USD" ? total : undefined);
+export const readDollars = ({ unit, total }: Cost) => (unit === "USD" ? total : undefined);
 
 /** Assumed: `key` is directly in `summary`, in the object of the vendor prefix, or in another object of `summary`. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
@@ -118,12 +118,9 @@ const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") =
 };
 
 /** In the order of interface 2.4. The value of vendor_prefix replaces `vendor`. */
-export const callFields: readonly string[] = [
-  ...["id", "project_id", "op_name", "trace_id", "started_at", "attributes", "inputs", "display_name", "parent_id"],
-  ...["thread_id", "turn_id", "ended_at", "exception", "output", "summary", "vendor_user_id", "vendor_username"],
-  ...["vendor_run_id", "vendor_run_step", "vendor_run_step_end", "deleted_at", "storage_size_bytes"],
-  "total_storage_size_bytes",
-];
+export const callFields: readonly string[] = `id project_id op_name trace_id started_at attributes inputs display_name
+  parent_id thread_id turn_id ended_at exception output summary vendor_user_id vendor_username vendor_run_id
+  vendor_run_step vendor_run_step_end deleted_at storage_size_bytes total_storage_size_bytes`.split(/\s+/);
 
 export const withPrefix = (field: string, prefix: string) => field.replace(/^vendor_/, `${prefix}_`);
 
@@ -149,11 +146,8 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** In `summary` and in unknown fields, more deeply nested objects and lists are omitted. */
-const maxLevels = 16;
-
-/** Keeps facts. If `isName`, keeps a short text, but no object or list. */
-const omitTexts = (key: string, value: RawJson, isName = false, levels = maxLevels): string | undefined => {
+/** Omits objects and lists below `levels`. If `isName`, keeps only a short text or a scalar. */
+const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")
     return json === '""' || (isName ? isShortText(value.text) : isFact(key, json)) ? json : undefined;

@@ -22,7 +22,7 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
 }
 
 /** @param why completes the sentence "it is …" */
-const invalidCallId = ({ line, why }: { line: number; why: string }) =>
+const invalidCallId = (line: number, why: string) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
     hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
@@ -39,15 +39,15 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
       yield { text: rest.trim(), line: line++ };
       rest = next;
     }
-    if (rest.length > maxLineLength) throw invalidCallId({ line, why: "too long" });
+    if (rest.length > maxLineLength) throw invalidCallId(line, "too long");
   }
   yield { text: rest.trim(), line };
 }
 
 const parseLine = (text: string, line: number) => {
   const ids = text.startsWith("{") ? parseObjectIds(text, line) : [parseField(text)];
-  if (ids.some((id) => id.length > maxIdLength)) throw invalidCallId({ line, why: "too long" });
-  if (ids.some((id) => id.includes("\ufffd"))) throw invalidCallId({ line, why: "not UTF-8" });
+  if (ids.some((id) => id.length > maxIdLength)) throw invalidCallId(line, "too long");
+  if (ids.some((id) => id.includes("\ufffd"))) throw invalidCallId(line, "not UTF-8");
   return ids;
 };
 
@@ -59,10 +59,10 @@ const parseField = (text: string) => {
 
 const parseObjectIds = (text: string, line: number) => {
   const value = parseJson(text)?.value;
-  if (value === undefined) throw invalidCallId({ line, why: "broken JSON" });
+  if (value === undefined) throw invalidCallId(line, "broken JSON");
   const { id, call, calls }: { readonly [key: string]: unknown } = isObject(value) ? value : {};
   const holders: readonly unknown[] = id !== undefined ? [value] : Array.isArray(calls) ? calls : [call];
   const ids = holders.map((holder) => (isObject(holder) && typeof holder.id === "string" ? holder.id.trim() : ""));
-  if (ids.includes("")) throw invalidCallId({ line, why: "an object without an id" });
+  if (ids.includes("")) throw invalidCallId(line, "an object without an id");
   return ids;
 };

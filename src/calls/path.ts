@@ -7,10 +7,7 @@ import { findNearest } from "../nearest.ts";
 /** Keys of objects and indexes of lists. A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/**
- * `at` ends with the missing step. `found` lists the keys and indexes of the value in which the step is missing. `near`
- * is a similar path.
- */
+/** `at` ends with the missing step. `found` lists the steps that exist there. `near` is a similar path. */
 export type MissingStep = Readonly<{ kind: "missing"; at: string; found: readonly string[]; near: string | undefined }>;
 
 const stepPattern =

@@ -24,10 +24,9 @@ export const openSummary = (prefix: string) => {
       }
     },
     summary: () => {
-      const sorted = Array.from(groups.values(), (group) => group.sums()).sort(
-        (a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model),
-      );
-      return { all: all.sums(), groups: sorted };
+      const sums = Array.from(groups.values(), (group) => group.sums());
+      sums.sort((a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model));
+      return { all: all.sums(), groups: sums };
     },
   };
 };
@@ -44,7 +43,7 @@ const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
-/** Sums up all calls, or the calls of an operation and model. An unknown `op` or `model` is empty. */
+/** An unknown `op` or `model` is empty. */
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
@@ -68,7 +67,7 @@ const openGroup = (op: string, model: string) => {
     /** `calls` counts the calls that have the value. `usd` is the exact sum of the valid costs in US dollars. */
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
-      /** Returns a percentile by nearest rank, in seconds. */
+      /** By nearest rank, in seconds. */
       const percentile = (share: number) => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;

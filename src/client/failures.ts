@@ -129,8 +129,7 @@ const credentialRefused = (
   const keyAdvice = variable
     ? `change or unset ${variable}`
     : `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``;
-  if (!endpoint.projectHeader && endpoint.use !== "calls")
-    return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
+  if (endpoint.use === "log") return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
   if (project !== undefined)
     return refused(`refused ${key} for the project ${project}`, `check the key and the project, or ${keyAdvice}`);
   const hint = `check the key, or ${keyAdvice}. If the service needs a project, pass --project <team/project>`;

@@ -79,8 +79,9 @@ export const buildHeaders = (
   };
   if (credential)
     add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);
-  if (endpoint.jsonContentType) add("Content-Type", "application/json");
-  if (endpoint.projectHeader && project) add(project.header, project.value, "the project");
+  // Interface 4.1 to 4.3: even the list of models, which has no body.
+  if (endpoint.use !== undefined) add("Content-Type", "application/json");
+  if (endpoint.use === "inference" && project) add(project.header, project.value, "the project");
   headers.push(...Object.entries(own), ["Accept-Encoding", "gzip, br"], ["User-Agent", userAgent(host)]);
   return headers;
 };

@@ -50,8 +50,8 @@ const login = command({
     for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
-    const document = { profile, saved: started.findLogins(), checked: state === "taken", next };
-    if (screen.isForProgram) await printDocument(screen, document);
+    const saved = started.findLogins();
+    if (screen.isForProgram) await printDocument(screen, { profile, saved, checked: state === "taken", next });
   },
 });
 
@@ -76,7 +76,12 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
-  const problem = unansweredKeyProblem(origin, settings.profile, setting);
+  // The setting probably has a wrong URL.
+  const [why, first] =
+    setting === undefined
+      ? ["is unavailable", "later, "]
+      : ["does not answer like a training service", `check ${setting}, then `];
+  const problem = untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(settings.profile)}\``);
   const replaced = started.findReplacedOrigin();
   if (replaced !== undefined) {
     const message = `${problem.message}, so the key for ${replaced} was not replaced`;
@@ -94,26 +99,16 @@ const untriedKeyProblem = (why: string, advice: string): Problem => {
 
 const retestCommand = (profile: string) => inProfile("rollcall auth status --check", profile);
 
-/** @param setting the setting that probably has a wrong URL; undefined if the service is unavailable */
-const unansweredKeyProblem = (origin: string, profile: string, setting?: string): Problem => {
-  const why = setting === undefined ? "is unavailable" : "does not answer like a training service";
-  const first = setting === undefined ? "later, " : `check ${setting}, then `;
-  return untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(profile)}\``);
-};
-
-const untriedReason = (uses: readonly CredentialUse[], profile: string): readonly [why: string, advice: string] =>
+const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: string, advice: string] =>
   uses.includes("calls")
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** The results of a key's test, as in JSON, with their texts in tables. `unclear` if the reply shows no result. */
+/** Results of a key's test, with their texts in tables. `unclear` if the reply shows no result. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 
-/** No call has this id, but the answer to a read shows if the service accepts the credential. */
-const missingCallId = "00000000-0000-0000-0000-000000000000";
-
-/** Tests the first testable credential, by reading the models or a call that does not exist. */
+/** Tests the first testable credential with a read. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,
@@ -128,7 +123,8 @@ export const testCredential = async (
     if (use === "inference") {
       await client.send((await import("../contract/models.ts")).listModels, { parameters: {}, body: undefined });
     } else {
-      const body = { project_id: project ?? "", id: missingCallId };
+      // No call has this id, but the answer shows if the service accepts the credential.
+      const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
       await client.send((await import("../contract/call.ts")).readCall, { parameters: {}, body });
     }
     return { state: "taken" };
@@ -149,8 +145,7 @@ const logOut = command({
     const { screen } = context;
     const { profile, removed, left } = await config.logout(context, only);
     const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
-    const what = removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`;
-    screen.notice(`profile ${profile}: ${what}`);
+    screen.notice(`profile ${profile}: ${removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`}`);
     if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
     if (screen.isForProgram) await printDocument(screen, { profile, removed });
   },

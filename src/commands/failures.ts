@@ -7,7 +7,7 @@ import type { Verification } from "../ledger/index.ts";
 import { describeSystemCode, didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
 
 export const convertRejected = (
-  { written, file, ...counts }: { written: number; rejected: number; unreadable: number | undefined; file: string },
+  { written, file, ...counts }: Record<"written" | "rejected" | "unreadable", number> & { file: string },
   details: FailureDetails,
 ) => {
   const message = `${formatRejected(counts)} (see ${file}), ${pluralize(written, "group")} written`;
@@ -26,17 +26,16 @@ export const conversionInexact = (count: number, paths: readonly string[]) => {
 export const stdoutIsTerminal = (what: string, hint: string) =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 
-type LedgerDifference = Verification["counts"] & Pick<Verification, "isInvalid">;
-
-export const ledgerDiffers = (facts: LedgerDifference, details: FailureDetails) => {
-  const { read, logged, repeated, unknown, refused, not_sent } = facts;
+export const ledgerDiffers = (verification: Verification) => {
+  const { problems } = verification;
+  const { read, logged, repeated, unknown, refused, not_sent } = verification.counts;
   const counts = { "not logged": not_sent + refused, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once, ${parts.join(", ")}`;
-  return new Failure("differs", "ledger-differs", message, { ...details, hint: selectLedgerHint(facts) });
+  return new Failure("differs", "ledger-differs", message, { problems, hint: selectLedgerHint(verification) });
 };
 
-const selectLedgerHint = ({ not_sent, refused, repeated, isInvalid }: LedgerDifference) => {
+const selectLedgerHint = ({ counts: { not_sent, refused, repeated }, isInvalid }: Verification) => {
   if (not_sent > 0 && isInvalid)
     return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
   if (not_sent > 0)
@@ -53,15 +52,16 @@ export const resolutionMissing = () =>
     hint: "pass --assume-logged if the service has the groups, or --resend if it does not",
   });
 
-/** @param unresolvable `state` is undefined if no request has the id */
+/** @param states of all requests in the ledger, by id */
 export const noSuchRequest = (
-  unresolvable: readonly (readonly [id: string, state: string | undefined])[],
-  { allDestinations }: { allDestinations: boolean },
+  ids: readonly string[],
+  { states, allDestinations }: { states: ReadonlyMap<string, string>; allDestinations: boolean },
 ) => {
   const searched = allDestinations ? "" : " for the selected service and account";
-  const reasons = unresolvable.map(([id, state]) =>
-    state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`,
-  );
+  const reasons = ids.map((id) => {
+    const state = states.get(id);
+    return state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`;
+  });
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
   return new Failure("not_found", "no-such-request", message, { hint });
@@ -80,7 +80,7 @@ export const ledgerLocationMissing = () => {
 };
 
 const formatCalls = (ids: readonly string[], requested: number) =>
-  requested === 1 ? `call ${ids[0] ?? ""}` : `${ids.length} of ${requested} calls`;
+  requested === 1 ? `call ${ids[0]}` : `${ids.length} of ${requested} calls`;
 
 const formatIds = (ids: readonly string[], requested: number) => (requested === 1 ? "" : `: ${formatList(ids)}`);
 
@@ -108,31 +108,34 @@ export const callsUnreadable = (
   },
 ) => {
   const { ids, cause, http, requested, hasStopped } = facts;
-  const first = ids.length === 1 ? "" : `${ids[0] ?? ""}: `;
+  const first = ids.length === 1 ? "" : `${ids[0]}: `;
   const [which, end] = hasStopped ? ["the first ", ", so rollcall stopped"] : ["", ""];
   const failed = `${ids.length} of ${which}${requested} calls`;
   const message = `cannot read ${failed}: ${formatList(ids)} (${first}${cause.message})${end}`;
   const hint =
     code === "refused" ? "examine one of these calls: `rollcall call read <call-id> --debug`" : cause.details.hint;
-  const kind = code === "auth" ? "calls-forbidden" : `calls-${code}`;
-  return new Failure(code, kind, message, { hint, http, cause });
+  return new Failure(code, `calls-${code}`, message, { hint, http, cause });
 };
 
 export const modelsMissing = (
   models: readonly { id: string; near: string | undefined }[],
   catalogs: readonly string[],
 ) => {
-  const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const near = models.find((model) => model.near !== undefined)?.near;
+  const where = `${catalogs.join(" and ")} ${catalogs.length === 1 ? "catalog" : "catalogs"}`;
   const message = `cannot find ${formatList(models.map(({ id }) => id))} in the ${where}`;
-  const details = didYouMean(near, "pass whole ids, or a glob such as 'qwen*'");
-  return new Failure("not_found", "models-missing", message, details);
+  return new Failure(
+    "not_found",
+    "models-missing",
+    message,
+    didYouMean(near, "pass whole ids, or a glob such as 'qwen*'"),
+  );
 };
 
 export const modelNotListed = (id: string, names: readonly string[], near: string | undefined) => {
-  const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0] ?? ""}`} catalog`;
-  const details = didYouMean(near, "search with `rollcall catalog all <pattern>`");
-  return new Failure("not_found", "model-not-listed", message, details);
+  const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0]}`} catalog`;
+  const hint = "search with `rollcall catalog all <pattern>`";
+  return new Failure("not_found", "model-not-listed", message, didYouMean(near, hint));
 };
 
 export const usageMissing = () =>

@@ -25,10 +25,8 @@ const options = {
   log: cli.withDefault(cli.choice("format of the output: text or json", ["text", "json"], "form"), "text"),
 };
 
-type ServeOptions = cli.Values<typeof options>;
-
-/** Serves until a signal, then answers requests in flight. @throws Failure `interrupted` if a request was aborted */
-const runService = async (context: Context, typed: ServeOptions) => {
+/** Serves until a signal. @throws Failure `interrupted` if a request in flight was aborted */
+const runService = async (context: Context, typed: cli.Values<typeof options>) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
@@ -107,13 +105,15 @@ const parseProjectOption = (typed: string) => {
   throw wrongValue("--project", typed, parsed.wanted);
 };
 
+const ownerArgument = { name: cli.required(cli.text("owner of the key")) };
+
 const toIsoTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
 
 const addKey = cli.command({
   words: "serve keys add",
   hasSideEffects: true,
   about: "create a key for all or some projects and uses, and print it once",
-  args: { name: cli.required(cli.text("owner of the key")) },
+  args: ownerArgument,
   options: {
     project: cli.list("allowed project of the key (default: all)", "team/project"),
     use: cli.choices("allowed use of the key: log, inference or calls (default: all)", credentialUses, "use"),
@@ -161,7 +161,7 @@ const revokeKey = cli.command({
   words: "serve keys revoke",
   hasSideEffects: true,
   about: "revoke a key in every service that shares the store",
-  args: { name: cli.required(cli.text("owner of the key")) },
+  args: ownerArgument,
   options: locationOptions,
   examples: ["rollcall serve keys revoke ann"],
   run: async (context, { name, ...where }) => {

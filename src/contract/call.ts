@@ -32,15 +32,7 @@ export const Call = z.looseObject({
   total_storage_size_bytes: integer,
 });
 
-/** The body of `readCall` (interface 4.3). */
-export const CallReadRequest = z.strictObject({
-  project_id: z.string(),
-  id: z.string(),
-  include_costs: z._default(z.boolean(), false),
-  include_storage_size: z._default(z.boolean(), false),
-  include_total_storage_size: z._default(z.boolean(), false),
-});
-export type CallReadRequest = z.infer<typeof CallReadRequest>;
+const isIncluded = z._default(z.boolean(), false);
 
 /** Reads one call (interface 4.3). Assumed: if the call is missing, the reply has null. */
 export const readCall = endpoint({
@@ -49,9 +41,14 @@ export const readCall = endpoint({
   host: "base",
   path: "/call/read",
   use: "calls",
-  jsonContentType: true,
   repeatable: true,
   parameters: z.object({}),
-  body: CallReadRequest,
+  body: z.strictObject({
+    project_id: z.string(),
+    id: z.string(),
+    include_costs: isIncluded,
+    include_storage_size: isIncluded,
+    include_total_storage_size: isIncluded,
+  }),
   reply: objectReader("call"),
 });

@@ -24,20 +24,21 @@ export const CatalogModel = z.looseObject({
 });
 export type CatalogModel = ServiceObject;
 
+const provider = z.string().check(z.minLength(1));
 const catalog = { method: "GET", host: "base", repeatable: true, body: z.undefined(), reply: readListReply } as const;
 
-/** Lists the models of the analysis provider's catalog (interface 4.4). */
+/** Interface 4.4. */
 export const listAnalysisModels = endpoint({
   ...catalog,
   name: "list analysis catalog",
   path: "/inference/analysis/{analysis_provider}/models",
-  parameters: z.object({ analysis_provider: z.string().check(z.minLength(1)) }),
+  parameters: z.object({ analysis_provider: provider }),
 });
 
-/** Lists the models of the routing provider's catalog (interface 4.5). */
+/** Interface 4.5. */
 export const listRouterModels = endpoint({
   ...catalog,
   name: "list router catalog",
   path: "/inference/router/{router_provider}/models",
-  parameters: z.object({ router_provider: z.string().check(z.minLength(1)) }),
+  parameters: z.object({ router_provider: provider }),
 });

@@ -1,4 +1,4 @@
-/** Describes endpoints of the service. The client and the local service use the same descriptions. */
+/** Describes endpoints of the service, for the client and the local service. */
 import type * as z from "zod/mini";
 import type { ReplyReader } from "./replies.ts";
 
@@ -13,9 +13,9 @@ export type Credential = Readonly<{
   secret: string;
   /** The source of the secret, such as a variable. */
   from: string;
-  /** The profile with the key or the command that prints the key; undefined if from the environment. */
+  /** The profile with the key or its command; undefined if from the environment. */
   profile?: string | undefined;
-  /** The user name of call reads. Default: `api`. */
+  /** For call reads. Default: `api`. */
   username?: string | undefined;
 }>;
 
@@ -32,10 +32,6 @@ export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = S
   path: `/${string}`;
   /** If undefined, the operation is public. */
   use?: CredentialUse;
-  /** Interface 4.2. */
-  projectHeader?: true;
-  /** True if the interface requires `Content-Type: application/json`, even without a body. */
-  jsonContentType?: true;
   repeatable: boolean;
   parameters: Parameters;
   /** `z.undefined()` if requests have no body. */

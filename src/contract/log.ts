@@ -1,6 +1,5 @@
-/** Logging trajectories for a model (interface 2.1 and 4.1), and its validation errors (interface 7). */
+/** Logging trajectories (interface 2.1 and 4.1), and validation errors (interface 7). */
 import * as z from "zod/mini";
-import { isObject } from "../json/walk.ts";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
 import { freeObject, text } from "./replies.ts";
@@ -16,16 +15,12 @@ const JsonNumber = checked("number", (value) => typeof value === "number");
 /** May exceed 2^53. */
 const JsonInteger = checked("int", Number.isInteger);
 
-/** A date and time (interface 2.1). */
 const DateTime = z.custom<string>().check(({ value, issues }) => {
   if (typeof value !== "string") issues.push({ code: "invalid_type", expected: "string", input: value });
   else if (!isDateTime(value)) issues.push({ code: "custom", message: "must be an ISO 8601 date-time", input: value });
 });
 
-// Created once for all fields, to save start-up time.
 const list = z.array(z.unknown());
-const nullishList = z.nullish(list);
-const nullishInteger = z.nullish(JsonInteger);
 
 /** Assumed (interface 2.1): fields other than `function` may be absent. */
 const Tool = z.looseObject({
@@ -38,17 +33,31 @@ const Tool = z.looseObject({
   }),
 });
 
+/** Maximum faults that the local service reports per request. */
+export const maxFaults = 100;
+
+/** Unlike a list of zod, stops at `maxFaults`, because a body can contain millions of faults. */
+const Tools = z.custom<readonly z.infer<typeof Tool>[]>().check(({ value, issues }) => {
+  if (!Array.isArray(value)) issues.push({ code: "invalid_type", expected: "array", input: value });
+  else
+    for (const [at, tool] of value.entries()) {
+      for (const issue of z.safeParse(Tool, tool).error?.issues ?? [])
+        issues.push({ input: tool, ...issue, path: [at, ...issue.path] });
+      if (issues.length >= maxFaults) return;
+    }
+});
+
 /** Interface 2.1. Assumed: fields other than messages and reward may be absent or null. */
 export const Trajectory = z.looseObject({
   messages_and_choices: list,
-  tools: z.nullish(z.array(Tool)),
-  additional_histories: nullishList,
+  tools: z.nullish(Tools),
+  additional_histories: z.nullish(list),
   reward: JsonNumber,
-  initial_policy_version: nullishInteger,
-  final_policy_version: nullishInteger,
+  initial_policy_version: z.nullish(JsonInteger),
+  final_policy_version: z.nullish(JsonInteger),
   metrics: freeObject,
   metadata: freeObject,
-  logs: nullishList,
+  logs: z.nullish(list),
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
@@ -66,7 +75,6 @@ export const logTrajectories = endpoint({
   host: "log",
   path: "/v1/preview/models/{model_id}/log",
   use: "log",
-  jsonContentType: true,
   repeatable: false,
   parameters: z.object({ model_id: z.string().check(z.minLength(1)) }),
   body: LogRequest,
@@ -83,38 +91,6 @@ export const ValidationItem = z.looseObject({
   ctx: z.optional(z.record(z.string(), z.unknown())),
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
+export type Issue = z.core.$ZodIssue;
 /** Interface 7. */
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });
-
-export type Issue = z.core.$ZodIssue;
-
-/** Stops after `max` issues, because lists can be long. */
-export const findFirstIssues = (schema: z.core.$ZodType, value: unknown, max: number) => {
-  const issues: Issue[] = [];
-  for (const issue of findIssues(schema, value, [])) if (issues.push(issue) >= max) break;
-  return issues;
-};
-
-function* findIssues(schema: z.core.$ZodType, value: unknown, path: readonly PropertyKey[]): Generator<Issue, void> {
-  if (schema instanceof z.ZodMiniOptional || schema instanceof z.ZodMiniNullable) {
-    if (value !== (schema instanceof z.ZodMiniOptional ? undefined : null)) {
-      yield* findIssues(schema.def.innerType, value, path);
-    }
-  } else if (schema instanceof z.ZodMiniArray && Array.isArray(value)) {
-    const { element } = schema.def;
-    if (element instanceof z.ZodMiniUnknown) return;
-    for (const [at, item] of value.entries()) yield* findIssues(element, item, [...path, at]);
-  } else if (schema instanceof z.ZodMiniRecord && schema.def.valueType instanceof z.ZodMiniUnknown && isObject(value)) {
-    return;
-  } else if (checksOnlyFields(schema) && isObject(value)) {
-    for (const [key, field] of Object.entries(schema.def.shape)) yield* findIssues(field, value[key], [...path, key]);
-  } else {
-    const { error } = z.safeParse(schema, value);
-    for (const issue of error?.issues ?? []) yield { ...issue, path: [...path, ...issue.path] };
-  }
-}
-
-const checksOnlyFields = (schema: z.core.$ZodType): schema is z.ZodMiniObject =>
-  schema instanceof z.ZodMiniObject &&
-  schema.def.catchall instanceof z.ZodMiniUnknown &&
-  (schema.def.checks?.length ?? 0) === 0;

@@ -18,8 +18,6 @@ export const listModels = endpoint({
   host: "inference",
   path: "/v1/models",
   use: "inference",
-  projectHeader: true,
-  jsonContentType: true,
   repeatable: true,
   parameters: z.object({}),
   body: z.undefined(),

@@ -1,4 +1,4 @@
-/** Reads replies of the service. Does not check the types of fields. */
+/** Reads replies of the service without checking the types of fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";

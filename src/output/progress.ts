@@ -43,7 +43,7 @@ type MeterState = Readonly<{
   phase: string;
   bytes: number;
   ofBytes: number | undefined;
-  groups: number | undefined;
+  groups?: number | undefined;
   waiting?: string | undefined;
 }>;
 

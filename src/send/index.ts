@@ -3,7 +3,6 @@ import type { Compression } from "./body.ts";
 
 export type { DeliverOptions } from "./delivery.ts";
 export type { FollowOptions } from "./follow/follow.ts";
-export type { FollowEvent } from "./follow/followed-file.ts";
 export { type CheckResult, checkResult, emptyResult, type LogResult } from "./result.ts";
 export type { SendProgress } from "./send-result.ts";
 

@@ -1,7 +1,14 @@
 /** Logs trajectories (interface 4.1). Stores each as a call, and computes the metrics. */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
-import { LogRequest, logTrajectories, Trajectory, TrajectoryGroup, type ValidationItem } from "../contract/log.ts";
+import {
+  LogRequest,
+  logTrajectories,
+  maxFaults,
+  Trajectory,
+  TrajectoryGroup,
+  type ValidationItem,
+} from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
@@ -11,7 +18,6 @@ import {
   findFaults,
   invalidRequest,
   type Loc,
-  maxFaults,
   type Operation,
   parseBounded,
   parseOrRefuse,

@@ -1,7 +1,7 @@
 /** Operations of the interface: validation, answers and formats of errors. */
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
-import { findFirstIssues, type Issue, type ValidationItem } from "../contract/log.ts";
+import { type Issue, maxFaults, type ValidationItem } from "../contract/log.ts";
 import { ignoreErrors } from "../files.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
@@ -23,7 +23,6 @@ export class Refusal extends Error {
   }
 }
 
-export const maxFaults = 100;
 export const invalidRequest = (faults: readonly ValidationItem[]) => {
   const items = faults.slice(0, maxFaults);
   const message = items.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
@@ -105,7 +104,7 @@ export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, sou
 };
 
 export const findFaults = (schema: Schema, value: unknown, loc: Loc) =>
-  findFirstIssues(schema, value, maxFaults).flatMap((issue) => toValidationItems(issue, value, loc));
+  schema.safeParse(value).error?.issues.flatMap((issue) => toValidationItems(issue, value, loc)) ?? [];
 
 const missingItem = (loc: Loc, holder: unknown): ValidationItem => ({
   loc: [...loc],

@@ -2,8 +2,9 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type CallReadRequest, readCall } from "../contract/call.ts";
+import { readCall } from "../contract/call.ts";
 import { listAnalysisModels, listRouterModels } from "../contract/catalog.ts";
+import type { SchemaOutput } from "../contract/endpoint.ts";
 import { Trajectory } from "../contract/log.ts";
 import { listModels } from "../contract/models.ts";
 import { readListReply } from "../contract/replies.ts";
@@ -75,7 +76,7 @@ type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 const json = JSON.stringify;
 
 /** Formats all fields of interface 2.4 in its order. Fields that logged trajectories lack are null. */
-const formatCall = (call: StoredCall, request: CallReadRequest) => {
+const formatCall = (call: StoredCall, request: SchemaOutput<typeof readCall.body>) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
   const [size, loggedAt] = [json(call.bytes.length), json(new Date(call.loggedAt).toISOString())];

@@ -10,7 +10,6 @@ import { checkReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
-import type { CheckDocument } from "../schema/trajectories.ts";
 import type { CheckOptions } from "./command.ts";
 
 export const check = async (context: Context, typed: CheckOptions) => {
@@ -18,7 +17,11 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await effectiveSettings(context, { split: typed.split });
-  const printReports = async (sources: Dataset["sources"], problems: readonly Problem[], counts: RuleCounts = []) => {
+  const printReports = async (
+    sources: Dataset["sources"],
+    problems: readonly Problem[],
+    counts: Dataset["problems"]["counts"] = [],
+  ) => {
     if (reports.length === 0) return;
     // An unreadable input has problems, but no source.
     const names = [...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])];
@@ -55,8 +58,6 @@ export const check = async (context: Context, typed: CheckOptions) => {
   if (result.failure !== undefined) throw result.failure;
 };
 
-type RuleCounts = Dataset["problems"]["counts"];
-
 const isWarning = ({ severity }: Problem) => severity === "warning";
 
 const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
@@ -70,7 +71,7 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
       not_chosen,
       problems_left_out: omittedProblemCount || undefined,
       warnings: problems.filter(isWarning).map(toProblemDocument),
-    } satisfies CheckDocument);
+    });
   }
   const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;
   const facts = toFacts({ status, split, groups: groupsText, trajectories: formatReadCount(trajectories) });

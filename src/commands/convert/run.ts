@@ -14,7 +14,6 @@ import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
 import { printWarnings } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import { printFacts, toFacts } from "../lists/object-list.ts";
-import type { ConvertDocument } from "../schema/trajectories.ts";
 import type { ConvertOptions } from "./command.ts";
 
 export const convert = async (context: Context, typed: ConvertOptions) => {
@@ -42,37 +41,28 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   if (typed.exact && leaves !== null && leaves.left_out > 0)
     throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
   const redact = screen.safe.json;
-  const rejectsFile = failure === undefined ? null : await writeRejected(dataset, { rejects, redact });
+  const rejects_file = failure === undefined ? null : await writeRejected(dataset, { rejects, redact });
   const lines = readGroupLines(dataset);
   if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of lines) await screen.printBytes(piece);
   const written = groups.read - groups.rejected;
   if (screen.isForProgram) {
-    await printDocument(screen, {
-      status: "converted",
-      format,
-      groups,
-      trajectories,
-      out,
-      rejects_file: rejectsFile,
-      leaves,
-      left_out,
-      not_chosen,
-    } satisfies ConvertDocument);
+    const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, not_chosen };
+    await printDocument(screen, { status: "converted", ...counts });
   } else {
     if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
     const facts = toFacts({
       groups: written,
       trajectories: trajectories.read - trajectories.rejected,
       rejected: groups.rejected === 0 ? undefined : pluralize(groups.rejected, "group"),
-      rejects: rejectsFile,
+      rejects: rejects_file,
       "written to": out,
     });
     if (!writesToStdout) await printFacts(screen, { facts });
   }
-  if (rejectsFile === null) return;
+  if (rejects_file === null) return;
   const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
-  throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejectsFile }, details);
+  throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejects_file }, details);
 };
 
 const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions) => {

@@ -1,44 +1,74 @@
 /** Runs the checks of `rollcall doctor` at the same time, and prints their findings. */
+import { loadDownloads } from "../../client/index.ts";
 import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
-import { defect, Failure } from "../../failure.ts";
-import { ignoreErrors } from "../../files.ts";
+import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
+import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
+import { checkFileMode, getErrorCode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
+import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { type Line, printPage } from "../../output/index.ts";
-import { pluralize } from "../../sentences.ts";
-import { readSettings } from "../../settings/index.ts";
+import { inProfile, pluralize } from "../../sentences.ts";
+import * as config from "../../settings/index.ts";
+import { testCredential } from "../auth.ts";
 import { printObjects } from "../lists/object-list.ts";
-import * as checks from "./checks.ts";
+
+type Finding = Readonly<{
+  /** A stable name, for scripts. Default: the name in `runChecks`. */
+  check?: string;
+  status: "ok" | "warning" | "error" | "skipped";
+  message: string;
+  fix?: string | undefined;
+  code?: FailureCode;
+  facts?: Facts;
+}>;
+
+type Facts = Readonly<Record<string, unknown>> | undefined;
+
+type CheckContext = Readonly<{
+  context: Context;
+  settings: config.Settings | undefined;
+  isOffline: boolean;
+  silenceMs: number;
+  maxWaitMs: number;
+}>;
 
 /** Default of `--timeout`; short, because a person waits. */
 const defaultTimeoutMs = 10_000;
 
-/** Prints the findings, then fails with the most serious code. @throws Failure `doctor-found` */
+/** @throws Failure `doctor-found` with the most serious code */
 export const runDoctor = async (given: Context, { offline }: { offline: boolean }) => {
   await runInContext(given, async (context) => {
     const progress = context.screen.startProgress("checking");
     const findings = await runChecks(context, offline).finally(progress.stop);
     await printFindings(given, findings);
-    const failure = toWorstFailure(findings);
-    if (failure !== undefined) throw failure;
+    const errors = findings.filter(({ status }) => status === "error");
+    if (errors.length === 0) return;
+    const code = codesFromMostSerious.find((each) => errors.some((one) => one.code === each));
+    if (code === undefined) throw defect(errors[0]?.message ?? "");
+    const names = [...new Set(errors.map(({ check }) => check))].join(", ");
+    const message = `doctor found ${pluralize(errors.length, "error")}: ${names}`;
+    throw new Failure(code, "doctor-found", message, { hint: "apply the fix of each error" });
   });
 };
+
+const codesFromMostSerious = ["usage", "storage", "auth", "refused", "unavailable"] as const;
 
 const runChecks = async (context: Context, isOffline: boolean) => {
   const { host } = context;
   // `checkSettings` reports unreadable and invalid settings.
-  const settings = await readSettings(withoutNotices(context)).catch(() => undefined);
+  const settings = await config.readSettings(withoutNotices(context)).catch(() => undefined);
   const silenceMs = ignoreErrors(() => settings?.get("timeout")) ?? defaultTimeoutMs;
   const maxWaitMs = ignoreErrors(() => settings?.require("max_wait")) ?? silenceMs;
   const checkContext = { context, settings, isOffline, silenceMs, maxWaitMs };
-  const credentials = checks.checkCredentials(checkContext);
+  const credentials = checkCredentials(checkContext);
   const running = {
-    settings: checks.checkSettings(checkContext),
+    settings: checkSettings(checkContext),
     credentials,
-    addresses: checks.checkUrls(checkContext, credentials),
-    ledger: checks.checkLedger(checkContext),
-    "local store": checks.checkStore(checkContext),
+    addresses: checkUrls(checkContext, credentials),
+    ledger: checkLedger(checkContext),
+    "local store": checkStore(checkContext),
   };
-  const results = Object.entries(running).map(async ([check, findings]): Promise<readonly checks.Finding[]> => {
+  const results = Object.entries(running).map(async ([check, findings]) => {
     // A check must end even if a database or a credential_command does not answer. Requests time out a second earlier.
     const timeOut = async () => {
       await host.sleep(silenceMs + 1000, host.signal);
@@ -47,16 +77,17 @@ const runChecks = async (context: Context, isOffline: boolean) => {
       });
     };
     try {
-      return await Promise.race([findings, timeOut()]);
+      const found = await Promise.race([findings, timeOut()]);
+      return found.map((one) => ({ check, ...one }));
     } catch (thrown) {
       host.signal.throwIfAborted();
-      return [checks.toFinding(check, thrown)];
+      return [{ check, ...toFinding(thrown) }];
     }
   });
   return (await Promise.all(results)).flat();
 };
 
-const printFindings = async ({ screen }: Context, findings: readonly checks.Finding[]) => {
+const printFindings = async ({ screen }: Context, findings: readonly Finding[]) => {
   if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
   const columns = { check: 0, status: 0, message: 0, fix: 0 };
@@ -65,21 +96,217 @@ const printFindings = async ({ screen }: Context, findings: readonly checks.Find
 
 const tones = { ok: undefined, warning: "warning", error: "bad", skipped: "faint" } as const;
 
-const toLine = ({ check, status, message, fix }: checks.Finding): Line => {
+const toLine = ({ check, status, message, fix }: Finding): Line => {
   const mark = status === "ok" || status === "skipped" ? status : status.toUpperCase();
   const text = fix === undefined ? message : `${message}\n  fix: ${fix}`;
   return { label: `${mark.padEnd(7)} ${check}`, text, tone: tones[status], kind: "sentence" };
 };
 
-const codesFromMostSerious = ["usage", "storage", "auth", "refused", "unavailable"] as const;
+const ok = (message: string, facts?: Facts): Finding => ({ status: "ok", message, facts });
+const skipped: typeof ok = (...finding) => ({ ...ok(...finding), status: "skipped" });
+const warning = (message: string, fix?: string, facts?: Facts): Finding => ({ status: "warning", message, fix, facts });
+const error = (code: FailureCode, message: string, fix: string, facts?: Facts): Finding => {
+  return { status: "error", message, fix, code, facts };
+};
 
-const toWorstFailure = (findings: readonly checks.Finding[]) => {
-  const errors = findings.filter(({ status }) => status === "error");
-  const [first] = errors;
-  if (first === undefined) return undefined;
-  const code = codesFromMostSerious.find((each) => errors.some((one) => one.code === each));
-  if (code === undefined) return defect(first.message);
-  const names = [...new Set(errors.map(({ check }) => check))].join(", ");
-  const message = `doctor found ${pluralize(errors.length, "error")}: ${names}`;
-  return new Failure(code, "doctor-found", message, { hint: "apply the fix of each error" });
+const settingsUnreadable = "the settings have an error";
+
+const toFinding = (thrown: unknown, facts?: Facts) => {
+  const loadError = getErrorCode(thrown);
+  if (loadError !== undefined && /^((ERR_)?MODULE_NOT_FOUND|ERR_DLOPEN_FAILED)$/.test(loadError)) {
+    const fix = "reinstall rollcall on this machine, as the README describes";
+    return error("storage", `cannot load libsql, which rollcall needs for databases (${loadError})`, fix, facts);
+  }
+  const { message, code, details } = toFailure(thrown);
+  const fix = details.hint ?? "remove the cause, and run `rollcall doctor` again";
+  return error(code, message, fix, facts);
+};
+
+const checkSettings = async ({ context }: CheckContext) => {
+  const { profile, rows, unknown } = config.listSettings(withoutNotices(context));
+  const set = rows.filter(({ source }) => source !== null && source !== "default");
+  const settings = set.map(({ name, value, source, from }) => {
+    // A command line may contain secrets, so only the program is shown.
+    const shown = name === "credential_command" ? `${value?.split(/\s/, 1)[0]} …` : value;
+    return [name, { value: shown, source, from }];
+  });
+  const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
+  const facts = { profile, settings: Object.fromEntries(settings) };
+  const found = [ok(`profile ${profile}: ${names}`, facts)];
+  // A default is invalid only if the setting that it derives from is invalid.
+  for (const { problem, from } of set)
+    if (problem !== null) found.push(error("usage", `${problem.message} (${from})`, problem.advice ?? ""));
+  const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
+  for (const name of unknown) found.push(warning(`unknown setting ${name} in the profile ${profile}`, fix));
+  for (const kind of ["settings", "credentials"] as const) {
+    const check = `${kind} file`;
+    try {
+      config.readSaved(context.host, kind, ({ message, advice }) => found.push({ check, ...warning(message, advice) }));
+    } catch (thrown) {
+      found.push({ check, ...toFinding(thrown) });
+    }
+  }
+  return found;
+};
+
+const checkCredentials = async (checkContext: CheckContext): Promise<readonly Finding[]> => {
+  const { settings } = checkContext;
+  if (settings === undefined) return [skipped(settingsUnreadable)];
+  if (settings.local) return [ok("the local service has its own key")];
+  const checking = config.credentialUses.map(async (use) => {
+    return { check: `credential ${use}`, ...(await checkCredential(checkContext, settings, use)) };
+  });
+  const found = await Promise.all(checking);
+  // A missing credential is an error only if no credential exists for any use (log, inference, calls).
+  if (found.some(({ status, facts }) => status !== "skipped" && facts?.state !== "missing")) return found;
+  return found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }));
+};
+
+const checkCredential = async (
+  { context, isOffline }: CheckContext,
+  settings: config.Settings,
+  use: CredentialUse,
+): Promise<Finding> => {
+  try {
+    const origin = config.findOrigin(settings, use);
+    if (origin === undefined) return skipped(`no URL is set for ${use}`, { state: "no URL" });
+    const { state, from = null, username, failure: unusable } = await settings.credentialSource(use, origin);
+    const facts = { state, origin, from, username };
+    if (unusable !== undefined) {
+      const { message, details } = unusable;
+      return state === "missing" ? warning(message, details.hint, facts) : toFinding(unusable, facts);
+    }
+    const untried = (why: string) => ok(`from ${from}, not tested: ${why}`, { ...facts, accepted: null });
+    if (isOffline) return untried("--offline");
+    const { state: answer, failure } = await testCredential(context, settings, [use], false);
+    if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
+    if (failure === undefined) return ok(`from ${from}, accepted by the service`, { ...facts, accepted: true });
+    if (failure.code === "unavailable") return untried("the service is unavailable");
+    const found = toFinding(failure, { ...facts, accepted: answer === "refused" ? false : null });
+    const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
+    if (answer === "refused" || isPage) return found;
+    return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
+  } catch (thrown) {
+    // `checkSettings` reports the invalid setting.
+    if (isFailure(thrown, "setting-invalid")) return skipped(`${thrown.details.where?.setting} is invalid`);
+    return toFinding(thrown);
+  }
+};
+
+/** Checks that each URL answers. A web page with a status below 400 is an error, unless its origin accepted a key. */
+const checkUrls = async (checkContext: CheckContext, credentials: Promise<readonly Finding[]>) => {
+  const { settings, isOffline } = checkContext;
+  if (settings === undefined) return [skipped(settingsUnreadable)];
+  if (settings.local) return [skipped("the local service is built in")];
+  const addresses = new Map<string, EndpointHost>();
+  for (const kind of ["base", "inference", "log"] as const) {
+    // `checkSettings` reports an invalid URL. Missing URLs are a problem only if all are missing.
+    const address = ignoreErrors(() => settings.address(kind));
+    if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
+  }
+  if (addresses.size === 0) {
+    const fix = "run `rollcall auth login --base-url https://…`, or set ROLLCALL_BASE_URL";
+    return [warning("no service URL is set, so only --local works", fix)];
+  }
+  if (isOffline) return [skipped("--offline")];
+  const checking = Array.from(addresses, async ([address, kind]) => {
+    return { check: `address ${kind}`, ...(await checkUrl(checkContext, { address, kind, credentials })) };
+  });
+  return await Promise.all(checking);
+};
+
+const checkUrl = async (
+  { context: { host }, silenceMs: timeoutMs, maxWaitMs }: CheckContext,
+  { address, kind, credentials }: { address: string; kind: EndpointHost; credentials: Promise<readonly Finding[]> },
+) => {
+  const setting = config.urlSettingName(kind);
+  try {
+    const { probeUrl } = await loadDownloads();
+    const { status, proxy = null, isPage } = await probeUrl(address, { host, setting, timeoutMs, maxWaitMs });
+    const facts = { address, status, proxy };
+    const { origin } = new URL(address);
+    const isAccepted = (one: Finding) => one.facts?.origin === origin && one.facts?.accepted === true;
+    if (isPage && status < 400 && !(await credentials).some(isAccepted)) {
+      const fix = `set the URL of the API: \`rollcall config set ${setting} https://…\``;
+      return error("refused", `${address} answers with a web page, not with JSON`, fix, facts);
+    }
+    const through = proxy === null ? "" : ` through the proxy ${proxy}`;
+    // A proxy answers 407 without asking the service.
+    if (status < 500 && status !== 407) return ok(`${address} is reachable${through} (status ${status})`, facts);
+    const fix = "rerun later, or ask the operator of the service";
+    return warning(`${address} answers${through} with status ${status}`, fix, facts);
+  } catch (thrown) {
+    return toFinding(thrown, { address });
+  }
+};
+
+const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
+  const file = config.findLedgerFile(host);
+  const location = (await settings?.ledgerLocation()) ?? (file && { path: file });
+  if (!location) {
+    const fix = "set ROLLCALL_DATA_DIR or ROLLCALL_LEDGER";
+    return [warning("cannot locate the ledger, because the home folder is unknown", fix)];
+  }
+  const { path } = location;
+  const none = ok(`none yet; the first \`rollcall log\` creates ${path}`, { path });
+  if (isDatabaseUrl(path)) {
+    const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
+    const ledger = await openExistingLedger(location, options);
+    const counts = await ledger?.countRequests().finally(ledger.close);
+    return [counts === undefined ? none : toLedgerFinding(`${path} answers`, counts, { path })];
+  }
+  const examined = await examineLedger(path);
+  if (examined === undefined) {
+    const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
+    const message = `none yet, and rollcall cannot create ${path}`;
+    return [config.canCreate(path) ? none : error("storage", message, fix, { path })];
+  }
+  const folder = config.findDataFolder(host);
+  const loose = folder && checkFileMode(folder, "700");
+  const modes = loose ? [warning(loose.message, loose.advice)] : [];
+  const { bytes, version, damages } = examined;
+  const facts = { path, bytes, version };
+  if (damages?.length) return [toDamageFinding("ledger", damages, facts), ...modes];
+  if (bytes === 0) return [ok(`${path} is empty, and the next \`rollcall log\` uses it`, facts), ...modes];
+  const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
+  return [toLedgerFinding(`${path} ${state}`, examined, facts), ...modes];
+};
+
+const toLedgerFinding = (
+  location: string,
+  { counts, writers }: { counts: EntryCounts; writers: number },
+  ledgerFacts: Facts,
+) => {
+  const parts = ledgerStates.flatMap((state) => {
+    const count = counts.get(state);
+    const outcome = state === "unknown" ? "of unknown outcome" : formatState(state);
+    return count === undefined ? [] : `${pluralize(count.requests, "request")} ${outcome}`;
+  });
+  const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
+  const message = `${location} and records ${parts.join(", ") || "no requests"}${use}`;
+  const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
+  if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok(message, facts);
+  const fix =
+    "list the requests with `rollcall ledger status --all-destinations`. Then resolve the unknown requests with `rollcall ledger resolve`, or rerun the same `rollcall log` with --on-unknown resend";
+  return warning(message, fix, facts);
+};
+
+const toDamageFinding = (check: string, damages: readonly string[], facts: { path: string }) => {
+  const fix = `restore a backup, or move the file away to start with an empty ${check}`;
+  return error("storage", `${facts.path} is damaged: ${damages.join("; ")}`, fix, facts);
+};
+
+const checkStore = async ({ context, settings }: CheckContext) => {
+  const dataDir = config.findDataFolder(context.host);
+  if (dataDir === undefined) return [skipped("cannot locate the store, because the home folder is unknown")];
+  // Imported here, so that a missing native module becomes a finding.
+  const { examineStore } = await import("../../service/index.ts");
+  const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
+  if (found === undefined) return [ok("none yet; the first use of --local creates it")];
+  const { path } = found;
+  if ("isRemote" in found) return [ok(`${path} answers`, { path })];
+  const { bytes, damages = [], calls, version } = found;
+  const facts = { path, bytes, version, calls: calls ?? null };
+  if (damages.length > 0) return [toDamageFinding("local store", damages, facts)];
+  return [ok(`${path}: ${calls === undefined ? "empty" : pluralize(calls, "call")}`, facts)];
 };

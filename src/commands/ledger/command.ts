@@ -1,5 +1,5 @@
 /** `rollcall ledger`: the record of logged requests (guarantees.md). */
-import { command, flag, type Kinds, repeated, required, text, type Values } from "../../cli/index.ts";
+import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
 import { formatOptions, ledgerOption, selectionOptions } from "../inputs/options.ts";
 import { limitOption, timeOption } from "../lists/options.ts";
 
@@ -31,7 +31,7 @@ const resolveOptions = {
     conflicts: { resend: "a request was either logged or not" },
   },
   resend: flag("mark the requests as not logged; the next run sends their groups"),
-} satisfies Kinds;
+};
 
 const forgetOptions = {
   ...locationOptions,

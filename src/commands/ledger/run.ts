@@ -1,5 +1,4 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-
 import { createDestinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
@@ -15,7 +14,6 @@ import * as failures from "../failures.ts";
 import { withExcerpts } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, readInputs } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
-import type * as documents from "../schema/trajectories.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
@@ -28,12 +26,13 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
     screen.notice(`${pluralize(read, "group")}: ${outcomes}, ${repeated} logged more than once for ${scope}`);
     return await printEntries(context, typed, { entries, counts });
   }
-  const { readEntries, filter, otherFilter } = await openLedger(context, typed, { toRead: true });
-  const entries = await readEntries(filter);
-  const otherEntries = await readEntries(otherFilter);
-  const requests = pluralize(otherEntries.length, "request");
-  if (otherEntries.length > 0)
-    screen.notice(`not shown: ${requests} to other destinations or accounts; show all with --all-destinations`);
+  const { readEntries, filter } = await openLedger(context, typed, { toRead: true });
+  const { matchesScope, ...anyScope } = filter;
+  const all = await readEntries(anyScope);
+  const entries = all.filter(({ scope }) => matchesScope(scope));
+  const hidden = pluralize(all.length - entries.length, "request");
+  if (entries.length < all.length)
+    screen.notice(`not shown: ${hidden} to other destinations or accounts; show all with --all-destinations`);
   await printEntries(context, typed, { entries, counts: null });
 };
 
@@ -42,47 +41,40 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing();
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
-  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, state]));
-  const unresolvable = typed.id.flatMap((id) => {
-    const state = states.get(id);
-    return state === "unknown" ? [] : [[id, state && ledgers.formatState(state)] as const];
-  });
-  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, typed);
+  const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
+  const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
+  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, { ...typed, states });
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
-  if (context.screen.isForProgram)
-    await printDocument(context.screen, { resolved, state } satisfies documents.LedgerResolved);
+  if (context.screen.isForProgram) await printDocument(context.screen, { resolved, state });
   else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
 export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
   const verification = await compareFiles(context, typed, { perScope: false });
-  const { counts, isInvalid, problems, problemCounts, files } = verification;
-  const { read, logged } = counts;
-  const isVerified = logged === read;
+  const { counts, problems, files } = verification;
+  const isVerified = counts.logged === counts.read;
   if (screen.isForProgram) {
     await printDocument(screen, {
       status: isVerified ? "verified" : "differs",
       groups: counts,
       files,
       problems: problems.map(toProblemDocument),
-    } satisfies documents.LedgerVerified);
+    });
   } else {
     const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
-    for (const one of unfinished.slice(0, maxNoticeLines)) {
-      const state = one.logged === 0 ? "not logged" : `partly logged, ${one.logged} of ${one.read} groups`;
-      screen.notice(`${one.file}: ${state}`);
-    }
+    for (const { file, logged, read } of unfinished.slice(0, maxNoticeLines))
+      screen.notice(`${file}: ${logged === 0 ? "not logged" : `partly logged, ${logged} of ${read} groups`}`);
     if (unfinished.length > maxNoticeLines)
       screen.notice(`and ${pluralize(unfinished.length - maxNoticeLines, "more file")}`);
-    if (isVerified) screen.notice(pluralize(read, "group logged exactly once", "groups logged exactly once"));
+    if (isVerified) screen.notice(pluralize(counts.read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
-  // These problems concern groups in the ledger, not values of a line, so excerpts would not help.
-  context.explain = (thrown) => withExcerpts(context, [], thrown, problemCounts);
-  throw failures.ledgerDiffers({ ...counts, isInvalid }, { problems });
+  // The problems concern groups in the ledger, so excerpts of lines would not help.
+  context.explain = (thrown) => withExcerpts(context, [], thrown, verification.problemCounts);
+  throw failures.ledgerDiffers(verification);
 };
 
 const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
@@ -97,8 +89,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
-    const batchText = scope.batch === null ? "" : `, batch ${scope.batch}`;
-    const target = `model ${scope.model}, split ${scope.split}${batchText}`;
+    const target = `model ${scope.model}, split ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
     const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
@@ -108,9 +99,8 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
-  if (screen.isForProgram) return await printDocument(screen, { forgotten, left } satisfies documents.LedgerForgotten);
-  const requests = pluralize(left, "request");
-  const kept = `; kept ${requests} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
+  if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
+  const kept = `; kept ${pluralize(left, "request")} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
   screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
 };
 
@@ -201,7 +191,7 @@ const printEntries = async (
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
-/** The result has no `ledger` if no ledger exists yet. */
+/** `ledger` is undefined if no ledger exists yet. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
@@ -227,15 +217,14 @@ const openLedger = async (
   if (ledger === undefined) screen.notice(`no ledger at ${location.path}`);
   else {
     context.closeAtEnd(ledger);
-    checkDatabaseMode(location.path, context.screen.warn);
+    checkDatabaseMode(location.path, screen.warn);
   }
   const { model, split, batch, since, until, before = until } = typed;
-  const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()) };
+  const filter = { model, split, batch, since: since?.(host.now()), before: before?.(host.now()), matchesScope };
   return {
     ledger,
     coversAllDestinations,
-    filter: { ...filter, matchesScope },
-    otherFilter: { ...filter, matchesScope: (scope: ledgers.LedgerScope) => !matchesScope(scope) },
+    filter,
     readEntries: async (selection: ledgers.EntryFilter) => {
       const entries: ledgers.Entry[] = [];
       for await (const entry of ledger?.entries(selection) ?? []) entries.push(entry);
@@ -244,11 +233,7 @@ const openLedger = async (
   };
 };
 
-const compareFiles = async (
-  context: Context,
-  typed: FileOptions,
-  options: Parameters<typeof ledgers.verifyDataset>[2],
-) => {
+const compareFiles = async (context: Context, typed: FileOptions, options: { perScope: boolean }) => {
   const settings = await effectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
   closeDatasetAtEnd(context, dataset);

@@ -5,11 +5,10 @@ import { isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
-import type { FollowEvent, LogResult, SendProgress } from "../../send/index.ts";
+import type { LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
-import type { LogDocument } from "../schema/trajectories.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
@@ -17,8 +16,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const { metrics, groups, status } = result;
   // `metrics` counts only valid groups. With --follow, `groups.not_sent` can include invalid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
-  const isPartlyLogged = status !== "planned" && measured.logged < measured.groups && Object.keys(metrics).length > 0;
-  const metricsOf = isPartlyLogged ? measured : undefined;
+  const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
   if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
@@ -28,13 +26,15 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   });
 };
 
-const formatMetricsScope = ({ groups, logged }: NonNullable<LogDocument["metrics_of"]>) =>
+type MetricsScope = Readonly<Record<"groups" | "logged", number>>;
+
+const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
   groups === 1
     ? "the only valid group of the input, not known to be logged"
     : `all ${groups} valid groups of the input, ${logged} of them logged`;
 
 /** Composes the document as text, because the answers of the service keep their bytes. */
-const composeDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"], target: PlanTarget) => {
+const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined, target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
@@ -44,7 +44,7 @@ const composeDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"
     unreadable_lines: result.unreadable || undefined,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
-  } satisfies LogDocument;
+  };
   return composeMembers(
     Object.entries(document).map(([key, value]) => [
       key,
@@ -53,10 +53,10 @@ const composeDocument = (result: LogResult, metrics_of: LogDocument["metrics_of"
   );
 };
 
-/** The URL is null if it is not set, and for the local service, whose port differs in every run. */
+/** The local service has no URL, because its port differs in every run. */
 const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   method: "POST",
-  url: target !== undefined && /^https?:/.test(target.url) ? target.url : null,
+  url: target?.url.startsWith("http") ? target.url : null,
   headers: Object.fromEntries((target?.headers ?? []).map((line) => line.split(/: (.*)/s, 2))),
   requests: planned.map(({ groups, bytes, key }) => ({ groups, bytes, idempotency_key: key })),
 });
@@ -92,8 +92,8 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
   // `not_sent` includes groups of requests that the service refused.
   const names: Readonly<Record<string, string>> = { already_logged: "already logged", not_sent: "not logged" };
-  const texts = outcomes.map(([outcome, count]) => `${count} ${names[outcome] ?? outcome}`);
-  return texts.length === 1 ? texts.join() : `${read}: ${texts.join(", ")}`;
+  const text = outcomes.map(([outcome, count]) => `${count} ${names[outcome] ?? outcome}`).join(", ");
+  return outcomes.length === 1 ? text : `${read}: ${text}`;
 };
 
 const maxPlanned = 20;
@@ -101,26 +101,24 @@ const maxPlanned = 20;
 const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
   const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
-  const hiddenCount = planned.length - maxPlanned;
-  const knownKeys = planned.length === 1 ? `${planned[0]?.key}` : "one per request (see --json)";
+  const knownKeys = planned.length === 1 ? planned[0]?.key : "one per request (see --json)";
   const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
-  const headers = [...(target?.headers ?? []), ...(target?.hasKeys === true ? [`Idempotency-Key: ${keys}`] : [])];
+  const headers = [...(target?.headers ?? []), ...(target?.hasKeys ? [`Idempotency-Key: ${keys}`] : [])];
   const requests = planned.slice(0, maxPlanned).map(({ groups, bytes }, at) => {
     return { name: `request ${at + 1}`, value: `${to}, ${bytes} bytes, ${pluralize(groups, "group")}` };
   });
-  const more = hiddenCount > 0 ? toFacts({ more: pluralize(hiddenCount, "request") }) : [];
+  const hidden = planned.length - requests.length;
+  const more = toFacts({ more: hidden > 0 ? pluralize(hidden, "request") : undefined });
   return [...requests, ...more, ...headers.map((value) => ({ name: "header", value }))];
 };
 
 const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
-  const options = toOptionArgs({ project: flags.project });
-  return toFacts({
-    next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options, ...listServiceArgs(flags)]),
-  });
+  const options = [...toOptionArgs({ project: flags.project }), ...listServiceArgs(flags)];
+  return toFacts({ next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) });
 };
 
-/** Returns the options that another command needs to find the run's ledger and service. */
+/** The options with which another command finds the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
   ...listServiceArgs(context.flags),
@@ -172,8 +170,9 @@ export const openReporter =
     if (retry.attempt === 2 && failure.details.remedy !== undefined) screen.notice(failure.details.remedy);
   };
 
-export const followNotices: Readonly<Record<FollowEvent, (file: string) => string>> = {
-  waiting: (file) => `waiting for ${file} to exist`,
-  moved: (file) => `${file} was replaced; reading the old file to its end, then continuing with the new one`,
-  rewritten: (file) => `${file} was rewritten; rollcall sent all it had read, and now reads the file from the start`,
+export const followNotices = {
+  waiting: (file: string) => `waiting for ${file} to exist`,
+  moved: (file: string) => `${file} was replaced; reading the old file to its end, then continuing with the new one`,
+  rewritten: (file: string) =>
+    `${file} was rewritten; rollcall sent all it had read, and now reads the file from the start`,
 };

@@ -1,5 +1,4 @@
 /** Runs `rollcall log`: reads, plans, sends and prints. */
-
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
@@ -46,7 +45,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
-  /** True if the meter prints events, so that no notice repeats them. */
+  /** Then no notice repeats the events. */
   const printsEvents = progress === "lines" || progress === "json";
   return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
 };
@@ -54,17 +53,16 @@ const openRun = async (context: Context, typed: LogOptions) => {
 const logFiles = async (run: LogRun) => {
   const { context, typed, meter } = run;
   const { screen, host } = context;
-  const { receipt, body: bodyNumber } = typed;
+  const { receipt, body: number } = typed;
   const dataset = await readFiles(run);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
-  if (bodyNumber !== undefined && host.terminal.stdout)
+  if (number !== undefined && host.terminal.stdout)
     throw stdoutIsTerminal("--body does not print", "redirect stdout with > body.json");
-  const body = bodyNumber === undefined ? undefined : { number: bodyNumber, write: screen.printBytes };
-  const options = { ...toDeliveryOptions(run), split: dataset.split ?? "", body };
+  const body = number === undefined ? undefined : { number, write: screen.printBytes };
   const result = await send
-    .deliverGroups(dataset, options)
+    .deliverGroups(dataset, { ...toDeliveryOptions(run), split: dataset.split ?? "", body })
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
       if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
@@ -79,8 +77,8 @@ const readFiles = async (run: LogRun) => {
   const split = settings.get("split");
   const reading = readInputs(context, {
     ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
-    onProgress: ({ bytes, of }) => meter.show({ phase: "checking", bytes, ofBytes: of, groups: undefined }),
-    onFetched: ({ bytes, of }) => meter.show({ phase: "fetching", bytes, ofBytes: of, groups: undefined }),
+    onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
+    onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
     // Reports a missing URL before checking a large input.
     onOpened: () => void (dryRun || settings.local || settings.address("log")),
   });
@@ -94,7 +92,6 @@ const readFiles = async (run: LogRun) => {
 
 const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) => {
   const { context, settings, typed, meter } = run;
-  const { groupBy } = typed;
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
   if (!settings.local) settings.address("log");
@@ -102,7 +99,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await send
     .followFile({
-      ...{ ...delivery, ...follow, split, groupBy },
+      ...{ ...delivery, ...follow, split, groupBy: typed.groupBy },
       strictness: readStrictness(typed),
       onEvent: (event) => {
         const { file } = follow;
@@ -136,16 +133,16 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) 
   if (failure !== undefined) throw failure;
 };
 
-const codesWithResult: ReadonlySet<string> = new Set(["partial", "unknown_outcome", "interrupted"]);
+const codesWithResult = ["partial", "unknown_outcome", "interrupted"];
 
 const printOutcome = async (run: LogRun, result: send.LogResult) => {
-  if (result.failure !== undefined && !codesWithResult.has(result.failure.code)) return;
+  if (result.failure !== undefined && !codesWithResult.includes(result.failure.code)) return;
   run.context.screen.ignoreSignal();
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-/** Method, URL and headers of the planned requests; undefined without a URL. */
-export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>> | undefined;
+/** The target of planned requests; undefined without a URL. */
+export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>>;
 
 const findPlanTarget = async ({ context, settings, typed, compression }: LogRun) => {
   if (connect.hasNoLogUrl(settings)) return undefined;
@@ -154,7 +151,7 @@ const findPlanTarget = async ({ context, settings, typed, compression }: LogRun)
   const headers = compression === undefined ? {} : { "Content-Encoding": compression };
   const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
   const hasKeys = settings.require("idempotency") === "auto";
-  return { ...target, ...(settings.local ? { url: "the local service" } : {}), hasKeys };
+  return { ...target, hasKeys, url: settings.local ? "the local service" : target.url };
 };
 
 const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
@@ -193,11 +190,11 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
 };
 
 const selectLedger = async (typed: LogOptions, settings: Settings) => {
-  // A dry run without a URL has no destination to look up.
+  // A dry run without a URL has no destination.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
   const location = await settings.ledgerLocation(typed.ledger);
-  if (location !== undefined) return { ...location, require: typed.requireLedger };
-  throw ledgerLocationMissing();
+  if (location === undefined) throw ledgerLocationMissing();
+  return { ...location, require: typed.requireLedger };
 };
 
 /** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */

@@ -9,6 +9,7 @@ import { withSignal } from "../../host.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import * as mcp from "../../mcp/index.ts";
 import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../output/index.ts";
+import { filterOptions } from "../lists/options.ts";
 import type { McpOptions } from "./command.ts";
 
 export const serve = async (given: Context, { root, content }: McpOptions, program: Program) => {
@@ -42,18 +43,16 @@ type VerbResult = Awaited<ReturnType<typeof runVerb>>;
 type RunVerb = (values: readonly string[]) => Promise<VerbResult>;
 type Schemas = mcp.Tool["inputSchema"]["properties"];
 
-const filterOptions =
-  "--sort --country --only-country --created-since --deprecated --not-deprecated --deprecated-within --feature --free " +
-  "--input-modality --output-modality --max-price --min-context --min-output --parameter --quantization";
+const listOptions = [...Object.keys(filterOptions), "sort"];
 
 /** No option in `options` reads other files, reveals values, writes or waits. */
 const offers = [
-  { words: "models", options: `${filterOptions} --with-prices`, note: "created is in Unix seconds.", listKey: "data" },
+  { words: "models", options: [...listOptions, "with-prices"], note: "created is in Unix seconds.", listKey: "data" },
   {
     words: "catalog",
     about: "list the models of one public catalog or of both",
     verbs: ["router", "analysis", "all"],
-    options: `${filterOptions} --max-age --offline`,
+    options: [...listOptions, "max-age", "offline"],
     note:
       "context_length and max_output_length are in tokens. created is in Unix seconds. pricing has decimal strings in " +
       "US dollars PER TOKEN (image: per image, request: per request), but max_price is per MILLION tokens. A missing field means " +
@@ -62,14 +61,14 @@ const offers = [
   },
   {
     words: "call read",
-    options: "--op --model --failed --running --costs --storage-size --total-storage-size",
+    options: ["op", "model", "failed", "running", "costs", "storage-size", "total-storage-size"],
     argument: { about: "ids of calls" },
     note: "Returns ids, times, states, tokens and costs. omitted_bytes is the size of omitted content.",
     listKey: "calls",
   },
   {
     words: "check",
-    options: "--split --group-by --strict --allow --from --lossy --histories",
+    options: ["split", "group-by", "strict", "allow", "from", "lossy", "histories"],
     argument: { about: "paths of files, relative to the root folder" },
     note:
       "Returns counts, metrics and problems of files in the root folder, by rule, line, column (from 1) and path, " +
@@ -89,12 +88,12 @@ const checkInRoot = async (open: mcp.OpenRootFile, run: RunVerb, values: readonl
     const ran = await run(files.map(({ path }) => path));
     const { printed, failure } = ran;
     if (failure !== undefined && !isFailure(failure, "invalid-input")) return ran;
-    const checked: Readonly<Record<string, unknown>> & { readonly problems?: readonly Problem[] } =
+    const checked: Readonly<Record<string, unknown>> & { readonly problems: readonly Problem[] } =
       printed !== ""
         ? JSON.parse(printed)
         : { status: "invalid", problems: (failure?.details.problems ?? []).map(toProblemDocument) };
     const { status, split, groups, trajectories, metrics, problems_left_out } = checked;
-    const problems = checked.problems?.map(({ file, line, column, path, rule, severity, message }) => {
+    const problems = checked.problems.map(({ file, line, column, path, rule, severity, message }) => {
       const name = file && (files.find((one) => one.path === file)?.name ?? "");
       return { file: name, line, column, path, rule, severity, message: redactMessage({ rule, message }) };
     });
@@ -117,7 +116,7 @@ const paging: Schemas = {
 
 const toParameterName = (name: string) => name.replaceAll("-", "_");
 
-/** The longest ids, names and paths are shorter than `maxLength`. */
+/** All ids, names and paths are shorter. */
 const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
 
 const toSchema = ({ about: description, placeholder, choices, repeatable }: Kind<unknown>, isArgument: boolean) => {
@@ -129,8 +128,8 @@ const toSchema = ({ about: description, placeholder, choices, repeatable }: Kind
 };
 
 /** Joins option and value with `=`, so that no value is parsed as an option. */
-const toOptionArgs = (name: string, value: unknown) =>
-  typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value ?? []].flat().map((one) => `--${name}=${one}`);
+const toOptionArgs = (name: string, value: unknown = []) =>
+  typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value].flat().map((one) => `--${name}=${one}`);
 
 const createTool = async (offer: (typeof offers)[number], server: Server): Promise<mcp.Tool> => {
   const { verbs = [], about, note, argument, listKey } = offer;
@@ -142,7 +141,7 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
   // All verbs of a tool have the same options.
   const { command } = await parseArgv(program, [...words, ...verbs.slice(0, 1)]);
   const args = Object.entries(command.args).map(([key, kind]) => [key, { ...kind, ...argument }] as const);
-  const options = Object.entries(command.options).filter(([key]) => offer.options.split(" ").includes(`--${key}`));
+  const options = Object.entries(command.options).filter(([key]) => offer.options.includes(key));
   const toSchemas = (kinds: typeof args, isArgument: boolean) =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, isArgument)]));
   const verbChoice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
@@ -174,12 +173,8 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
     const { offset = 0, limit = 20, max_characters = 2000 } = sent;
     const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
     const texts = printed === "" ? [] : [formatPage(printed, page)];
-    const isError = texts.length === 0;
-    if (failure !== undefined) {
-      const { toFailureJson } = await loadFailurePrinter();
-      texts.push(toFailureJson(screen, failure));
-    }
-    return { texts, isError };
+    if (failure !== undefined) texts.push((await loadFailurePrinter()).toFailureJson(screen, failure));
+    return { texts, isError: printed === "" };
   };
   const description = `${about ?? command.about}. ${note}${canShowContent ? contentNote : ""}`;
   return { name, description, inputSchema, usesService: name !== "check", run };
@@ -235,19 +230,11 @@ export const formatPage = (document: string, { listKey, offset, limit, maxTextLe
 /** `textLength` is in UTF-16 units. `entries` is for an array or object. */
 type Bounds = Readonly<Record<"textLength" | "entries" | "levels", number>>;
 
-const boundsFromWidest: readonly Bounds[] = [
-  { textLength: Number.POSITIVE_INFINITY, entries: 200, levels: 12 },
-  { textLength: 500, entries: 50, levels: 8 },
-  { textLength: 100, entries: 10, levels: 2 },
-];
-
-const formatFitting = (value: RawJson, maxTextLength: number) => {
-  let text = "";
-  for (const bounds of boundsFromWidest) {
-    text = formatBounded(value, { ...bounds, textLength: Math.min(maxTextLength, bounds.textLength) });
-    if (text.length <= maxPageLength) break;
-  }
-  return text;
+/** Halves the bounds until the text fits into a page. */
+const formatFitting = (value: RawJson, textLength: number, entries = 200): string => {
+  const text = formatBounded(value, { textLength, entries, levels: 12 });
+  if (text.length <= maxPageLength) return text;
+  return formatFitting(value, Math.ceil(textLength / 2), Math.ceil(entries / 2));
 };
 
 const formatBounded = ({ kind, json, text, items, members }: RawJson, bounds: Bounds): string => {

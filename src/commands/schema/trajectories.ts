@@ -1,5 +1,4 @@
 /** Schemas of `log`, `check`, `convert`, `view` and `ledger`. */
-import type * as z from "zod/mini";
 import * as s from "./shape.ts";
 import { count, describe, list, nullable, object, oneOf, optional, optionalAbout, sameKeys, text } from "./shape.ts";
 
@@ -146,14 +145,6 @@ const ledgerVerify = object({
   files: list(object({ file: text, read: count, logged: describe("exactly once", count) })),
   problems: s.limitedProblems,
 });
-
-export type LogDocument = z.infer<typeof log>;
-export type CheckDocument = z.infer<typeof check>;
-export type ConvertDocument = z.infer<typeof convert>;
-export type ViewDocument = z.infer<typeof view>;
-export type LedgerResolved = z.infer<typeof ledgerResolve>;
-export type LedgerVerified = z.infer<typeof ledgerVerify>;
-export type LedgerForgotten = z.infer<typeof ledgerForget>;
 
 export const trajectoriesOutputs: s.Outputs = {
   log: ["the outcomes of all groups", log],

@@ -12,7 +12,6 @@ import { checkResult } from "../../send/index.ts";
 import { pluralize, toOptionArgs, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
 import { closeDatasetAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
-import type { ViewDocument } from "../schema/trajectories.ts";
 import type { ViewOptions } from "./command.ts";
 
 export const view = async (context: Context, typed: ViewOptions) => {
@@ -46,7 +45,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
       groups: { read: groups.read, written: page.groups, rejected: groups.rejected },
       trajectories: { read: trajectories.read, written: page.trajectories, rejected: trajectories.rejected },
       not_chosen: dataset.filteredOut,
-    } satisfies ViewDocument);
+    });
   }
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
   screen.notice(`wrote ${page.groups} of ${pluralize(groups.read, "group")} to ${file} (${size})`);
@@ -75,7 +74,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   let browser: ReturnType<typeof openBrowser>;
   try {
     await Promise.race([failed, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
-    if (screen.isForProgram) await printDocument(screen, { status: "serving", url } satisfies ViewDocument);
+    if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C; keep the URL private, because it gives access to the page");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);

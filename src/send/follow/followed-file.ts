@@ -20,7 +20,7 @@ export interface FollowedFileOptions {
   onEvent: (event: FollowEvent) => void;
 }
 
-export type FollowEvent = "waiting" | "moved" | "rewritten";
+type FollowEvent = "waiting" | "moved" | "rewritten";
 
 type CompletionOptions = Pick<grouping.AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> & {
   dedupKeys: grouping.DedupKeys;
