@@ -173,7 +173,7 @@ const checkDeprecation = (was: LockedModel, is: LockedModel, { now, withinMs }: 
 };
 
 const acceptWay = (file: string) => `accept the change with \`${lockCommand(file)}\``;
-export const acceptAdvice = (file: string) => `${acceptWay(file)}, or silence the rule with --allow <rule>`;
+export const acceptAdvice = (file: string) => `${acceptWay(file)}, or ignore it with --allow <rule>`;
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 

@@ -171,8 +171,9 @@ export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErr
     : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
   const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
-  const silence = new Set(rules).size === 1 ? `the rule with --allow ${rules[0]}` : "a rule with --allow <rule>";
-  const hint = `${ways}${ways === "" ? "" : "or "}silence ${silence}`;
+  const ignore =
+    new Set(rules).size === 1 ? `the error with --allow ${rules[0]}` : "the errors of a rule with --allow <rule>";
+  const hint = `${ways}${ways === "" ? "" : "or "}ignore ${ignore}`;
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 

@@ -1,6 +1,8 @@
 /** `rollcall profile`: saved settings and credentials with a name. */
+
 import { command, flag, required, text } from "../cli/index.ts";
 import { printDocument } from "../output/index.ts";
+import { pluralize } from "../sentences.ts";
 import { profileBuiltIn } from "../settings/failures.ts";
 import * as saved from "../settings/index.ts";
 import { requireConfirmation } from "./confirm.ts";
@@ -54,8 +56,9 @@ const remove = command({
       throw profileBuiltIn("delete the profile", hint);
     }
     const { settings, keys } = saved.findProfile(context, name);
-    const list = (names: readonly string[]) => names.join(", ") || "none";
-    const action = `delete the profile ${name} with its settings (${list(settings)}) and its keys (${list(keys)})`;
+    const count = (names: readonly string[], noun: string) =>
+      names.length === 0 ? `no ${noun}s` : `${pluralize(names.length, noun)} (${names.join(", ")})`;
+    const action = `delete the profile ${name} with ${count(settings, "setting")} and ${count(keys, "key")}`;
     await requireConfirmation(context, { action, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);

@@ -82,14 +82,16 @@ export const databaseRefused = ({ path, title, code }: FileError) => {
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
-/** `wanted` is the valid form of the URL. */
-export const invalidDatabaseUrl = (url: { path?: string; title: string; wanted: string; fault?: string }) => {
-  const { path, title, fault = `invalid URL of ${title}`, wanted } = url;
-  const password = `PGPASSWORD or ~/.pgpass, or in the URL of ${urlVariable(title)} (write %2F for a / in the password)`;
-  const message = `${fault}${path === undefined ? "" : `: ${path}`}`;
-  return new Failure("usage", "invalid-database-url", message, {
-    hint: `use ${wanted}. Set the password in ${password}`,
-  });
+type InvalidUrl = { path?: string; title: string; hint: string };
+
+export const invalidDatabaseUrl = ({ path = "", title, hint }: InvalidUrl) => {
+  const message = `the URL of ${title} is invalid${path && `: ${path}`}`;
+  return new Failure("usage", "invalid-database-url", message, { hint });
+};
+
+export const databaseUrlWithPassword = ({ path, title }: Omit<InvalidUrl, "hint">) => {
+  const hint = `remove the password, and write it to PGPASSWORD, ~/.pgpass or the URL in ${urlVariable(title)}`;
+  return new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
 };
 
 /** PostgreSQL's error code for a write to a replica or to a read-only database. */

@@ -221,7 +221,7 @@ const findRetryableCode = (thrown: unknown) => {
 const toFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (!(thrown instanceof Error) || thrown instanceof Failure) return thrown;
   if (/does not support SSL/.test(thrown.message))
-    return failures.invalidDatabaseUrl({ ...about, wanted: "sslmode=disable if the server has no TLS" });
+    return failures.invalidDatabaseUrl({ ...about, hint: "use sslmode=disable if the server has no TLS" });
   const code = isSaslError(thrown) ? "28P01" : getErrorCode(thrown);
   if (code === "unknown") return thrown;
   if (code === "3D000") return failures.databaseMissing(about);

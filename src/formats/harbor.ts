@@ -54,7 +54,8 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
   if (steps?.has(0)) throw steps.error("trials of several steps are not supported (leave out the trial)");
   const type = value.get("exception_info", "exception_type");
   const agent = run.readDocument(record, trajectoryFile);
-  if (agent?.document === undefined) throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON`);
+  if (agent?.document === undefined)
+    throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON (add the file to the trial's folder)`);
   const atif = readAtif(run, { value: agent, file: agent.document });
   const trajectory = buildTrajectory({
     ...atif,

@@ -164,7 +164,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     // Tolerates a comma before the closing bracket.
     if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
     else if (fault) {
-      const wrong = "the list of records is cut off, or an element is missing (write the whole list)";
+      const wrong = "the list of records is truncated, or lacks an element (write the whole list)";
       yield [unreadableRecord(text, wrong, position)];
     }
   }

@@ -33,10 +33,12 @@ export const openGroupOutcomes = (groups: number) => {
     countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {
       const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
       for (let group = 0; group < groups.count; group++) {
-        for (const name of [outcomeOf(group), "read"] as const) {
-          counts.groups[name]++;
-          counts.trajectories[name] += groups.trajectoriesOf(group);
-        }
+        const outcome = outcomeOf(group);
+        const trajectories = groups.trajectoriesOf(group);
+        counts.groups[outcome]++;
+        counts.groups.read++;
+        counts.trajectories[outcome] += trajectories;
+        counts.trajectories.read += trajectories;
       }
       return counts;
     },

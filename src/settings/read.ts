@@ -1,7 +1,7 @@
 /** Reads the settings of one run, and the locations of its ledger and store. */
 import { join, resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
-import { invalidDatabaseUrl } from "../database/failures.ts";
+import { databaseUrlWithPassword, invalidDatabaseUrl } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../files.ts";
@@ -138,9 +138,10 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     if (text === undefined || !urlPattern.test(text)) return file === undefined ? undefined : { path: file };
     const parsed = parseDatabaseUrl(text);
     if (!parsed) {
-      const wanted = "a path, or postgres://user@host/database without parameters other than sslmode";
+      const hint =
+        "write a path, or postgres://user@host/database with no parameter but sslmode. In a password, write %2F for /";
       // Any part of an invalid URL may be a password.
-      throw invalidDatabaseUrl({ title, wanted });
+      throw invalidDatabaseUrl({ title, hint });
     }
     const path = parsed.url.href;
     // Only the environment's URL may contain a password. The password also applies to the same typed URL.
@@ -149,10 +150,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       hide(secret);
       hide(encodeURIComponent(secret));
     }
-    if (typed !== undefined && parsed.secret !== "") {
-      const fault = `the URL of ${title} contains a password`;
-      throw invalidDatabaseUrl({ path, title, fault, wanted: "the URL without the password" });
-    }
+    if (typed !== undefined && parsed.secret !== "") throw databaseUrlWithPassword({ path, title });
     const known = (fromEnvironment?.url.href === path ? fromEnvironment.secret : "") || PGPASSWORD;
     const inFile = known ? undefined : findInPasswordFile(host, parsed.url);
     const password = known || (inFile?.isPrivate ? inFile.password : undefined);

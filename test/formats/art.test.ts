@@ -188,12 +188,12 @@ describe("a Parquet file of ART", () => {
       rowOf(5, 0, { trajectory_json: null }),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: trajectory_json: cannot convert this record of art: the string is not a JSON object",
-      "#row 2: error: group_json.trajectories: cannot convert this record of art: group_json contains trajectories",
-      "#row 3: error: trajectory_json.exchanges: cannot convert this record of art: exchanges are not supported",
-      "#row 4: error: cannot convert this record of art: trajectory_json has no trajectory_index",
-      "#row 5: error: trajectory_json: cannot convert this record of art: the reward is missing",
-      "#row 6: error: cannot convert this record of art: `trajectory_json` is missing",
+      "#row 1: error: trajectory_json: cannot convert this art record: the string is not a JSON object",
+      "#row 2: error: group_json.trajectories: cannot convert this art record: group_json contains trajectories",
+      "#row 3: error: trajectory_json.exchanges: cannot convert this art record: exchanges are not supported",
+      "#row 4: error: cannot convert this art record: trajectory_json has no trajectory_index",
+      "#row 5: error: trajectory_json: cannot convert this art record: the reward is missing",
+      "#row 6: error: cannot convert this art record: `trajectory_json` is missing",
     ]);
   });
 
@@ -209,20 +209,20 @@ describe("a Parquet file of ART", () => {
       rowOf(5, 0),
     ];
     expect(await wrongIn(rows)).toEqual([
-      "#row 1: error: cannot convert this record of art: group 0 has no row with trajectory_index 0",
-      "#row 3: error: cannot convert this record of art: trajectory_index 0 appears twice in group 1",
-      "#row 5: error: cannot convert this record of art: group_json differs between rows of group 2",
-      "#row 7: error: cannot convert this record of art: group 3 has a row without a trajectory, but also other rows",
-      "#row 8: error: cannot convert this record of art: no row has group_index 4",
+      "#row 1: error: cannot convert this art record: group 0 has no row with trajectory_index 0",
+      "#row 3: error: cannot convert this art record: trajectory_index 0 appears twice in group 1",
+      "#row 5: error: cannot convert this art record: group_json differs between rows of group 2",
+      "#row 7: error: cannot convert this art record: group 3 has a row without a trajectory, but also other rows",
+      "#row 8: error: cannot convert this art record: no row has group_index 4",
     ]);
   });
 
   it("is refused with its version if the version is unknown", async () => {
     expect(await wrongIn([rowOf(0, 0, { format_version: 3 }), rowOf(0, 1, { format_version: 3 })])).toEqual([
-      "#row 1: format_version: cannot convert this record of art: expected version 2, found version 3",
+      "#row 1: format_version: cannot convert this art record: expected version 2, found version 3",
     ]);
     expect(await wrongIn([rowOf(0, 0, { format_version: null })])).toEqual([
-      "#row 1: cannot convert this record of art: expected version 2, found version 1, without finish_reason and logprobs",
+      "#row 1: cannot convert this art record: expected version 2, found version 1, without finish_reason and logprobs",
     ]);
   });
 
@@ -241,7 +241,7 @@ describe("a Parquet file of ART", () => {
     const large = parquetOf([rowOf(0, 0)], { claimedBytes: 300n * 2n ** 20n });
     const tooLarge = "its row group 1 decompresses to 300 MiB, over the limit of 256 MiB";
     expect((await convertFile(large, ["--from", "art"])).stderr).toContain(
-      `rollouts.parquet: cannot convert this record of art: ${tooLarge} [record-invalid]\nhint: write smaller row groups`,
+      `rollouts.parquet: cannot convert this art record: ${tooLarge} [record-invalid]\nhint: write smaller row groups`,
     );
     expect((await convertFile(large)).stderr).toContain(`cannot read a Parquet file: ${tooLarge}`);
     const cut = parquetOf([rowOf(0, 0)]);
@@ -250,7 +250,7 @@ describe("a Parquet file of ART", () => {
     expect((await convertFile(cut)).stderr).not.toMatch(/cannot be read.*cannot be read/s);
     const named = await convertFile(cut, ["--from", "art"]);
     expect(named.code).toBe(3);
-    expect(named.stderr).toContain("rollouts.parquet: cannot convert this record of art: it is cut off or damaged");
+    expect(named.stderr).toContain("rollouts.parquet: cannot convert this art record: it is cut off or damaged");
     const noFrame = readFileSync(sample);
     noFrame.fill(0, noFrame.indexOf("28b52ffd", 0, "hex"), noFrame.indexOf("28b52ffd", 0, "hex") + 4);
     writeFileSync(cut, noFrame);

@@ -111,12 +111,12 @@ describe("an archive of Inspect", () => {
       [13, "it decompresses to more than its declared 4 bytes"],
     ] as const) {
       expect(told).toContain(
-        `run.eval!samples/${id}_epoch_1.json:1:1: error: cannot convert this record of inspect: ${wrong}`,
+        `run.eval!samples/${id}_epoch_1.json:1:1: error: cannot convert this inspect record: ${wrong}`,
       );
     }
     expect(told).toMatch(/and 1 more: \S+run.eval!samples\/5_epoch_1.json:1/);
     expect(told).toContain(
-      "run.eval!samples/8_epoch_1.json:1:9: error: cannot convert this record of inspect: it is cut off",
+      "run.eval!samples/8_epoch_1.json:1:9: error: cannot convert this inspect record: it is cut off",
     );
     expect(code).toBe(7);
     expect((await convertFile(file, byMatch)).code).toBe(3);
@@ -129,7 +129,7 @@ describe("an archive of Inspect", () => {
     const { code, stdout, stderr } = await runRollcall(["convert", ...files, ...args]);
     expect(stdout.trimEnd().split("\n")).toHaveLength(2);
     expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-      "cut.eval:1:1: error: cannot convert this record of inspect: the archive is cut off or damaged, so its list of members cannot be read",
+      "cut.eval:1:1: error: cannot convert this inspect record: the archive is cut off or damaged, so its list of members cannot be read",
     );
     expect(code).toBe(7);
   });
@@ -157,7 +157,7 @@ describe("an archive of Inspect", () => {
     const lying = evalFile(archiveOf([member(1), member(2, { text: "x".repeat(50_000_000), claims: { length: 10 } })]));
     const told = await runRollcall(["check", lying, ...byMatch]);
     expect(told.stderr).toContain(
-      "samples/2_epoch_1.json:1:1: cannot convert this record of inspect: it decompresses to more than its declared 10 bytes",
+      "samples/2_epoch_1.json:1:1: cannot convert this inspect record: it decompresses to more than its declared 10 bytes",
     );
   });
 });

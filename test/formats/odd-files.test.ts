@@ -117,7 +117,7 @@ describe("rows of another tool", () => {
       `\n\n[${JSON.stringify(good)},${JSON.stringify(broken)}]\n`,
     ]) {
       const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folderOf({ "a.jsonl": text }) });
-      expect(stderr).toContain(`a.jsonl:3: ${at}: cannot convert this record of ${name}`);
+      expect(stderr).toContain(`a.jsonl:3: ${at}: cannot convert this ${name} record`);
     }
   });
 
@@ -125,6 +125,6 @@ describe("rows of another tool", () => {
     const long = { ...chat(1), id: "x".repeat(2 ** 21) };
     const folder = folderOf({ "a.jsonl": [chat(0), long, chat("none")] });
     const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folder });
-    expect(stderr).toContain("a.jsonl:3: reward: cannot convert this record of openai-chat");
+    expect(stderr).toContain("a.jsonl:3: reward: cannot convert this openai-chat record");
   });
 });

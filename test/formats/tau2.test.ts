@@ -12,7 +12,7 @@ describe("results of tau2-bench", () => {
       expect({ code, told: stderr.replaceAll(/\s+/g, " ") }).toEqual({
         code: 3,
         told: expect.stringContaining(
-          "results.json:1:1: cannot convert this record of tau2: it is over the limit of 536869888 bytes for a document [record-invalid] hint: write the document as several files",
+          "results.json:1:1: cannot convert this tau2 record: it is over the limit of 536869888 bytes for a document [record-invalid] hint: write the document as several files",
         ),
       });
     }

@@ -23,8 +23,8 @@ export const inputRules = {
   "record-invalid": error<{ format: string; wrong: string | undefined; contradictsGivenFormat?: boolean | undefined }>({
     message: ({ format, wrong }) =>
       wrong === undefined
-        ? `expected a record of ${format}, found data that is not JSON`
-        : `cannot convert this record of ${format}: ${splitFix(wrong).fault}`,
+        ? `expected a record in the format ${format}, found data that is not JSON`
+        : `cannot convert this ${format} record: ${splitFix(wrong).fault}`,
     redactedMessage: "cannot convert this record",
     advice: ({ wrong = "", contradictsGivenFormat }) =>
       splitFix(wrong, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,

@@ -161,7 +161,7 @@ describe("rollcall catalog verify", () => {
     const today = await runHere(["catalog", "verify", "--file", file], { env });
     expect(today.stdout).toMatch(/^a\tmodel-deprecated\t/);
     expect(today.stderr).toContain(
-      `found 1 error for the models in ${file}\nhint: silence the rule with --allow model-deprecated\n`,
+      `found 1 error for the models in ${file}\nhint: ignore the error with --allow model-deprecated\n`,
     );
     const tomorrow = await runHere(["catalog", "verify", "--file", file], { env });
     expect(tomorrow.stdout).toMatch(/^a\tdeprecation-near\t/);
