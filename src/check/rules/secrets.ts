@@ -51,7 +51,7 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<Js
   const findRun = (from: number) => reader.findRun(from, end, minSecretBytes);
   for (let at = findRun(start); at < end; at = findRun(at + minSecretBytes)) {
     // The rest of a long run is also found, but a key begins only at the start of a run.
-    const secret = isKeyByte[bytes[at - 1] ?? 0] === 1 ? undefined : matchSecret(bytes, at, end);
+    const secret = isKeyByte[bytes[at - 1] ?? 0] ? undefined : matchSecret(bytes, at, end);
     if (secret !== undefined) found.push(secret);
   }
   return found;
