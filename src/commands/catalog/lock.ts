@@ -36,8 +36,8 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((id) => ({ id })));
   if (missing.length > 0) throw modelsMissing(missing, names);
   // Of several entries with an id, the first one counts.
-  const models = new Map(selected.toReversed().map((one) => [`${one.catalog} ${one.entry.id}`, one]));
-  const current = [...models.values()].reverse().flatMap((one) => catalogs.toLockedModel(one) ?? []);
+  const entriesById = catalogs.groupById(selected, ({ catalog, entry }) => `${catalog} ${entry.id}`);
+  const current = [...entriesById.values()].flatMap(([first]) => (first && catalogs.toLockedModel(first)) ?? []);
   // Locked models of catalogs that are not read stay as they are.
   return [...(old ?? []).filter((model) => !isRead(model)), ...current];
 };
