@@ -1,4 +1,4 @@
-/** Saves and reads catalogs in files: the history of replies, and files that users name. */
+/** Saves replies with catalogs, and reads catalogs from files. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -10,16 +10,16 @@ import { requireFault } from "../json/reader.ts";
 import { bomLength, locateOffset } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
-/** The kinds of catalog (interface 4.4 and 4.5), in the order of the output. */
+/** Interface 4.4 and 4.5, in the order of the output. */
 export const catalogNames = ["analysis", "router"] as const;
 export type CatalogName = (typeof catalogNames)[number];
 
-/** `address` is the base URL of the service, or `local` for the local service. */
+/** `address` is a base URL or `local`. */
 export type CatalogId = Readonly<{ address: string; catalog: CatalogName; provider: string }>;
 
 export const maxSavedReplies = 500;
 
-/** Maximum decompressed size of a file. No reply is larger. */
+/** No reply is larger. */
 const maxReplyBytes = 2 ** 29;
 
 const historyFolder = (folder: string, { address, catalog, provider }: CatalogId) => {
@@ -27,7 +27,7 @@ const historyFolder = (folder: string, { address, catalog, provider }: CatalogId
   return join(folder, "catalog-history", `${catalog}-${digest}`);
 };
 
-/** A file's name is the time of a reply, with `-` instead of `:`, which Windows does not allow. */
+/** The time of a reply, with `-` instead of `:`, which Windows refuses. */
 const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
@@ -39,7 +39,7 @@ const listFiles = (folder: string) =>
 const readReply = (path: string) =>
   ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
 
-/** If the latest file has the bytes of the reply, only the mtime of the file changes. @throws errors of `node:fs` */
+/** For the bytes of the latest file, changes only its mtime. @throws errors of `node:fs` */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date) => {
   const history = historyFolder(folder, id);
   const files = listFiles(history);
@@ -55,7 +55,7 @@ export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, ti
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/** Returns the last reply up to a time, or else the first later reply. The service last sent it at `checkedAt`. */
+/** Returns the last reply up to a time, or else the first later reply. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
@@ -68,7 +68,7 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   return undefined;
 };
 
-/** Reads the output of `-o json` or `-o jsonl`. @param file `-` for standard input */
+/** Reads the output of `-o json` or `-o jsonl`. `-` is standard input. */
 export const readCatalogFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
@@ -80,7 +80,7 @@ export const readCatalogFile = async (file: string, host: Host) => {
   if (reply === undefined)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;
-  // The entries of other files, such as trajectories, have no ids.
+  // Entries of other files, such as trajectories, have no ids.
   const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
   if (models !== undefined && (hasId || models.entries.length === 0)) return models;
   throw invalidCatalogFile(file, "it has no list of models");

@@ -1,14 +1,14 @@
-/** Computes the cost of a usage at a model's prices, in exact decimals. */
+/** Computes exact costs of a usage at a model's prices. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import * as decimals from "../decimal.ts";
 import { getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";
 
-/** `prompt_tokens` includes the cached tokens. */
+/** `prompt_tokens` includes cached tokens. */
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 
-/** Prefers the usage in a call's summary to the usage in the output, because the summary includes child calls. */
+/** Prefers the summary of a call to its output, because the summary includes child calls. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const inOutput = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);
@@ -16,7 +16,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   if (usages.length === 0) return inOutput;
   const sum = (unit: keyof Usage) => usages.reduce((all, usage) => all + usage[unit], 0);
   const [prompt_tokens, completion_tokens] = [sum("prompt_tokens"), sum("completion_tokens")];
-  // A summary usually lacks cached tokens, so the output is preferred if its other counts are the same.
+  // A summary usually lacks cached tokens.
   if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
   return {
     ...noUsage,
@@ -27,7 +27,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   };
 };
 
-/** Parses counts of OpenAI's or Anthropic's interface; undefined unless both input and output are counted. */
+/** Parses counts in the form of OpenAI or Anthropic. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value) => {
     const number = getValue(within, [name]);
@@ -35,10 +35,10 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
   const details = getValue(value, ["prompt_tokens_details"]) ?? getValue(value, ["input_tokens_details"]);
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
-  // Anthropic's `input_tokens` excludes cached tokens, but OpenAI's includes cached tokens.
+  // Only Anthropic's `input_tokens` excludes cached tokens.
   const input = count("input_tokens");
   const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
-  // An embedding has no output tokens, so its total equals its input.
+  // An embedding has no output tokens.
   const noCompletion = count("total_tokens") === prompt ? 0 : undefined;
   const completion = count("completion_tokens") ?? count("output_tokens") ?? noCompletion;
   if (prompt === undefined || completion === undefined) return undefined;
@@ -47,17 +47,17 @@ const parseUsage = (value: unknown): Usage | undefined => {
   return { ...noUsage, prompt_tokens: prompt, cached_tokens, completion_tokens: completion, requests };
 };
 
-/** Exact amounts in US dollars. `total` is null if a needed price is unknown, because that price can be above zero. */
+/** US dollars. `total` is null if a needed price is unknown. */
 export type Cost = ReturnType<typeof computeCost>;
 
-/** @param options if `needsUnitPrices`, a missing price of images or requests makes the total unknown */
+/** With `needsUnitPrices`, prices of images and requests are needed. */
 export const computeCost = (
   { pricing }: CatalogModel,
   { usage, needsUnitPrices }: { readonly usage: Usage; readonly needsUnitPrices: boolean },
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
-  // Some services name the price of cached tokens input_cache_reads.
+  // Some services write input_cache_reads.
   const cacheReadNames = ["input_cache_read", "input_cache_reads"];
   const cacheRead = cacheReadNames.find((name) => readPrice(pricing, name) !== undefined) ?? "input_cache_read";
   for (const [name, count, isNeeded] of [

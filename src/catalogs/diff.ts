@@ -1,4 +1,4 @@
-/** Finds models that only one of two catalogs has, and facts that differ. */
+/** Finds the differences of two catalogs. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf } from "../contract/replies.ts";
 import { formatDecimal } from "../decimal.ts";
@@ -6,12 +6,12 @@ import { ignoreErrors } from "../files.ts";
 import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
-/** For a model in only one catalog, `change` is `added` or `gone`, and `field` is null. An absent value is null. */
+/** For a model in only one catalog, `change` is `added` or `gone`, and `field` is null. */
 export type Change = Readonly<
   Record<"id" | "change", string> & Record<"name" | "field", string | null> & Record<"from" | "to", unknown>
 >;
 
-/** Returns changes in the order of ids. If models share an id, compares the n-th model of each catalog. */
+/** Sorts by id. If models share an id, compares the n-th model of each catalog. */
 export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
@@ -41,7 +41,6 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
 
 const otherFields = catalogFields.filter(({ change = "price" }) => change !== "price");
 
-/** Replaces a value that is nested too deeply for JSON. */
 const toWritable = (value: unknown = null): unknown =>
   ignoreErrors(() => JSON.stringify(value)) === undefined ? "(nested too deeply)" : value;
 

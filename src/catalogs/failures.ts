@@ -1,4 +1,4 @@
-/** Failures of lock files and of catalogs in files. */
+/** Failures of files with locks and catalogs. */
 import { Failure, type FailureLocation } from "../failure.ts";
 import { explainUnwritable } from "../files.ts";
 import { describeSystemCode, formatInputName } from "../sentences.ts";

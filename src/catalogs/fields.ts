@@ -1,27 +1,26 @@
-/** The fields of models: columns, prices, kinds of change. Also matches and compares the ids of models. */
+/** The fields of models: columns, prices, kinds of change. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
 import { type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 
-/** A model that can be called (interface 2.3), an entry of a catalog (2.5), or both if they have the same id. */
+/** An inference model (interface 2.3), a catalog entry (2.5), or both with the same id. */
 type FieldRow = Readonly<{ model?: { value: ServiceObject }; entry?: CatalogModel }>;
 
 type FieldOptions = Readonly<{
   rank: number;
   heading?: string;
   align?: "right" | "decimal";
-  /** The `change` that `catalog diff` prints if values differ; undefined if the field is not compared. */
+  /** The kind of change in `catalog diff`, which ignores other fields. */
   change?: string;
-  /** Default: the value with the field's name in the catalog entry. */
+  /** Default: the field of the entry. */
   read?: (row: FieldRow) => unknown;
-  /** `spelled` returns the value's JSON in the reply. Default: a string as it is, other values as JSON. */
+  /** `spelled` returns the value's JSON in the reply. */
   text?: (value: unknown, spelled: () => string) => string;
 }>;
 
 export type FieldColumn = ReturnType<typeof field>;
 
-/** A service may omit the field or send another type. */
 const field = (name: string, options: FieldOptions) => {
   const {
     read = ({ entry }) => entry?.[name],
@@ -46,7 +45,7 @@ const wordList: Pick<FieldOptions, "text"> = {
   text: (value, spelled) => textsOf(value)?.join(", ") ?? spelled(),
 };
 
-/** Unix seconds. Services send 0 for an unknown time, which is printed as 0. */
+/** Unix seconds. Services send 0 for an unknown time. */
 const unixTime: Pick<FieldOptions, "text"> = {
   text: (value, spelled) =>
     typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
@@ -57,7 +56,7 @@ const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
 export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
-/** The fields of interface 2.3, in their public order (output.md). */
+/** Interface 2.3, in the public order (output.md). */
 export const modelFields: readonly [FieldColumn, ...FieldColumn[]] = [
   modelField("id", { rank: 0 }),
   modelField("created", { ...unixTime, rank: 2 }),
@@ -68,7 +67,7 @@ export const modelFields: readonly [FieldColumn, ...FieldColumn[]] = [
 
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 
-/** Includes names that the interface lacks. Assumed: prices are in US dollars. */
+/** The interface lacks some names. Assumed: prices are in US dollars. */
 export const knownPriceNames: readonly string[] = [
   ...priceNames,
   ...["input_cache_reads", "input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -76,7 +75,7 @@ export const knownPriceNames: readonly string[] = [
 
 const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== "image" && name !== "request";
 
-/** Converts a price per token to a price per million tokens. Other prices stay as they are. */
+/** Converts a price per token to a price per million tokens. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
 export const statedPrices = (pricing: unknown) =>
@@ -85,16 +84,16 @@ export const statedPrices = (pricing: unknown) =>
 export const parseAmount = (value: unknown) =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
-/** A JSON number of 2^53 or more is invalid, because the number may have lost digits. */
+/** A JSON number of 2^53 or more is invalid, because digits may be lost. */
 export const parsePrice = (value: unknown) => {
   const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
   return amount === undefined || amount.digits < 0n ? undefined : amount;
 };
 
-/** US dollars per token or unit; undefined, not zero, for an absent or invalid price. */
+/** US dollars per token or unit. An absent or invalid price is not zero. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
-/** Returns a text such as `0.3 $/M`. An invalid price stays as it is. */
+/** Returns `0.3 $/M`, or an invalid price as it is. */
 export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
   return price === undefined
@@ -102,7 +101,7 @@ export const formatPrice = (name: string, value: unknown) => {
     : `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}`;
 };
 
-/** Returns percent such as `-33.3`. @param roundUp so that a rise above a limit is not formatted as the limit */
+/** Returns percent, such as `-33.3`. Without `roundUp`, a rise above a limit can look like the limit. */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const [was, is] = [shiftDecimal(from, to.places).digits, shiftDecimal(to, from.places).digits];
   if (was === 0n) return "";
@@ -117,7 +116,7 @@ export const priceField = (name: string, rank: number, title = name) =>
     rank,
     align: "decimal",
     read: ({ entry }) => statedPrices(entry?.pricing).get(name),
-    // An invalid price with digits is marked, because it looks like a valid price.
+    // An invalid price with digits looks like a valid price.
     text: (value, spelled) => {
       const text = textOf(value) ?? spelled();
       const price = typeof value === "object" ? undefined : parsePrice(text);
@@ -127,7 +126,7 @@ export const priceField = (name: string, rank: number, title = name) =>
     change: "price",
   });
 
-/** In their public order (output.md). */
+/** In the public order (output.md). */
 export const catalogFields: readonly [FieldColumn, ...FieldColumn[]] = [
   field("id", { rank: 0 }),
   field("name", { rank: 10 }),
@@ -160,13 +159,13 @@ export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | u
 export const listCountries = (datacenters: unknown) =>
   listDatacenters(datacenters)?.flatMap(({ country_code: code = null }) => (code === null ? [] : formatPlain(code)));
 
-/** Sorts a list. Returns undefined for null, 0, "" and [] (assumed: these values state nothing). */
+/** Sorts a list. Assumed: null, 0, "" and [] state nothing. */
 export const toStatedFact = (fact: unknown): unknown => {
   if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
   return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
 };
 
-/** Null without a date, undefined for an unreadable date. Assumed: a date starts with `YYYY-MM-DD`. */
+/** Null without a date, undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
@@ -174,7 +173,7 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
-/** Each word of a pattern is a part of the id or name, or a glob over the id. */
+/** A word is a part of the id or name, or a glob over the id. */
 export const compilePattern = (pattern = "") => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
   return (id = "", name = "") => {
@@ -185,10 +184,10 @@ export const compilePattern = (pattern = "") => {
   };
 };
 
-/** Takes at most text × glob steps, unlike a regular expression. */
+/** Takes text × glob steps at most, unlike a regular expression. */
 const matchesGlob = (text: readonly string[], glob: string) => {
   const all = [...text.keys(), text.length];
-  /** Positions in the text after each match of the start of the glob. */
+  /** Ends of the texts that match the glob so far. */
   let ends = [0];
   for (const char of glob) {
     if (char === "*") ends = all.slice(ends[0] ?? all.length);

@@ -1,4 +1,4 @@
-/** Filters models and ignores letter case. A missing field matches no filter except `--not-deprecated`. */
+/** Filters models, ignoring case. A missing field matches only `--not-deprecated`. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal } from "../decimal.ts";
@@ -9,10 +9,10 @@ import * as fields from "./fields.ts";
 
 type Strings = readonly string[];
 
-/** Both times are in milliseconds since 1970. */
+/** Milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-/** Options by name, such as `inputModality` for `--input-modality`. A model must match all options. */
+/** Options by name. A model must match all. */
 export type Filter = Readonly<
   Partial<
     Record<WordsName, Strings | undefined> &
@@ -20,7 +20,7 @@ export type Filter = Readonly<
       Record<"free" | "deprecated" | "notDeprecated", boolean> &
       Record<"deprecatedWithin" | "createdSince", RelativeTime | undefined> & {
         pattern: string | undefined;
-        /** Limits are exact decimals in US dollars per million tokens, per image or per request. */
+        /** US dollars per million tokens, image or request. */
         maxPrice: readonly (readonly [name: string, limit: string])[] | undefined;
       }
   >
@@ -52,7 +52,7 @@ const parameters =
   "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias";
 const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8";
 
-/** Assumed: services use the `usual` values. A catalog can add values. */
+/** Assumed: services use the `usual` values. */
 const wordsOptions = [
   wordsOption("inputModality", "input_modalities", modalities),
   wordsOption("outputModality", "output_modalities", modalities),
@@ -125,7 +125,7 @@ const listCriteria = (filter: Filter, now: number) => {
   return criteria;
 };
 
-/** Returns a test for models, and the columns that the test reads. @param now milliseconds since 1970 */
+/** `matches` reads `columns`. @param now ms since 1970 */
 export const compileFilter = (filter: Filter, now: number) => {
   const criteria = listCriteria(filter, now);
   const matches = (model: CatalogModel) => criteria.every(({ test }) => test(model));
@@ -135,13 +135,13 @@ export const compileFilter = (filter: Filter, now: number) => {
 export const usualWords = (option: string) =>
   [...wordsOptions, priceOption].find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
-/** False for codes that are not assigned, such as `XX`, and for other codes of a country, such as `UK` for `GB`. */
+/** False for unassigned codes such as `XX`, and for other codes of a country, such as `UK`. */
 const isCountry = (code: string) => {
   if (!/^[A-Z]{2}$/.test(code) || new Intl.Locale(`und-${code}`).region !== code) return false;
   return new Intl.DisplayNames("en", { type: "region", fallback: "none" }).of(code) !== undefined;
 };
 
-/** Refuses a word that is neither usual nor in a model. @throws Failure `invalid-option-value` */
+/** A word must be usual or in a model. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: Filter, listed: readonly { readonly entry: CatalogModel }[]) => {
   if (listed.length === 0) return;
   for (const { name, column, usual, read } of [...wordsOptions, priceOption]) {

@@ -1,4 +1,4 @@
-/** Reads and writes lock files, which have one fact of a model per line. Equal facts give equal files. */
+/** Reads and writes lock files. Equal facts give equal files. */
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import { type ServiceObject, textOf } from "../contract/replies.ts";
@@ -31,7 +31,7 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** Returns undefined if the entry has no id. A fact of a wrong type counts as not stated. */
+/** Omits facts of a wrong type. Returns undefined without an id. */
 export const toLockedModel = ({ catalog, entry }: Pick<CatalogEntry, "catalog" | "entry">) => {
   const countries = listDatacenters(entry.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...entry, catalog, countries, pricing: toLockedPrices(entry.pricing) };
@@ -51,7 +51,7 @@ const toLockedPrices = (pricing: unknown) => {
 };
 
 export type LockPath = readonly (string | number)[];
-/** `positionOf` returns the line and column of a value, from 1. */
+/** `positionOf` counts lines and columns from 1. */
 export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
 const lockVersion = 1;
@@ -88,7 +88,7 @@ const readLockBytes = (file: string) => {
   }
 };
 
-/** Returns false if the file is up to date. @param clean escapes invisible characters */
+/** Returns false if the file is up to date. `clean` escapes invisible characters. */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string) => {
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");

@@ -1,4 +1,4 @@
-/** Makes the rows of lists from catalog entries and models that can be called. */
+/** Makes rows from catalog entries and inference models. */
 import type { CatalogModel } from "../contract/catalog.ts";
 import { type ReplyEntry, type ReplyList, textOf } from "../contract/replies.ts";
 import { composeArray, composeObject } from "../json/raw-json.ts";
@@ -7,7 +7,7 @@ import type { CatalogName } from "./catalog-files.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
-/** A catalog entry, a model that can be called, or both, each with its bytes in the reply. */
+/** A catalog entry, an inference model, or both. */
 export type CatalogRow = Partial<CatalogEntry> & { readonly model?: ReplyEntry };
 
 export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
@@ -19,7 +19,7 @@ export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) 
   return byId;
 };
 
-/** Joins each model with each entry of exactly the same id, in the order of the models. */
+/** Joins each model with all entries of exactly the same id. */
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
@@ -29,7 +29,7 @@ export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) =>
   });
 };
 
-/** Composes `{"catalogs":[…],"data":[{"model":{…},"catalog":"router","entry":{…}},…]}` with the service's bytes. */
+/** Composes `{"catalogs":[…],"data":[…]}` with the service's bytes. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]) => {
   const toText = (raw?: Uint8Array) => raw && toBuffer(raw).toString("utf8");
   const data = rows.map(({ model, catalog = null, raw }) =>

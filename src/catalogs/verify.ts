@@ -1,4 +1,4 @@
-/** Compares locked models with the catalogs, and finds replacements. */
+/** Compares locked models with catalogs, and finds replacements. */
 import * as decimals from "../decimal.ts";
 import type { Severity } from "../failure.ts";
 import { lockCommand } from "./failures.ts";
@@ -6,10 +6,10 @@ import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.t
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 import type { CatalogEntry } from "./rows.ts";
 
-/** `maxRise` is in percent of the price. `now` is in ms since 1970. */
+/** `maxRise` is in percent, `now` in ms since 1970. */
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
-/** @param message comes after the model's id; has sample values in braces */
+/** The message follows the model's id, and has sample values in braces. */
 const defineRule = (severity: Severity) => (why: string, message: string) => {
   return { severity, why, message, example: message.replaceAll(/[{}]/g, "") };
 };
@@ -85,7 +85,7 @@ const tolerated: readonly RuleName[] = [
   "max-output-decreased",
 ];
 
-/** @param path starts at the model. @param words replace the braces in the rule's message */
+/** `path` starts at the model. `words` replace the braces in the rule's message. */
 const toRegression = (rule: RuleName, path: LockPath, values: readonly unknown[], words = values) => {
   const [locked = "", current = ""] = values.map((value) => String(value ?? ""));
   const rest = words.values();
@@ -111,7 +111,7 @@ const compareQuantizations = (was?: string, is?: string) => {
   return [toRegression(rule, ["quantization"], [was, is], [was, is ?? "an unknown format"])];
 };
 
-/** Assumed: the first number in a quantization's name is its number of bits, as in `int4`, `nvfp4`, `fp8_e4m3`. */
+/** Assumed: the first number in the name counts the bits, as in `nvfp4` and `fp8_e4m3`. */
 const countBits = (quantization = "") => Number(/\d{1,3}/.exec(quantization)?.[0] ?? Number.NaN);
 
 const limits = [
@@ -177,19 +177,18 @@ export const acceptAdvice = (file: string) => `${acceptWay(file)}, or ignore it 
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
-/** Returns the differences in the order of the lock file. */
+/** Sorts by the lines of the lock file. */
 export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], policy: LockPolicy) => {
   const served = listed.flatMap((one) => toLockedModel(one) ?? []);
   return lock.models.flatMap((locked, at) => {
     const { catalog, id } = locked;
     const models = served.filter((model) => model.catalog === catalog);
-    // Of several entries with this id, the entry with the fewest changes counts. Deprecations only break a tie.
+    // Of several entries, the entry with the fewest changes counts. Deprecations only break a tie.
     const [regressions = [toRegression("model-removed", ["id"], [], [catalog])]] = models
       .filter((model) => model.id === id)
       .map((model) => findRegressions(locked, model, policy))
       .sort((a, b) => countChanges(a) - countChanges(b) || a.length - b.length);
     const errors = regressions.filter(({ severity }) => severity === "error");
-    // If only prices rose, only a cheaper model helps.
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? findReplacement(locked, models, policy, needsCheaper) : undefined;
     const adviceFor = (rule: RuleName) => {
@@ -216,7 +215,7 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
 const countChanges = (regressions: readonly Regression[]) =>
   regressions.filter(({ path }) => path[0] !== "deprecation_date").length;
 
-/** Returned prices are in US dollars per million tokens. */
+/** Returns prices in US dollars per million tokens. */
 const findReplacement = (
   locked: LockedModel,
   models: readonly LockedModel[],

@@ -104,7 +104,7 @@ const path = command({
   },
 });
 
-/** Ignores the output format, because `config import` reads only JSON. */
+/** `config import` reads only JSON, so the output format has no effect. */
 const exportCommand = command({
   words: "config export",
   about: "print the settings of the profile as JSON, without secrets",

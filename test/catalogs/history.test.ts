@@ -80,6 +80,7 @@ describe("the history of catalogs", () => {
     writeFileSync(join(own, "2026-11-03T12-00-00.000Z.json.gz"), text);
     writeFileSync(join(own, "2026-99-99T12-00-00.000Z.json.gz"), gzipSync(text));
     mkdirSync(join(own, "2026-11-04T12-00-00.000Z.json.gz"));
+    writeFileSync(join(own, "2026-11-05T12-00-00.000Z.json.gz"), gzipSync('{"models":[]}'));
     writeFileSync(join(folder, "catalog-history", "file"), "");
     writeFileSync(join(folder, "catalogs.db"), "SQLite format 3\0");
     expect(at(folder, noon + 9 * day)).toEqual([noon, "a"]);

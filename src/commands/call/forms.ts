@@ -1,4 +1,4 @@
-/** The output forms of `call read`: pages, a list, a summary, one value of each call, or lines for `log`. */
+/** The output forms of `call read`. */
 import * as traced from "../../calls/index.ts";
 import { compilePattern } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
@@ -12,15 +12,15 @@ import type { CallReadOptions } from "./command.ts";
 
 export type ReadCall = CallReply & { readonly id: string };
 
-/** The calls that the filter selects, in the order of the given ids. Iterating reads the calls. */
+/** In the order of the given ids. Iterating reads the calls. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
-  /** Facts about the calls so far. */
+  /** For the calls so far. */
   readonly totals: () => ReturnType<CallPrinting["finalFacts"]> & Readonly<Record<"requested" | "missing", number>>;
   readonly vendorPrefix: string;
 }
 
-/** Prints the selected calls. Returns a failure if a call cannot be printed. */
+/** Returns a failure if a call cannot be printed. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
 export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
@@ -75,7 +75,7 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
   try {
     for await (const { id, call } of calls) rows.push(toListedCall(call, id, prefix));
   } finally {
-    // With `--failed` alone, all calls have one status, but different exceptions.
+    // With `--failed` alone, all calls have the same status.
     const failedColumns = { ...listColumns, status: typed.running ? 0 : 6, exception: 0 };
     const columns = typed.failed ? failedColumns : listColumns;
     await printObjects(screen, { data: rows }, { member: "data", columns });

@@ -1,4 +1,4 @@
-/** Runs `rollcall call read`, which shows traced calls in the given order (interface 4.3). */
+/** `rollcall call read`: traced calls in the given order (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
 import { isRunning, omitContent, parseCallIds } from "../../calls/index.ts";
@@ -17,15 +17,15 @@ import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
-/** Requests in flight hide latency, but too many overload a service. */
+/** Enough to hide latency, but few enough for any service. */
 const defaultConcurrency = 8;
 
-/** With `--wait`, the first pause before rollcall reads a running call again. */
+/** With `--wait`, until rollcall reads a running call again. */
 const firstPauseMs = 1000;
 const pauseGrowth = 1.5;
 const maxPauseMs = 15_000;
 
-/** After this many consecutive failures, the run ends, because the service is probably the cause. */
+/** After so many consecutive failures, the service is probably the cause. */
 const maxFailedInARow = 8;
 
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
@@ -43,7 +43,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const tally: ReadTally = { ...counts, failed: [], running: [], hasStopped: false };
   const progress = screen.startProgress("reading calls");
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  /** With `--wait`, polls until the call ends or `--max-wait` is over. Returns undefined after a stop. */
+  /** With `--wait`, polls up to `--max-wait`. Returns undefined after a stop. */
   const readUntilEnded = async (id: string) => {
     for (let pauseMs = firstPauseMs; !tally.hasStopped; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
       const result = await read(id);
@@ -149,7 +149,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
       if (value === null) return { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
       return { id, call: parseRawJson(toBuffer(value).toString("utf8")), reply: bytes };
     } catch (thrown) {
-      // Other failures concern all calls, so they end the run.
+      // Other failures concern all calls.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;
       return { id, failure: thrown };
     }
@@ -161,7 +161,7 @@ const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as cons
 type ReadTally = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
   readonly running: string[];
-  /** True if no more calls are read, because the service refused the key or many calls in a row failed. */
+  /** True if the service refused the key, or many calls in a row failed. */
   hasStopped: boolean;
 };
 
@@ -175,7 +175,7 @@ const countResult = (tally: ReadTally, result: ReadResult) => {
   tally.hasStopped ||= tally.failedInARow >= maxFailedInARow;
 };
 
-/** Returns one failure per code, or only the first failure if all calls failed with the same message. */
+/** Returns a failure per code, or a single failure if all calls failed with one message. */
 const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, project: string) => {
   const cause = failed[0]?.failure;
   const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);

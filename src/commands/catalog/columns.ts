@@ -1,13 +1,13 @@
-/** The columns of lists of models (interface 2.3 and 2.5). Users rely on the order of the columns (output.md). */
+/** The columns of lists of models (interface 2.3 and 2.5), in the public order (output.md). */
 import * as catalogs from "../../catalogs/index.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
 
 type Row = catalogs.CatalogRow;
 
-/** One catalog, both (`all`), or the models that can be called, with their catalog entries (`priced`). */
+/** `priced` lists the inference models with their catalog entries. */
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
-/** @param now milliseconds since 1970. By default, no deprecation is marked. */
+/** By default, marks no deprecation. @param now milliseconds since 1970 */
 export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
   const isJoined = of === "all" || of === "priced";
   const toColumn = (field: catalogs.FieldColumn): Column<Row> => {
@@ -45,6 +45,6 @@ export const tagDeprecation = (day: string | null | undefined, now: number): Cel
   return { text: day < today ? "past" : "today", tone: "bad" };
 };
 
-/** Returns `prompt` for the field `pricing.prompt`, `input` for `input_modalities`, and an empty text for others. */
+/** Returns `prompt` for `pricing.prompt`, and `input` for `input_modalities`. */
 export const formatFactName = (field: string) =>
   /^pricing\.(.*)$/s.exec(field)?.[1] ?? /^(input|output)_modalities\b/.exec(field)?.[1] ?? "";

@@ -1,4 +1,4 @@
-/** `rollcall catalog cost`: the cost of a usage at each model's prices, cheapest first. */
+/** `rollcall catalog cost`: the cost of a usage by model, cheapest first. */
 
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
@@ -52,7 +52,7 @@ const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }
   return { catalog, id, name, deprecation_date: day, ended, ...cost, items };
 };
 
-/** Returns only the given counts. @throws Failure `invalid-option-value`, `usage-missing` */
+/** @throws Failure `invalid-option-value`, `usage-missing` */
 const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const tokens = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
@@ -100,7 +100,7 @@ const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostR
 });
 
 const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => {
-  // Some services name the price of cached tokens input_cache_reads.
+  // Some services write input_cache_reads.
   const text = ({ items }: CostRow) => items.find(({ price }) => price === name || price === `${name}s`)?.cost;
   return { heading: `${title}\n$`, rank, align: "decimal", text };
 };

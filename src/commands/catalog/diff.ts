@@ -1,4 +1,4 @@
-/** Compares catalogs with each other and with their earlier versions: `catalog diff`. */
+/** `rollcall catalog diff`: compares catalogs and their earlier versions. */
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings } from "../../connect.ts";
@@ -91,7 +91,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   return pairs;
 };
 
-/** Returns the names of both catalogs or files, or their times if the names are equal. */
+/** Returns the names of both sides, or their times if the names are equal. */
 const nameSides = (sides: Pair) => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
@@ -100,7 +100,7 @@ const nameSides = (sides: Pair) => {
 
 type ChangeRow = catalogs.Change & Pick<Side, "catalog">;
 
-/** @param names the names of the two sides; undefined for several pairs */
+/** `names` is undefined for several pairs. */
 const changeColumns = (names: readonly string[] | undefined): KeyColumns<ChangeRow> => {
   const [older, newer] = names ?? [];
   const sides: Partial<Record<string, string>> = { gone: older ?? "", added: newer ?? "" };

@@ -1,4 +1,4 @@
-/** Lists the entries of catalogs, alone or joined with the models that can be called, and shows one model. */
+/** Lists the entries of catalogs, and shows one model. */
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -15,7 +15,6 @@ import * as source from "./source.ts";
 
 type TypedRows = TypedFilter & TypedOrder & Partial<TypedSource> & { readonly pattern: string | undefined };
 
-/** Runs `catalog analysis`, `catalog router`, `catalog all` and `models --with-prices`. */
 export const listEntries = async (context: Context, of: ListOf, typed: TypedRows) => {
   const { screen, host } = context;
   const columns = rowColumns(of, host.now());
@@ -73,7 +72,7 @@ const toSections = (row: catalogs.CatalogEntry, title: string, now: number): rea
     const text = cell(row, () => spelled.text(name));
     return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
-  // The cell of the countries does not show everything about the data centers.
+  // Data centers can have other facts than countries.
   const plain = catalogs.listCountries(datacenters)?.map((country_code) => ({ country_code }));
   const isShown = new Map([
     ...columns.map(({ name }) => [name, true] as const),

@@ -1,4 +1,4 @@
-/** Writes a lock file, and compares catalogs with it: `catalog lock` and `catalog verify`. */
+/** `rollcall catalog lock` and `catalog verify`. */
 
 import * as catalogs from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
@@ -35,9 +35,9 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const candidates = locked?.length === 0 ? [] : listed;
   const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((id) => ({ id })));
   if (missing.length > 0) throw modelsMissing(missing, names);
-  // Of several entries with an id, the first one counts.
-  const models = new Map(selected.toReversed().map((one) => [`${one.catalog} ${one.entry.id}`, one]));
-  const current = [...models.values()].reverse().flatMap((one) => catalogs.toLockedModel(one) ?? []);
+  // The first entry with an id counts.
+  const entriesById = catalogs.groupById(selected, ({ catalog, entry }) => `${catalog} ${entry.id}`);
+  const current = [...entriesById.values()].flatMap(([first]) => (first && catalogs.toLockedModel(first)) ?? []);
   // Locked models of catalogs that are not read stay as they are.
   return [...(old ?? []).filter((model) => !isRead(model)), ...current];
 };
@@ -66,7 +66,7 @@ export const verify = async (context: Context, typed: TypedVerify) => {
   const replacements = [...new Map(errors.map((one) => [one.locked, one])).values()].map(
     ({ locked: { catalog, id }, replacement = null }) => ({ catalog, id, replacement }),
   );
-  // A report without a file goes to stdout instead of the result.
+  // A report without a file replaces the result on stdout.
   if (reports.every((report) => report.file !== undefined)) {
     const models = locked.models.length;
     if (differences.length === 0) screen.notice(`${pluralize(models, "model")} in ${file} verified`);

@@ -1,4 +1,4 @@
-/** Reads the catalogs and models that a command line selects, from the service or the data folder. */
+/** Reads the selected catalogs from the service or the data folder. */
 
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
@@ -11,7 +11,7 @@ import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
 import { noteSkippedNulls } from "../lists/selection.ts";
 
-/** By default, reads the catalog of `--catalog`, or all catalogs with a provider. */
+/** Default: the catalog of `--catalog`, or all catalogs with a provider. */
 export const readCatalogs = async (
   context: Context,
   typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
@@ -56,7 +56,7 @@ export const readCatalog = async (
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
-  // If the age is negative, the clock was or is wrong, so the real age is unknown.
+  // A negative age means that the clock was or is wrong.
   if (cached !== undefined && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
     const { models, checkedAt: asOf } = cached;
     screen.notice(`using ${title} cached at ${formatMinute(asOf)}`);

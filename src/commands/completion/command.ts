@@ -1,4 +1,4 @@
-/** `rollcall completion`: the completion scripts of shells. */
+/** `rollcall completion`: the scripts of shells. */
 
 import { choice, command, repeated, required, text } from "../../cli/index.ts";
 import { contradiction } from "../../failures.ts";
@@ -15,7 +15,7 @@ export const completion = command({
   },
 });
 
-/** `__complete`: the command that the scripts call. */
+/** The scripts call this command. */
 export const complete = command({
   words: "__complete",
   about: "",

@@ -1,4 +1,4 @@
-/** Prints the candidates that completion scripts request, in the format of each shell. */
+/** Prints candidates for completion scripts. */
 import zsh from "../../../completions/_rollcall?raw";
 import bash from "../../../completions/rollcall.bash?raw";
 import fish from "../../../completions/rollcall.fish?raw";
@@ -11,10 +11,9 @@ import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 export const scripts = { bash, zsh, fish, powershell };
 
 /**
- * Prints the line `words` and the candidates, or only the line `files` or `folders`. Prints no error, because an error
- * would break the prompt. The arguments in `typed` depend on the shell:
- * - bash: the line up to the cursor, and the part at the end of this line that bash will replace
- * - zsh, fish: `:` plus the current word (`:` prevents an empty argument), and then the words before the current word
+ * Prints `words` and the candidates, or only `files` or `folders`. Errors would break the prompt. `typed` has:
+ * - bash: the line up to the cursor, and the end of this line that bash will replace
+ * - zsh, fish: `:` plus the current word (no argument is empty), and then the words before it
  * - powershell: as zsh, but joined with NUL and in base64, because PowerShell loses quotes and empty words
  */
 export const printCandidates = async (
@@ -23,13 +22,12 @@ export const printCandidates = async (
   { shell, typed }: { shell: string; typed: readonly string[] },
 ) => {
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
-  // The shell passes operators of redirections, such as `<` and `2>`, as words.
+  // The shell passes operators such as `<` and `2>` as words.
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
   const found = isAfterRedirection
     ? "files"
     : await findCandidates(context, program, { before, current }).catch(() => undefined);
   if (found === undefined) return;
-  // Control characters cannot be typed.
   const canType = ({ text }: Candidate) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Surrogate}]/u.test(text);
   const lines =
     typeof found === "string" ? [found] : ["words", ...found.filter(canType).flatMap((one) => format(one) ?? [])];
@@ -39,11 +37,11 @@ export const printCandidates = async (
 interface ShellLine {
   readonly before: readonly string[];
   readonly current: string;
-  /** Returns a line of the output; undefined if the candidate does not continue `current`. */
+  /** Returns undefined if the candidate does not continue `current`. */
   readonly format: (candidate: Candidate) => string | undefined;
 }
 
-/** bash replaces only the text after its last word break (`=`, `:`), so `format` omits the text before the break. */
+/** bash replaces only the text after its last word break (`=`, `:`). */
 const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
   const words = splitWords(line);
   const last = words.at(-1) ?? { raw: "", text: "", open: { quote: "", at: 0 } as const };
@@ -73,7 +71,7 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
   return { before, current, format };
 };
 
-/** Replaces the current word, so that the parser finds the word's option or argument. Nobody types this text. */
+/** Replaces the current word, because nobody types this text. */
 const cursorMark = "-\0";
 
 const findCandidates = async (

@@ -1,4 +1,4 @@
-/** Finds candidates for the values of options and arguments, without network and credentials. */
+/** Finds candidates for values, without network and credentials. */
 import { callFields } from "../../calls/index.ts";
 import { lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Kind, ParsedArgv } from "../../cli/index.ts";
@@ -14,7 +14,7 @@ type ValueRequest = Readonly<{
   context: Context;
   command: ParsedArgv["command"];
   given: ParsedArgv["given"];
-  /** An option or argument, such as `--sort` or `catalog show <id>`. */
+  /** Such as `--sort` or `catalog show <id>`. */
   name: string;
   kind: Kind<unknown>;
   typed: string;
@@ -38,7 +38,7 @@ const savedOr =
   (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
   ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
-/** Suggests the names that a typed comma-separated list lacks. Each suggestion starts with the list. */
+/** Each suggestion starts with the typed comma-separated list. */
 const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = list.split(",");

@@ -43,7 +43,7 @@ export const explain = command({
   },
 });
 
-/** Renders the example of a rule as for a terminal; null for a code. @param indent columns */
+/** Returns null for a code. @param indent columns */
 const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0) =>
   example === undefined ? null : (await loadFailurePrinter()).renderProblem(screen, await example(), indent);
 

@@ -1,4 +1,4 @@
-/** The topics of `rollcall explain`: error codes, and the rules of problems. */
+/** The topics of `rollcall explain`: codes and rules. */
 import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import * as check from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
@@ -6,11 +6,11 @@ import { readSources, reportSplitLeaks } from "../../groups/index.ts";
 import { memoryBytes } from "../../input/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
-/** A code or a rule. JSON omits `example`, because it is a function. */
+/** JSON omits `example`, because it is a function. */
 export type Topic = Readonly<{
   name: string;
   kind: "code" | "rule";
-  /** The meaning; undefined for a rule whose message is its meaning. */
+  /** Undefined for a rule whose message is its meaning. */
   about: string | undefined;
   code: FailureCode | null;
   exit_codes: readonly number[];
@@ -47,7 +47,7 @@ const ruleTopic = (name: string, severity: Severity, about: Topic["about"], exam
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };
 };
 
-/** Returns the example of a rule about trajectories, from data or by checking files in memory. */
+/** The example has data, or files that are checked in memory. */
 export const exampleProblem = async (name: check.RuleName) => {
   const { example } = check.getRule(name);
   if ("data" in example) return check.createProblem(name, example.data, example.location);
@@ -112,7 +112,7 @@ const otherTopics = [
   ),
 ];
 
-/** Returns the meaning of a topic. If a rule has no reason, its meaning is the message of its example. */
+/** If a rule has no reason, its meaning is the message of its example. */
 export const describeTopic = async ({ about, example }: Topic) =>
   about ?? (example && check.redactMessage(await example())) ?? "";
 

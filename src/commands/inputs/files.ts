@@ -8,7 +8,7 @@ import { combineModes, isRemote, locateLine } from "../../input/index.ts";
 import { requireReportFile, type Screen } from "../../output/index.ts";
 import type { InputOptions, ReportRequest } from "./options.ts";
 
-/** Refuses to overwrite files, and two results on stdout. @throws Failure `conflicting-options`, `report-exists` */
+/** @throws Failure `conflicting-options`, `report-exists` */
 export const checkReportFiles = (
   { isForProgram }: Screen,
   { report: reports, inputs }: { report: readonly ReportRequest[]; inputs: readonly string[] },
@@ -27,7 +27,7 @@ type FileUse = readonly [text: string, file: string | undefined];
 type TypedOutputs = Pick<InputOptions, "file" | "onInvalid"> &
   Readonly<Record<"receipt" | "rejects", string | undefined> & { onRefused?: "stop" | "skip" | undefined }>;
 
-/** Refuses an output that is also an input or another output, and a receipt that already exists. @throws Failure */
+/** @throws Failure `conflicting-options`, `output-exists` */
 export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
   const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
   const [first = "-"] = inputs;
@@ -40,6 +40,8 @@ export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUs
 };
 
 const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
+  // Reading the facts of many inputs takes time.
+  if (outputs.every(([, file = "-"]) => file === "-")) return;
   const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
   for (const [text, file = "-"] of outputs) {
     const identity = file === "-" ? undefined : identifyFile(file);
@@ -55,7 +57,7 @@ export const writeReceipt = async ({ host, screen }: Context, file: string, data
   await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
-/** The receipt of unconverted input. `leaves` is null, because the values were not counted. */
+/** Values of unconverted input are not counted, so `leaves` is null. */
 const unconvertedData = {
   format: "rollcall",
   note: "the input is in rollcall's format, so every value keeps its bytes",

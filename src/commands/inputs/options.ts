@@ -1,4 +1,4 @@
-/** Options of commands that read trajectories: selection, formats, strictness and reports. */
+/** Options of commands that read trajectories. */
 
 import * as cli from "../../cli/index.ts";
 import { wrongValue } from "../../failures.ts";
@@ -47,7 +47,6 @@ export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOpt
 
 export type ReportRequest = Pick<Report, "form" | "file">;
 
-/** A file to write. Refuses `-`, because the result goes to stdout. */
 export const outputFile = (about: string) =>
   cli.custom(about, "file", (word, option) => {
     if (word === "-" || word === "") throw wrongValue(option, word, "the name of a file (the result goes to stdout)");

@@ -1,4 +1,4 @@
-/** Selects the input problems to show to people, folds similar problems, and adds excerpts. */
+/** Selects the problems to show, folds similar problems, and adds excerpts. */
 import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
@@ -7,12 +7,12 @@ import { findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/walk.ts";
 import type { Screen } from "../../output/index.ts";
 
-/** Maximum number of shown problems (output.md). */
+/** output.md promises this number. */
 const maxProblems = 20;
 const maxShownPerRule = 3;
 const maxPositions = 6;
 
-/** Only a terminal shows excerpts, so the sources are not read again for a pipe. */
+/** Only a terminal shows excerpts. */
 const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (screen.isStderrForPeople ? sources : []);
 
 export const printWarnings = async (
@@ -49,9 +49,9 @@ export const selectProblems = async (
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
 ) => {
   const kinds = foldProblems(problems);
-  // Chooses errors and the first kind of each rule's warnings, then the second kinds, and so on.
+  // Errors and the first kind of each rule's warnings come first, then the second kinds, and so on.
   const chosen = new Set(kinds.toSorted((a, b) => a.rank - b.rank).slice(0, max));
-  /** Number of problems that `problems` lacks, by rule. The first kind of a rule includes this number. */
+  /** By rule, the number of problems that `problems` lacks. The rule's first kind includes this number. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const { rule } of problems) uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
   const shown: Problem[] = [];
@@ -71,7 +71,6 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
-/** Problems that are displayed as one. */
 type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
 
 const foldProblems = (problems: readonly Problem[]) => {
@@ -81,7 +80,7 @@ const foldProblems = (problems: readonly Problem[]) => {
     const { rule, severity } = problem;
     const rank = severity === "error" ? 0 : (warningKindCounts.get(rule) ?? 0);
     const ownKey = toFoldingKey(problem);
-    // The last kind of a rule collects all further warnings, whatever their messages.
+    // The last kind of a rule collects all further warnings.
     const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
     const kind = kinds.get(key);
     if (kind !== undefined) kind.others.push(problem);
@@ -93,7 +92,6 @@ const foldProblems = (problems: readonly Problem[]) => {
   return [...kinds.values()];
 };
 
-/** For a warning about a whole group or line, the key is the rule. */
 const toFoldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
   if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
@@ -111,7 +109,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
     const position = lineOf(problem);
     if (!isLineShared) return position;
     if (column !== undefined) return `${position}:${column}`;
-    // Values of one converted record have the same line, so their paths distinguish them.
+    // Values of a converted record share a line, so their paths distinguish them.
     const field = fieldOf(problem);
     if (position === lineOf(shown)) return ["", fieldOf(shown)].includes(field) ? [] : field;
     return field === "" ? position : `${position} (${field})`;
@@ -119,7 +117,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   return [...new Set(positions)];
 };
 
-/** Read before and after a position. Terminals are narrower, and most secrets are shorter. */
+/** Before and after a position. Terminals are narrower, and most secrets are shorter. */
 const windowBytes = 6 * 1024;
 
 const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {
@@ -137,7 +135,7 @@ const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset
   const isCutAfter = end === window.length && windowStart + length < bytes.size;
   const before = window.toString("utf8", start, at);
   const after = window.toString("utf8", at, end);
-  // A window can begin and end inside a character.
+  // A window can cut a character.
   const head = isCutBefore ? before.replace(/^\ufffd+/, "") : before;
   const tail = isCutAfter ? after.replace(/\ufffd+$/, "") : after;
   const [token = ""] = firstToken.exec(tail) ?? [];
@@ -145,5 +143,4 @@ const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset
   return { line, ...redactSecrets(marked), isCutBefore, isCutAfter };
 };
 
-/** A string, number or word, or else a single character. */
 const firstToken = /^(?:"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|[\w+.-]+|.)/su;

@@ -1,4 +1,4 @@
-/** Reads inputs for `log`, `check`, `convert`, `view` and `ledger`, and prints notices about them. */
+/** Reads inputs, and prints notices about them. */
 
 import { parseStrictness } from "../../check/index.ts";
 import { toRequestOptions } from "../../connect.ts";
@@ -22,7 +22,7 @@ type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
-/** Shows progress if a label is given. @throws Failure of the options, and of reading */
+/** @throws Failure of the options, and of reading */
 export const readInputs = async (context: Context, { label, ...request }: InputsRequest & { label?: string }) => {
   const progress = label === undefined ? undefined : context.screen.startProgress(label);
   return await readSelected(context, {
@@ -82,7 +82,7 @@ export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputO
 export const formatPercent = (label: string, bytes: number, of: number) =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
-/** Closes a dataset at the end of the run. The problems of a failed run get excerpts of the sources. */
+/** Problems of a failed run get excerpts of the sources. */
 export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
   context.explain = (thrown) => withExcerpts(context, dataset.sources, thrown, dataset.problems.counts);
@@ -115,7 +115,6 @@ const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { h
 
 const maxNames = 3;
 
-/** Prints the recognized format, the notes of its conversion, skipped files, and options without effect. */
 export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
   const { conversion, skippedFiles = [], found, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;

@@ -1,4 +1,4 @@
-/** Prints lists of objects that rollcall makes, and the facts of a result, such as counts and metrics. */
+/** Prints lists of objects, and the facts of a result. */
 import { roundForDisplay } from "../../decimal.ts";
 import {
   type Column,
@@ -14,11 +14,11 @@ import { pluralize } from "../../sentences.ts";
 interface KeyDisplay<Row>
   extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "tag">,
     Partial<Pick<Column<Row>, "heading">> {
-  /** Default: the value, with commas between the items of a list. */
+  /** Default: the value, with commas between items. */
   readonly text?: (row: Row) => string | null | undefined;
 }
 
-/** Columns by name. By default, a column shows the value of the key with its name. A number is a column's rank. */
+/** By default, a column shows the value of the key with its name. A number is a rank. */
 export type KeyColumns<Row> = Readonly<Record<string, number | KeyDisplay<Row>>>;
 
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
@@ -28,7 +28,7 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
     return { name, heading, ...rest, cell: (row) => formatPlainValue(value(row), ", "), value };
   });
 
-/** Prints a document with a list in `member`. People see only the list. */
+/** People see only the list in `member`. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
   screen: Screen,
   document: Document,
@@ -54,7 +54,7 @@ type ResultPage = Readonly<{
 
 const factColumns = { name: 0, value: 0 };
 
-/** Refuses names in `--fields` that are not columns, before anything is sent. @throws Failure `invalid-option-value` */
+/** Checks `--fields` before anything is sent. @throws Failure `invalid-option-value` */
 export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
   if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, keyColumns<Fact>(factColumns));
 };

@@ -1,4 +1,4 @@
-/** Sorts the rows of a list by its columns, and prints notes about omitted rows. */
+/** Sorts the rows of a list, and prints notes about omitted rows. */
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
@@ -20,7 +20,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     throw wrongValue("--sort", value, wanted, near && sign + near);
   });
 
-/** Lowers the ranks of columns in filters and `--sort`, because a narrow terminal omits columns of high rank. */
+/** A narrow terminal omits columns of high rank, but keeps columns of filters and `--sort`. */
 export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
@@ -37,21 +37,20 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     return keyed.sort((a, b) => compareSortKeys(a.key, b.key, descending ? -1 : 1)).map(({ row }) => row);
   }, rows);
 
-/** `exact` is undefined beyond the limits of decimals. An absent value is an empty text. */
+/** `exact` is undefined beyond the limits of decimals. */
 type SortKey = { readonly number: number; readonly exact: Decimal | undefined } | string;
 
 const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): SortKey => {
   const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
   const exact = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
   const number = typeof value === "number" || exact !== undefined ? Number(value) : Number.NaN;
-  // Columns with decimals are prices. A negative number is not a price, so it is sorted as text.
+  // Decimals are prices, and a negative price is sorted as text.
   const isNumber = Number.isFinite(number) && (align !== "decimal" || number >= 0);
   return isNumber ? { number, exact } : formatPlainValue(value).toLowerCase();
 };
 
 /** In both directions, numbers come first, then texts, then absent values. */
 const compareSortKeys = (a: SortKey, b: SortKey, direction: number) => {
-  // Prices can have more digits than a double.
   if (typeof a !== "string" && typeof b !== "string")
     return direction * (a.exact && b.exact ? compareDecimals(a.exact, b.exact) : a.number - b.number);
   const rank = (key: SortKey) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);

@@ -1,4 +1,4 @@
-/** Lists the models that can be called, without the catalogs. */
+/** Lists the inference models, without the catalogs. */
 import { compilePattern, modelFields } from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";

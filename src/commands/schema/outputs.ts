@@ -1,4 +1,4 @@
-/** All outputs of `--json` with their JSON Schemas. trajectories.ts has the schemas of trajectories and the ledger. */
+/** All outputs of `--json` with their JSON Schemas. */
 
 import * as z from "zod/mini";
 import { Call } from "../../contract/call.ts";
@@ -282,7 +282,7 @@ const event = s.union([
 ]);
 const rejected = object({ ...s.problemKeys, rejects_line: optionalAbout("line in the rejects file", s.position) });
 
-/** Documents of commands in the order of the help, then shared documents. */
+/** In the order of the help, then shared documents. */
 const documents: s.Outputs = {
   ...trajectoriesOutputs,
   models: ["the inference models", models, s.union([inferenceModel, describe("with --with-prices", priced)])],
@@ -324,7 +324,7 @@ export const outputs = Object.entries(documents).map(([name, [about, schema, lin
 });
 export type Output = (typeof outputs)[number];
 
-/** Refuses fields that the document of a command cannot have. @throws Failure `invalid-option-value` */
+/** @throws Failure `invalid-option-value` */
 export const checkFields = (command: string, fields: readonly string[]) => {
   const output = outputs.find(({ name }) => name === command);
   const { properties } = output === undefined ? {} : s.toJsonSchema(output.schema);
@@ -337,7 +337,6 @@ export const checkFields = (command: string, fields: readonly string[]) => {
 export const documentSchema = ({ name, about: description, schema }: Output) =>
   toSchemaFile(name, { title: `rollcall ${name}`, description, ...s.toJsonSchema(schema) });
 
-/** Returns the schema of a line of `-o jsonl`. Default: the schema of the document. */
 export const lineSchema = (output: Output) => {
   const { name, line } = output;
   if (line === undefined) return documentSchema(output);

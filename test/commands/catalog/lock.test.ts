@@ -33,6 +33,13 @@ describe("rollcall catalog lock", () => {
     expect(text()).toContain('"id": "maker/gone"');
   });
 
+  it("locks the first of several entries with an id, at its position", async () => {
+    const { run, text } = await asking([entry("b"), entry("a"), entry("b", { context_length: 1 })]);
+    const { models } = JSON.parse((await run("lock", ["--json"])).stdout);
+    expect(models).toEqual(["b", "a"].map((id) => ({ catalog: "router", id })));
+    expect(text()).not.toContain('"context_length": 1,');
+  });
+
   it("exits with 9 and leaves the file alone if no catalog lists a model", async () => {
     const { run, text } = await asking(locked, served);
     await run("lock", ["maker/gone"]);
