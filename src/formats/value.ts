@@ -81,7 +81,7 @@ export class Value {
   }
 
   /** Numbers above 2^53 lose digits. */
-  get data() {
+  get data(): unknown {
     return this.text ?? JSON.parse(this.raw);
   }
 
