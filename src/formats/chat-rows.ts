@@ -204,23 +204,23 @@ const convertCompletions = (run: Run, row: Value) => {
   const count = completions.length;
   const rewards = unwrap(row.get("rewards"));
   const id = row.get("id");
-  const isForEach = (key: string, list: Value) => list.items().length === count && !trlRows.usedKeys.includes(key);
-  const lists = row.members().filter(([key, value]) => isForEach(key, value));
+  const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
+  const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
     const readOwn = () => {
       const reward = rewards?.items()[at];
       if (rewards && rewards.items().length !== count)
         throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
       if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
-      if (!reward) throw missingReward(row, findRewardColumns(lists.map(([key]) => key))[0] ?? "<path>");
+      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
     const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], readOwn });
-    const own: Members = lists.map(([key, list]) => [key, list.items()[at] ?? list]);
+    const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const turns = readCompletion(run, row, [`completions.${at}`, completion]);
-    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, own) });
+    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
   });
 };
 
@@ -341,10 +341,8 @@ export const skyrl = decodedRows({
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
       throw score.error("score is neither a number nor a list of numbers");
     run.note("used the sum of the token rewards in `score` as the reward");
-    return literal(
-      parts.map(({ number = 0 }) => number).reduce((sum, part) => sum + part, 0),
-      score,
-    );
+    const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
+    return literal(sum, score);
   },
   finish: (row) => {
     const reason = row.get("stop_reason");
