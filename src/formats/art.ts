@@ -2,8 +2,9 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
+import { unwrap } from "./messages.ts";
 import { type Json, replaceMembers } from "./output-json.ts";
-import { findReward, unwrap } from "./rollout.ts";
+import { findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const art: Format = {

@@ -1,18 +1,9 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
 import { type Json, literal, nonEmpty } from "./output-json.ts";
-import {
-  buildCall,
-  buildTrajectory,
-  choice,
-  deriveFinish,
-  findReward,
-  stemOf,
-  toArguments,
-  toLogprobs,
-  toTools,
-} from "./rollout.ts";
+import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const atif: Format = {

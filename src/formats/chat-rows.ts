@@ -6,24 +6,19 @@ import { answerColumns, findRewardColumns, pythonMessages } from "../input/index
 import { formatList } from "../sentences.ts";
 import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
-import { type Json, literal } from "./output-json.ts";
 import {
-  buildException,
-  buildTrajectory,
   choice,
   deriveFinish,
-  findReward,
   haveTexts,
-  missingReward,
   orderNote,
-  readPath,
-  requireReward,
   textChoice,
   toToolCall,
   toTools,
   toTurns,
   unwrap,
-} from "./rollout.ts";
+} from "./messages.ts";
+import { type Json, literal } from "./output-json.ts";
+import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {

@@ -1,20 +1,16 @@
 /** Logs of Inspect, in an archive or in one document. A sample is a rollout. */
 import { formatCommandLine } from "../shell-words.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { buildCall, choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
 import {
-  buildCall,
   buildException,
   buildTrajectory,
-  choice,
   convertPart,
-  deriveFinish,
   findReward,
-  hasCalls,
   missingReward,
   readPath,
   toReward,
-  toToolCall,
 } from "./rollout.ts";
 import type { Value } from "./value.ts";
 

@@ -1,17 +1,9 @@
 /** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
-import {
-  buildTrajectory,
-  choice,
-  deriveFinish,
-  findReward,
-  hasCalls,
-  haveTexts,
-  stemOf,
-  toToolCalls,
-} from "./rollout.ts";
+import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const miniSweAgent: Format = {

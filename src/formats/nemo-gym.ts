@@ -1,8 +1,9 @@
 /** Rollouts of NeMo Gym, with a prompt and a response of the Responses API. */
 import { hash } from "node:crypto";
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { toTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
-import { buildException, buildTrajectory, findReward, requireReward, toTools } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 /** Files of failed attempts, and files without rollouts. */

@@ -1,16 +1,8 @@
 /** Results of tau2-bench in one file or several. A simulation is a rollout. */
 import { basename, dirname, join } from "node:path";
 import type { Format, Run, SourceRecord } from "./format.ts";
-import {
-  buildException,
-  buildTrajectory,
-  choice,
-  convertPart,
-  deriveFinish,
-  findReward,
-  hasCalls,
-  toToolCalls,
-} from "./rollout.ts";
+import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
+import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const tau2: Format = {

@@ -1,7 +1,8 @@
 /** Results of verifiers v0. A prompt and a completion are chat messages or text. */
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { toTools, toTurns, unwrap } from "./messages.ts";
 import { literal } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, requireReward, toTools, toTurns, unwrap } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 export const verifiersV0: Format = {

@@ -1,17 +1,8 @@
 /** Traces of verifiers v1 and prime-rl. An episode has a graph of messages for each agent. */
 import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
+import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
 import { literal, rawLiteral } from "./output-json.ts";
-import {
-  buildException,
-  buildTrajectory,
-  choice,
-  deriveFinish,
-  findReward,
-  hasCalls,
-  toChatMessage,
-  toLogprobs,
-  toTools,
-} from "./rollout.ts";
+import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const verifiersV1: Format = {
