@@ -32,9 +32,13 @@ interface GroupRows {
 const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
+  /** The last group, cached because its rows repeat its JSON. */
+  let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
-    const jsonDigest = hash("sha256", row.textAt("group_json") ?? "");
+    const json = row.textAt("group_json") ?? "";
+    if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
+    const { jsonDigest } = last;
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
     const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
@@ -80,7 +84,10 @@ const openRows = (run: Run): Converter => {
       record.group = raw;
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
-      const groupJson = requireObject(row.require("group_json"));
+      // A receipt counts the values of each row, so each row has its own object.
+      if (run.receipt) delete last.object;
+      last.object ??= requireObject(row.require("group_json"));
+      const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
       if (trajectories) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
