@@ -1,4 +1,4 @@
-/** ART's Parquet, version 2. A row has JSON of a trajectory and of its group. */
+/** ART's Parquet, version 2. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
@@ -32,7 +32,7 @@ interface GroupRows {
 const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  /** The last group, cached because its rows repeat its JSON. */
+  /** Cached, because the rows of a group repeat its JSON. */
   let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
@@ -54,7 +54,7 @@ const openRows = (run: Run): Converter => {
     if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  /** Reports each group's first missing row, and the first missing group, at the next row. */
+  /** Locates a missing row or group at the next row. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
@@ -84,7 +84,7 @@ const openRows = (run: Run): Converter => {
       record.group = raw;
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
-      // A receipt counts the values of each row, so each row has its own object.
+      // A receipt counts the values of each row.
       if (run.receipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;
@@ -137,7 +137,7 @@ const refuseExchanges = (trajectory: Value) => {
     throw exchanges.error("exchanges are not supported (leave out the trajectory)");
 };
 
-/** Adds the empty messages_and_choices that ART's writer omits. */
+/** ART's writer omits an empty messages_and_choices. */
 const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, Json>>) => {
   const lacks = (holder: Value) => holder.isObject && !holder.has("messages_and_choices");
   const noMessages = { messages_and_choices: [] };
@@ -148,7 +148,7 @@ const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string,
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** Targets of columns that identify rows or, like `messages`, repeat values. */
+/** Targets of columns that identify rows or repeat values. */
 const columnTargets = {
   format_version: "group",
   group_index: "group",

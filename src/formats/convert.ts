@@ -1,4 +1,4 @@
-/** Converts inputs of other tools to groups, one per line. Inputs in rollcall's format stay unchanged. */
+/** Converts inputs of other tools to groups, one per line. */
 import { basename, dirname, join } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
@@ -40,7 +40,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // Sources without a format stay open, because a remote source can be a document of another file.
+  // A remote source without a format can be a document of another file.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
@@ -54,7 +54,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
-  // Unused rewards are only a note, because the file can have the rewards of several runs.
+  // Only a note, because the file can have the rewards of several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
@@ -69,10 +69,10 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       /** Undefined if the format determines the rewards. */
       rewardFrom: rewards ? "--rewards" : options.rewardFrom?.join("."),
-      // A copy, because the notes of records that are converted again must not count.
+      // A copy, because records that are converted again add notes.
       notes: new Map(run.notes),
       recordProblems: run.problems,
-      /** Records that are not JSON and whose group is unknown. Each counts as a group. */
+      /** Records of unknown group that are not JSON. Each counts as a group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       receipt: run.receipt && {
         data: run.receipt.data,
@@ -106,7 +106,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const converter = format.open(formatRun);
   const output = lines.openGroupLines(await input.openSpool(host), run);
   const { groups } = output;
-  /** Records of unknown group. `keys` is undefined if the record is not JSON. */
+  /** `keys` is undefined if the record is not JSON. */
   const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
   let knownKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
@@ -256,7 +256,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionR
   };
 };
 
-/** Awaits only promises, because an await takes more time than a record. */
+/** An await takes more time than a record. */
 const visitRecords = async (
   files: readonly records.ConvertedFile[],
   { signal }: Host,
@@ -280,7 +280,7 @@ const openDocuments = (sources: readonly input.Source[]) => {
     sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),
   );
   const foundNames = new Set<string>();
-  /** Cached, because all records of a file have the same document. */
+  /** Cached, because the records of a file have the same document. */
   let latest: { name: string; value: Value | undefined } | undefined;
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;

@@ -117,7 +117,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       ordered = await input.openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        // A line that is not JSON makes the group invalid. Its problems are already reported.
+        // A line that is not JSON makes the group invalid.
         writeText(group.isBroken ? "!\n" : lineStart);
         const trajectories = group.isBroken ? [] : group.rollouts.filter(({ length }) => length > 0);
         for (const [at, trajectory] of trajectories.entries()) {
@@ -205,7 +205,7 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
   };
 };
 
-/** Numbers of groups, and of trajectories in a group, start at 1. */
+/** Numbers start at 1. */
 export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;

@@ -28,7 +28,7 @@ export const haveTexts = (list: Value | undefined, key: string) => {
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Accepts text, a list of messages, or such a list as JSON in a string. Errors contain `name`. */
+/** Accepts text, or a list of messages, also as JSON in a string. */
 export const toTurns = (
   run: Run,
   given: Value,
@@ -87,7 +87,7 @@ export const toToolCalls = (message: Value) => {
 
 export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
-/** Completes a call that is flat (`{id, name, arguments}`), in a string, or without a type or text as arguments. */
+/** Completes calls that are flat (`{id, name, arguments}`), in strings, without a type or with object arguments. */
 export const toToolCall = (call: Value, newId?: Json) => {
   const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");

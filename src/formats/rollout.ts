@@ -103,7 +103,7 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { r
   return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
 
-/** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
+/** Returns numbers, and 1 or 0 for booleans; otherwise undefined. */
 export const toReward = (run: Run, value: Value) => {
   if (value.isNumber) return value;
   if (!value.canBeMetric) return undefined;
@@ -121,7 +121,7 @@ const parseReward = (run: Run, value: Value) => {
   return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
-/** Returns a number or boolean, or undefined. @throws ConversionError for another value */
+/** Accepts a number, a boolean or no value. */
 export const requireReward = (record: Value, key: string) => {
   const value = record.get(key);
   if (!value || value.canBeMetric) return value;
