@@ -84,7 +84,7 @@ const openRows = (run: Run): Converter => {
       record.group = raw;
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
-      // A receipt counts the values of each row.
+      // A receipt needs new values for each row.
       if (run.receipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;

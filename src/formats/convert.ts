@@ -40,7 +40,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // A remote source without a format can be a document of another file.
+  // They stay open, because a remote source can be a document of another file.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {

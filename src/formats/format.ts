@@ -1,4 +1,4 @@
-/** The interface of formats of other tools. Their functions throw ConversionError. */
+/** The interface of formats of other tools. Functions of a format throw ConversionError. */
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
 import type { Json } from "./output-json.ts";

@@ -254,7 +254,7 @@ const partOf = ({ follow, resolved }: Attachments, part: Value) => {
 
 type Attachments = ReturnType<typeof openAttachments>;
 
-/** With the quotes. */
+/** The length of a reference with its quotes. */
 const maxReferenceBytes = 64;
 
 /** Replaces references with attachments or, in older logs, contents of the transcript. */
