@@ -1,4 +1,4 @@
-/** Finds the format of an input by its first records. */
+/** Lists the formats, and finds the format of an input by its first records. */
 import { dirname, join } from "node:path";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
