@@ -62,7 +62,7 @@ export interface Run {
   /** True for the first record with an id, also if this record is converted again. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
-  readonly receipt: Receipt | undefined;
+  readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;
   /** Leaves a value out with a note. @param subject a noun phrase */
   skip(value: Value, subject: string): readonly never[];
 }
