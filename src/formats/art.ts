@@ -1,9 +1,10 @@
-/** ART's Parquet, version 2. A row has JSON of a trajectory and of its group. */
+/** ART's Parquet, version 2. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
+import { unwrap } from "./messages.ts";
 import { type Json, replaceMembers } from "./output-json.ts";
-import { findReward, unwrap } from "./rollout.ts";
+import { findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const art: Format = {
@@ -31,9 +32,13 @@ interface GroupRows {
 const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
+  /** Cached, because the rows of a group repeat its JSON. */
+  let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
-    const jsonDigest = hash("sha256", row.textAt("group_json") ?? "");
+    const json = row.textAt("group_json") ?? "";
+    if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
+    const { jsonDigest } = last;
     const groups = files.get(file) ?? new Map<number, GroupRows>();
     files.set(file, groups);
     const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
@@ -49,7 +54,7 @@ const openRows = (run: Run): Converter => {
     if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  /** Reports each group's first missing row, and the first missing group, at the next row. */
+  /** Locates a missing row or group at the next row. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
@@ -79,7 +84,10 @@ const openRows = (run: Run): Converter => {
       record.group = raw;
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
-      const groupJson = requireObject(row.require("group_json"));
+      // A receipt needs new values for each row.
+      if (run.receipt) delete last.object;
+      last.object ??= requireObject(row.require("group_json"));
+      const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
       if (trajectories) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
@@ -129,7 +137,7 @@ const refuseExchanges = (trajectory: Value) => {
     throw exchanges.error("exchanges are not supported (leave out the trajectory)");
 };
 
-/** Adds the empty messages_and_choices that ART's writer omits. */
+/** ART's writer omits an empty messages_and_choices. */
 const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, Json>>) => {
   const lacks = (holder: Value) => holder.isObject && !holder.has("messages_and_choices");
   const noMessages = { messages_and_choices: [] };
@@ -140,7 +148,7 @@ const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string,
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** Targets of columns that identify rows or, like `messages`, repeat values. */
+/** Targets of columns that identify rows or repeat values. */
 const columnTargets = {
   format_version: "group",
   group_index: "group",

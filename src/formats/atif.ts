@@ -1,18 +1,9 @@
 /** ATIF documents: the steps of an agent, with continuations and subagents. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
 import { type Json, literal, nonEmpty } from "./output-json.ts";
-import {
-  buildCall,
-  buildTrajectory,
-  choice,
-  deriveFinish,
-  findReward,
-  stemOf,
-  toArguments,
-  toLogprobs,
-  toTools,
-} from "./rollout.ts";
+import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const atif: Format = {
@@ -75,7 +66,6 @@ const readStartTime = (document: Value) => {
 
 const modelOf = (document: Value | undefined) => document?.get("agent", "model_name")?.text;
 
-/** @param model the model of the first document */
 const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
@@ -93,7 +83,7 @@ const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
   };
-  /** If no step has `is_copied_context`, the leading steps that equal the steps in `before` are copies. */
+  /** Without `is_copied_context`, leading steps that equal the steps in `before` are copies. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
     const isMarked = steps.some((step) => step.has("is_copied_context"));
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
@@ -153,7 +143,6 @@ const stepsOf = (document: Value) => {
 
 const roles = new Map(Object.entries({ system: "system", user: "user", agent: "assistant" }));
 
-/** The agent's steps are choices only if `isSameModel`. */
 const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
   const role = roles.get(source.text ?? "");
@@ -261,16 +250,16 @@ type Links = ReturnType<typeof openLinks>;
 const openLinks = (run: Run) => {
   const documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
-  /** For each file, the first document that refers to the file. */
+  /** The first document that refers to each file. */
   let owners: Map<string, string> | undefined;
-  /** An id counts only if exactly one file below the folder of `from` has this id. */
+  /** An id counts only for exactly one file below the folder of `from`. */
   const filesOf = ({ path, ids }: Reference, from: string) => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
     const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
     const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
     for (const id of ids) {
-      // In newer versions, all documents of a run have the same `session_id`, so it identifies no document.
+      // In newer versions, all documents of a run have the same `session_id`.
       if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
       const matches = filesById.get(id)?.filter(isBelow) ?? [];
       if (matches.length === 1) files.push(...matches);

@@ -1,4 +1,4 @@
-/** Rows with chat messages (OpenAI, TRL, ShareGPT), and rows with plain text (OpenRLHF, verl, SkyRL, NeMo RL). */
+/** Rows with chat messages or plain text. */
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
@@ -6,24 +6,19 @@ import { answerColumns, findRewardColumns, pythonMessages } from "../input/index
 import { formatList } from "../sentences.ts";
 import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
-import { type Json, literal } from "./output-json.ts";
 import {
-  buildException,
-  buildTrajectory,
   choice,
   deriveFinish,
-  findReward,
   haveTexts,
-  missingReward,
   orderNote,
-  readPath,
-  requireReward,
   textChoice,
   toToolCall,
   toTools,
   toTurns,
   unwrap,
-} from "./rollout.ts";
+} from "./messages.ts";
+import { type Json, literal } from "./output-json.ts";
+import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
@@ -38,7 +33,6 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   /** Returns another key that is not metadata. */
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
-  /** Returns the values that are equal in rows with the same prompt. */
   readPrompt(row: Value): readonly Value[];
   readTurns(run: Run, row: Value): readonly Json[];
   /** Default: the number or boolean at `rewardKey`. */
@@ -79,7 +73,7 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
-/** Not needed with a receipt, which lists the dropped numbers. */
+/** A receipt already lists these numbers. */
 const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, row: Value) => {
   const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
@@ -104,7 +98,7 @@ const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   return undefined;
 };
 
-/** The policy changes with each step. */
+/** Part of the group key, because each step has another policy. */
 const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 
 /** Does not depend on the spelling of values. */
@@ -126,12 +120,12 @@ const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => bo
   return first < 0 ? messages : messages.slice(0, first);
 };
 
-/** Keys of other formats' rows with messages. */
+/** Keys of rows of other formats. */
 const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** @param path leads to messages, as a list or as JSON in a string */
+/** @param path leads to a list, or to a list as JSON in a string */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
@@ -196,7 +190,7 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** A completion gets a value of each other list that is as long as `completions`, as metadata. */
+/** Other lists as long as `completions` have metadata of the completions. */
 const convertCompletions = (run: Run, row: Value) => {
   const labels = row.get("labels");
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
@@ -204,23 +198,23 @@ const convertCompletions = (run: Run, row: Value) => {
   const count = completions.length;
   const rewards = unwrap(row.get("rewards"));
   const id = row.get("id");
-  const isForEach = (key: string, list: Value) => list.items().length === count && !trlRows.usedKeys.includes(key);
-  const lists = row.members().filter(([key, value]) => isForEach(key, value));
+  const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
+  const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
     const readOwn = () => {
       const reward = rewards?.items()[at];
       if (rewards && rewards.items().length !== count)
         throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
       if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
-      if (!reward) throw missingReward(row, findRewardColumns(lists.map(([key]) => key))[0] ?? "<path>");
+      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
     const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], readOwn });
-    const own: Members = lists.map(([key, list]) => [key, list.items()[at] ?? list]);
+    const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const turns = readCompletion(run, row, [`completions.${at}`, completion]);
-    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, own) });
+    return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
   });
 };
 
@@ -307,7 +301,7 @@ const requireText = (row: Value, key: string) => {
   return value;
 };
 
-/** OpenRLHF's batch inference, with rewards of its reward model. */
+/** Batch inference, with rewards of a reward model. */
 export const openrlhf = decodedRows({
   name: "openrlhf",
   title: "rows of OpenRLHF",
@@ -317,7 +311,7 @@ export const openrlhf = decodedRows({
   recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
 });
 
-/** Files of verl's `rollout_data_dir`, one for each step. */
+/** Files of `rollout_data_dir`. */
 export const verl = decodedRows({
   name: "verl",
   title: "rollouts of verl",
@@ -327,7 +321,7 @@ export const verl = decodedRows({
   recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
 });
 
-/** Files of SkyRL's `dumped_evals`, one for each source of data. */
+/** Files of `dumped_evals`. */
 export const skyrl = decodedRows({
   name: "skyrl",
   title: "dumped evaluations of SkyRL",
@@ -341,10 +335,8 @@ export const skyrl = decodedRows({
     if (!score.isList || parts.some(({ isNumber }) => !isNumber))
       throw score.error("score is neither a number nor a list of numbers");
     run.note("used the sum of the token rewards in `score` as the reward");
-    return literal(
-      parts.map(({ number = 0 }) => number).reduce((sum, part) => sum + part, 0),
-      score,
-    );
+    const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
+    return literal(sum, score);
   },
   finish: (row) => {
     const reason = row.get("stop_reason");
@@ -353,7 +345,7 @@ export const skyrl = decodedRows({
   recognizes: (row) => row.has("score"),
 });
 
-/** NeMo RL's `train_data_step<n>.jsonl`, with texts of turns, but without roles. */
+/** The texts of turns have no roles. */
 export const nemoRl = chatRows({
   name: "nemo-rl",
   title: "training data of NeMo RL",

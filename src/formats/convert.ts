@@ -1,4 +1,4 @@
-/** Converts inputs of other tools to groups, one per line. Inputs in rollcall's format stay unchanged. */
+/** Converts inputs of other tools to groups, one per line. */
 import { basename, dirname, join } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
@@ -15,6 +15,7 @@ import type { Format, FormatOptions, Rollout, Run } from "./format.ts";
 import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
+import * as records from "./source-records.ts";
 import { Value } from "./value.ts";
 
 export interface ConvertibleInputs extends input.OpenedInputs {
@@ -39,11 +40,11 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // Sources without a format stay open, because a remote source can be a document of another file.
+  // They stay open, because a remote source can be a document of another file.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
-    const opened = await lines.openFiles(files, format, { ...inputs, hasReceipt });
+    const opened = await records.openFiles(files, format, { ...inputs, hasReceipt });
     if (opened.length > 0) formats.push({ format, files: opened });
   }
   if (formats.length === 0) {
@@ -53,7 +54,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
-  // Unused rewards are only a note, because the file can have the rewards of several runs.
+  // Only a note, because the file can have the rewards of several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
@@ -68,10 +69,10 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       /** Undefined if the format determines the rewards. */
       rewardFrom: rewards ? "--rewards" : options.rewardFrom?.join("."),
-      // A copy, because the notes of records that are converted again must not count.
+      // A copy, because records that are converted again add notes.
       notes: new Map(run.notes),
       recordProblems: run.problems,
-      /** Records that are not JSON and whose group is unknown. Each counts as a group. */
+      /** Records of unknown group that are not JSON. Each counts as a group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       receipt: run.receipt && {
         data: run.receipt.data,
@@ -96,7 +97,7 @@ interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
   keys?: readonly string[] | undefined;
 }
 
-const convertFiles = async (files: readonly lines.ConvertedFile[], format: Format, run: ConversionRun) => {
+const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const { host, receipt, problems } = run;
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
@@ -105,12 +106,12 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
   const converter = format.open(formatRun);
   const output = lines.openGroupLines(await input.openSpool(host), run);
   const { groups } = output;
-  /** Records of unknown group. `keys` is undefined if the record is not JSON. */
+  /** `keys` is undefined if the record is not JSON. */
   const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
   let knownKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
-  const breakGroup = ({ group: key, part }: Rollout, at: lines.RolloutPosition, broken: BrokenRecord) => {
+  const breakGroup = ({ group: key, part }: Rollout, at: records.RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, ...facts } = broken;
     const group = output.addBroken(key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`, at, part);
     if (key === undefined) ungrouped.set(group, { keys, location });
@@ -118,7 +119,7 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
     problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
   };
 
-  const breakUnreadable = (raw: input.RawRecord, at: lines.RolloutPosition) => {
+  const breakUnreadable = (raw: input.RawRecord, at: records.RolloutPosition) => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
     // If only NaN and Infinity are wrong, the groups are known.
@@ -130,19 +131,19 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
     let { wrong } = raw;
     if (fault?.fault === "end") wrong = "it is cut off";
     if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
-    const rollouts = value && lines.convertRecord(converter, lines.toRecord(value, raw, at));
+    const rollouts = value && records.convertRecord(converter, records.toRecord(value, raw, at));
     const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
-    const location = lines.locateByte(raw, fault?.at ?? 0);
+    const location = records.locateByte(raw, fault?.at ?? 0);
     for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
       breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
-    if (lenient) receipt?.addRecord(format, lines.toRecord(lenient, raw, at));
+    if (lenient) receipt?.addRecord(format, records.toRecord(lenient, raw, at));
   };
 
-  const convertRaw = (raw: input.RawRecord, at: lines.RolloutPosition) => {
-    const record = lines.parseRecord(format, raw, at);
+  const convertRaw = (raw: input.RawRecord, at: records.RolloutPosition) => {
+    const record = records.parseRecord(format, raw, at);
     if (!record) return breakUnreadable(raw, at);
     const { value } = record;
-    const rollouts = lines.convertRecord(converter, record);
+    const rollouts = records.convertRecord(converter, record);
     if (rollouts === undefined) return;
     const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
     for (const [position, rollout] of rollouts.entries()) {
@@ -151,7 +152,7 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
       if (error === undefined) output.add(rollout, value, { ...at, position });
       else {
         const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
-        const location = lines.locateInRecord(raw, error.value);
+        const location = records.locateInRecord(raw, error.value);
         breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), contradictsGivenFormat });
       }
     }
@@ -197,7 +198,7 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
   try {
     if (converter.preview) {
       await visitRecords(files, host, (raw, at) => {
-        const record = lines.parseRecord(format, raw, at);
+        const record = records.parseRecord(format, raw, at);
         if (record) converter.preview?.(record);
       });
     }
@@ -228,7 +229,7 @@ const convertFiles = async (files: readonly lines.ConvertedFile[], format: Forma
   }
 };
 
-const openFormatRun = (files: readonly lines.ConvertedFile[], run: ConversionRun): Run => {
+const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionRun): Run => {
   const { documents, receipt, notes } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const firstRecords = new Map<string, string>();
@@ -238,8 +239,8 @@ const openFormatRun = (files: readonly lines.ConvertedFile[], run: ConversionRun
     files: files.map((file) => file.name),
     readDocument: ({ file, member }, path) => {
       if (member === undefined) return documents.documentAt(file, path);
-      const records = files.find(({ name }) => name === file)?.records;
-      return documents.load(`${file}!${path}`, () => records?.readSibling?.(path));
+      const archive = files.find(({ name }) => name === file)?.records;
+      return documents.load(`${file}!${path}`, () => archive?.readSibling?.(path));
     },
     isFirst: (id, { file, position }) => {
       const own = `${position} ${file}`;
@@ -255,11 +256,11 @@ const openFormatRun = (files: readonly lines.ConvertedFile[], run: ConversionRun
   };
 };
 
-/** Awaits only promises, because an await takes more time than a record. */
+/** An await takes more time than a record. */
 const visitRecords = async (
-  files: readonly lines.ConvertedFile[],
+  files: readonly records.ConvertedFile[],
   { signal }: Host,
-  visit: (raw: input.RawRecord, at: lines.RolloutPosition) => Promise<void> | undefined | void,
+  visit: (raw: input.RawRecord, at: records.RolloutPosition) => Promise<void> | undefined | void,
 ) => {
   for (const file of files) {
     let record = 0;
@@ -279,7 +280,7 @@ const openDocuments = (sources: readonly input.Source[]) => {
     sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),
   );
   const foundNames = new Set<string>();
-  /** Cached, because all records of a file have the same document. */
+  /** Cached, because the records of a file have the same document. */
   let latest: { name: string; value: Value | undefined } | undefined;
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;

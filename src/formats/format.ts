@@ -1,4 +1,4 @@
-/** The interface of formats of other tools. The functions of a format throw ConversionError. */
+/** The interface of formats of other tools. Functions of a format throw ConversionError. */
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
 import type { Json } from "./output-json.ts";
@@ -16,7 +16,7 @@ export type FormatOptions = Readonly<{
   groupBy?: string | undefined;
   allowsLossy: boolean;
   hasReceipt: boolean;
-  /** True if a trajectory in several documents keeps each document as a separate history. */
+  /** True if each document of a trajectory becomes a separate history. */
   keepsHistories: boolean;
 }>;
 
@@ -26,11 +26,11 @@ export interface SourceRecord {
   /** Index in the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
-  /** Key of the group that becomes invalid if the record cannot be converted. */
+  /** The group that becomes invalid if the record cannot be converted. */
   group?: string;
 }
 
-/** A trajectory, an exception or an error of a group, or only members of the group. */
+/** A trajectory, an exception, an error, or only members of the group. */
 export type Rollout = Readonly<{
   /** Unique in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
   group?: string | undefined;
@@ -62,7 +62,7 @@ export interface Run {
   /** True for the first record with an id, also if this record is converted again. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
-  readonly receipt: Receipt | undefined;
+  readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;
   /** Leaves a value out with a note. @param subject a noun phrase */
   skip(value: Value, subject: string): readonly never[];
 }
@@ -72,9 +72,9 @@ export interface Converter {
   preview?(record: SourceRecord): void;
   /** Returns undefined for a record that belongs to another record or describes the run. */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** Finds faults between records, such as missing rows, after the last record. */
+  /** Finds faults between records after the last record. */
   findFaults?(): readonly RecordFault[];
-  /** Returns the group key in the name of an unreadable archive member: `samples/<key>_epoch_1.json`. */
+  /** Returns the group key in a member's name, such as `samples/<key>_epoch_1.json`. */
   groupOfMember?(member: string): string | undefined;
 }
 
@@ -89,18 +89,15 @@ export type Format = Readonly<{
   columns?: readonly string[];
   /** Columns with JSON that never becomes text of a trajectory. */
   jsonColumns?: readonly string[];
-  /**
-   * Tested on the name after `\` became `/`, and `.gz` or `.zst` was removed. An unrecognized file gets the only format
-   * of the other inputs that matches its name.
-   */
+  /** Tested on the name with `/` for `\`, and without `.gz` or `.zst`. */
   filePattern?: RegExp;
-  /** Folders next to a file with parts of the file, which are not inputs. */
+  /** Names of folders whose files are parts, not inputs. */
   partFolders?: readonly string[];
   groupsSpanFiles?: boolean;
   takesGroupKey?: boolean;
-  /** Matches names of files that are read last. */
+  /** Matches files that are read last. */
   lastFilePattern?: RegExp;
-  /** True if JSON can contain NaN and Infinity (see `Value.parsePython`). */
+  /** True if JSON can contain NaN and Infinity. */
   hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */
   isLossy?: boolean;

@@ -1,29 +1,18 @@
-/** Groups rollouts, writes each group as a line of rollcall's format, and maps the lines to records. */
+/** Writes groups of rollouts as lines of rollcall's format, and maps the lines to records. */
 import { hash } from "node:crypto";
-import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { Host } from "../host.ts";
-import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/walk.ts";
-import type { ConvertibleInputs } from "./convert.ts";
-import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
+import type { Converter, Format, Rollout } from "./format.ts";
 import { findSource, type Json, JsonWriter } from "./output-json.ts";
-import { ConversionError, Value } from "./value.ts";
-
-export interface ConvertedFile {
-  readonly name: string;
-  readonly records: input.Records;
-  readonly position: number;
-  /** Files of one set share their groups. */
-  fileSet: number;
-}
-
-export type RolloutPosition = Readonly<{
-  file: ConvertedFile;
-  record: number;
-  /** Index among the record's rollouts; -1 if the record could not be converted. */
-  position: number;
-}>;
+import {
+  type ConvertedFile,
+  convertRecord,
+  locateInRecord,
+  parseRecord,
+  type RolloutPosition,
+} from "./source-records.ts";
+import type { Value } from "./value.ts";
 
 interface WrittenRollout extends RolloutPosition {
   /** Byte offset in the spool. */
@@ -128,7 +117,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       ordered = await input.openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        // A line that is not JSON makes the group invalid. Its problems are already reported.
+        // A line that is not JSON makes the group invalid.
         writeText(group.isBroken ? "!\n" : lineStart);
         const trajectories = group.isBroken ? [] : group.rollouts.filter(({ length }) => length > 0);
         for (const [at, trajectory] of trajectories.entries()) {
@@ -144,55 +133,6 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
     },
     discard: () => Promise.all([spool.discard(), ordered?.discard()]),
   };
-};
-
-/** Returns the files in reading order. */
-export const openFiles = async (
-  sources: readonly input.Source[],
-  format: Format,
-  { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { hasReceipt: boolean },
-) => {
-  const isLast = ({ name }: input.Source) => format.lastFilePattern?.test(name) === true;
-  const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
-  const files: ConvertedFile[] = [];
-  for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
-    try {
-      const records = await input.openRecords(source, kinds, maxUnpackedBytes);
-      const position = files.length;
-      files.push({ name: source.name, records, position, fileSet: format.groupsSpanFiles ? 0 : position });
-    } catch (thrown) {
-      if (!(thrown instanceof UnusableInput)) throw thrown;
-      thrown.report(problems, source.name);
-    }
-  }
-  return files;
-};
-
-/** Returns undefined for invalid JSON. Texts of `jsonColumns` are not copied into the JSON of a row. */
-export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPosition) => {
-  const { hasNonFinite, jsonColumns } = format;
-  if (raw.wrong !== undefined) return undefined;
-  const { bytes, texts } =
-    raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
-  const value = hasNonFinite ? Value.parsePython(bytes) : Value.parse(bytes, undefined, texts);
-  return value && toRecord(value, raw, at);
-};
-
-export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => ({
-  value,
-  file: at.file.name,
-  position: at.record,
-  member,
-});
-
-/** A record that cannot be converted becomes one rollout with the error. */
-export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
-  try {
-    return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));
-  } catch (thrown) {
-    if (thrown instanceof ConversionError) return [{ group: record.group, error: thrown }];
-    throw thrown;
-  }
 };
 
 type Converted = Readonly<{
@@ -265,7 +205,7 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
   };
 };
 
-/** Numbers of groups, and of trajectories in a group, start at 1. */
+/** Numbers start at 1. */
 export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;
@@ -275,18 +215,3 @@ export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
     }
   }
 }
-
-/** @param rest the path below the value */
-export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
-  const { document } = value;
-  const path = [...value.path, ...rest];
-  if (document !== undefined) return { file: document, line: 1, path };
-  return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
-};
-
-export const locateByte = (raw: input.RawRecord, offset: number) => {
-  const { bytes, start, line, label, isComposed, within } = raw;
-  if (isComposed) return { file: label };
-  const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
-  return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).locate(offset) };
-};

@@ -1,4 +1,4 @@
-/** Converts files of other tools to groups. Loads the converters only if a file may have the format of another tool. */
+/** Converts files of other tools to groups. */
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { invalidRewards } from "../input/failures.ts";
@@ -12,7 +12,7 @@ export type { Conversion } from "./convert.ts";
 export type { Format, FormatOptions } from "./format.ts";
 export type { ReceiptData } from "./receipt.ts";
 
-/** Converts inputs of other tools. @throws Failure `spool-failed`; the signal's reason */
+/** Loads the converters only if an input may need them. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
   if (options.from === "auto" && sources.every(({ bytes }) => isLikelyOwnFormat(bytes)))

@@ -1,20 +1,16 @@
-/** Logs of Inspect, in an archive or in one document. A sample is a rollout. */
+/** Logs of Inspect, in an archive or in one document. */
 import { formatCommandLine } from "../shell-words.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { buildCall, choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
 import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
 import {
-  buildCall,
   buildException,
   buildTrajectory,
-  choice,
   convertPart,
-  deriveFinish,
   findReward,
-  hasCalls,
   missingReward,
   readPath,
   toReward,
-  toToolCall,
 } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
@@ -155,11 +151,11 @@ const readMessages = (run: Run, sample: Value) => {
 
 const idOf = (message: Value | undefined) => message?.textAt("id");
 
-/** Also returns model events inside events of tools and subtasks. */
+/** Includes events inside events of tools and subtasks. */
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
-/** Finds the sampled choice of a message by the id or, without an id, by the content of the message. */
+/** Finds the sampled choice of a message by the id or, without an id, by the content. */
 const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const choices = new Map<string, Value>();
   const keyOf = (message: Value | undefined) => {
@@ -258,7 +254,7 @@ const partOf = ({ follow, resolved }: Attachments, part: Value) => {
 
 type Attachments = ReturnType<typeof openAttachments>;
 
-/** Includes the quotes of a reference. */
+/** The length of a reference with its quotes. */
 const maxReferenceBytes = 64;
 
 /** Replaces references with attachments or, in older logs, contents of the transcript. */
@@ -268,12 +264,10 @@ const openAttachments = (sample: Value) => {
     if (content?.isText !== true) throw at.error(`the attachment ${id} is missing`);
     return content;
   };
-  /** Returns a value that is not a reference unchanged. */
   const follow = (value: Value) => {
     const [, id] = /^(?:attachment|tc):\/\/([0-9a-f]{32})$/.exec(value.text ?? "") ?? [];
     return id === undefined ? value : attachment(id, value);
   };
-  /** `sources` lists the value and its attachments. */
   const json = (value: Value) => {
     const sources = [value];
     const raw = value.raw.replaceAll(/"(?:attachment|tc):\/\/([0-9a-f]{32})"/g, (_, id: string) => {

@@ -1,17 +1,9 @@
-/** Trajectories of mini-swe-agent: the messages of an agent, and the responses of its model. */
+/** Trajectories of mini-swe-agent. */
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
-import {
-  buildTrajectory,
-  choice,
-  deriveFinish,
-  findReward,
-  hasCalls,
-  haveTexts,
-  stemOf,
-  toToolCalls,
-} from "./rollout.ts";
+import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
@@ -30,7 +22,7 @@ export const miniSweAgent: Format = {
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
 };
 
-/** One of the first two messages contains one of these commands. */
+/** Commands in one of the first two messages. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
 
 export const miniSweAgentMessages: Format = {

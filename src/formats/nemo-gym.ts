@@ -1,11 +1,11 @@
-/** Rollouts of NeMo Gym, with a prompt and a response of the Responses API. */
+/** Rollouts of NeMo Gym. */
 import { hash } from "node:crypto";
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { toTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
-import { buildException, buildTrajectory, findReward, requireReward, toTools } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
-/** Files of failed attempts, and files without rollouts. */
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
 const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;
 

@@ -1,11 +1,11 @@
-/** Composes JSON from unchanged values, and from texts and numbers that rollcall adds. */
+/** Composes JSON from unchanged and added values. */
 import type { Path } from "../check/rules/positions.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
 type JsonSources = readonly (Value | undefined)[];
 
-/** Composed JSON, and its sources in the record. */
+/** JSON, and its sources in the record. */
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
@@ -35,13 +35,13 @@ export const toText = (value: Value) => (value.isText ? value : literal(unindent
 export const unindentJson = (json: string) =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
-/** Of members with the same key, the last counts. */
+/** The last of duplicate keys counts. */
 export const nonEmptyMap = (members: Iterable<Member>) => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
 };
 
-/** Also adds members; undefined removes a member. */
+/** Undefined removes a member. */
 export const replaceMembers = (value: Value, replacements: PlainObject) =>
   new Map<string, Json | undefined>([...value.members(), ...Object.entries(replacements)]);
 
@@ -49,7 +49,6 @@ export const nonEmpty = (values: readonly Json[]) => (values.length === 0 ? unde
 
 const isList = (json: Json): json is readonly Json[] => Array.isArray(json);
 
-/** Returns nothing for values, literals and scalars. */
 export const childrenOf = (json: Json): readonly (readonly [key: string | number, child: Json])[] => {
   if (json instanceof Value || json instanceof JsonLiteral || json === null || typeof json !== "object") return [];
   if (isList(json)) return [...json.entries()];
@@ -59,7 +58,7 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
 
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
-/** Finds the value that became the JSON at a path. `rest` is the path below this value. */
+/** Finds the value that became the JSON at a path. `rest` is the path below the value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
   const [source] = sourcesOf(json);
@@ -139,7 +138,6 @@ export class JsonWriter {
   }
 }
 
-/** Keys and texts that recur in trajectories, as JSON. */
 const cachedJson = new Map<Scalar, Buffer>();
 const maxCachedJson = 2 ** 10;
 

@@ -21,9 +21,9 @@ export const openReceipt = () => {
   const formats = new Set<string>();
   /** Paths have no indexes (`completion[].content`). */
   const counts = new Map<string, Outcome & { file: string; path: string; count: number }>();
-  /** The first outcome of each value of a record, by the value's id. */
+  /** The first outcome of each value of a record, by id. */
   const outcomes = new Map<number, Outcome>();
-  /** Names of counted documents. Several records can refer to one document. */
+  /** Several records can refer to one document. */
   const documents = new Set<string>();
   const setOutcome = ({ id }: Value, outcome: Outcome) => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);

@@ -1,4 +1,4 @@
-/** Lists the formats of other tools, and finds the format of an input by its first records. */
+/** Lists the formats, and finds the format of an input by its first records. */
 import { dirname, join } from "node:path";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
@@ -131,7 +131,7 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
   return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
 };
 
-/** Returns formats that recognize a first record, or the only possible format of a damaged or too large file. */
+/** A damaged or too large file matches the only possible format. */
 const matchFormats = async (
   source: input.Source,
   candidates: readonly Format[],
@@ -158,7 +158,7 @@ const matchFormats = async (
     if (!(thrown instanceof UnusableInput)) throw thrown;
     unreadable = thrown.message;
   }
-  // For a document that is too large to be read, only the name counts.
+  // Only the name of a document that is too large counts.
   const isPossible = (one: Format) =>
     container
       ? unreadable !== undefined
@@ -186,7 +186,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
     const isWhole = raw.isDocument || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
     if (value?.isObject || (value && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
-      // Only an object on the first line shows that the text has lines. A text that begins with [ may be a document.
+      // A text that begins with [ may be a document.
       hasLines ||= count === 0 && !isList;
     }
     if (isWhole || ++count === maxFirstLines) break;
@@ -198,7 +198,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
   }
 }
 
-/** Yields only the first record if reading it is faster than reading all. */
+/** Yields only the first record if it can be read alone. */
 async function* readRawRecords(source: input.Source, records: input.RecordKinds, maxUnpackedBytes: number) {
   const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();

@@ -1,7 +1,7 @@
 /** Converts items of the Responses API to messages and choices. The functions throw ConversionError. */
 import type { Run } from "./format.ts";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
 import { literal, nonEmpty, toText } from "./output-json.ts";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 type Turn = readonly Value[];

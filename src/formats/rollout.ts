@@ -1,21 +1,13 @@
-/** Builds messages, choices, tools, rewards, trajectories and exceptions. The functions throw ConversionError. */
+/** Finds rewards, and builds trajectories and exceptions. The functions throw ConversionError. */
 import { basename } from "node:path";
 import { type Path, shortName } from "../check/rules/positions.ts";
 import { findRewardColumns } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
-import { formatList, pluralize } from "../sentences.ts";
+import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { Rollout, Run } from "./format.ts";
-import {
-  type Json,
-  literal,
-  type Member,
-  nonEmpty,
-  nonEmptyMap,
-  rawLiteral,
-  replaceMembers,
-  toText,
-} from "./output-json.ts";
+import { unwrap } from "./messages.ts";
+import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
 /** A ConversionError breaks only this part. */
@@ -111,7 +103,7 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { r
   return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
 
-/** Returns a number, or 1 or 0 for a boolean; undefined for another value. */
+/** Returns numbers, and 1 or 0 for booleans; otherwise undefined. */
 export const toReward = (run: Run, value: Value) => {
   if (value.isNumber) return value;
   if (!value.canBeMetric) return undefined;
@@ -129,7 +121,7 @@ const parseReward = (run: Run, value: Value) => {
   return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
-/** Returns a number or boolean, or undefined. @throws ConversionError for another value */
+/** Accepts a number, a boolean or no value. */
 export const requireReward = (record: Value, key: string) => {
   const value = record.get(key);
   if (!value || value.canBeMetric) return value;
@@ -184,142 +176,4 @@ const describeNumbers = (record: Value, path: Path) => {
   if (paths.length === 0) return `the record has no ${kind}`;
   const named = new Set([findNearest(path.join("."), paths) ?? [], paths].flat());
   return `paths of ${kind} in the record: ${formatList([...named].map(shortName), maxNamedPaths)}`;
-};
-
-/** No other choice of the response is recorded, so the index is 0. */
-export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
-  finish_reason: finish,
-  index: 0,
-  message,
-  logprobs,
-});
-
-export const deriveFinish = (run: Run, callsTools: boolean) => {
-  run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
-  return callsTools ? "tool_calls" : "stop";
-};
-
-export const textChoice = (run: Run, content: Value, finish?: Json) =>
-  choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
-
-export const orderNote = "matched tool results without tool_call_id to the calls by order";
-
-/** False for an empty list. */
-export const haveTexts = (list: Value | undefined, key: string) => {
-  const items = list?.items() ?? [];
-  return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
-};
-
-/** Accepts text, a list of messages, or such a list as JSON in a string. Errors contain `name`. */
-export const toTurns = (
-  run: Run,
-  given: Value,
-  { name, isSampled = false, lastFinish }: { name: string; isSampled?: boolean; lastFinish?: Json | undefined },
-) => {
-  const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
-  if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
-  if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
-  const messages = value.items();
-  const roles = messages.map((message) => message.textAt("role"));
-  const unknown = messages[roles.indexOf(undefined)];
-  if (unknown) throw unknown.error(`a message of ${name} has no role`);
-  const last = roles.lastIndexOf("assistant");
-  let caller: Value | undefined;
-  let answeredIds: string[] = [];
-  return messages.map((message, at) => {
-    if (roles[at] === "tool") {
-      const recordedId = message.textAt("tool_call_id");
-      const id = recordedId ?? listCallIds(caller).find((callId) => !answeredIds.includes(callId));
-      if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
-      answeredIds.push(id);
-      if (recordedId !== undefined) return toChatMessage(message, false);
-      run.note(orderNote);
-      const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
-      return replaceMembers(message, { tool_call_id: id, ...nullCalls });
-    }
-    if (roles[at] !== "assistant") return toChatMessage(message, false);
-    caller = message;
-    answeredIds = [];
-    const turn = toChatMessage(message, isSampled);
-    if (!isSampled) return turn;
-    return choice(turn, (at === last ? lastFinish : undefined) ?? deriveFinish(run, hasCalls(message)));
-  });
-};
-
-const listCallIds = (caller: Value | undefined) =>
-  caller?.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []) ?? [];
-
-export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
-
-/** Only the message of a choice may have null calls. */
-export const toChatMessage = (message: Value, isSampled: boolean) => {
-  const calls = toToolCalls(message);
-  if (calls instanceof Value) return message;
-  const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
-  return calls === undefined && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
-};
-
-/** Returns the recorded list if its calls are complete; undefined without calls. */
-export const toToolCalls = (message: Value) => {
-  const items = message.items("tool_calls");
-  if (items.length === 0) return undefined;
-  const calls = items.map((call) => toToolCall(call));
-  return calls.every((call, at) => call === items[at]) ? message.get("tool_calls") : calls;
-};
-
-export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
-
-/** Completes a call that is flat (`{id, name, arguments}`), in a string, or without a type or text as arguments. */
-export const toToolCall = (call: Value, newId?: Json) => {
-  const unwrapped = unwrap(call);
-  const fn = unwrapped.get("function");
-  const isNested = fn?.isObject;
-  const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
-  const args = (isNested ? fn : unwrapped).get("arguments");
-  const isComplete = unwrapped === call && isNested && call.has("type") && args?.isText;
-  if (isComplete || name === undefined) return call;
-  return {
-    id: newId ?? unwrapped.get("id"),
-    type: unwrapped.get("type") ?? "function",
-    function: { name, arguments: toArguments(args), ...omitKeys(fn, ["name", "arguments"]) },
-    ...omitKeys(unwrapped, ["id", "type", "function", "name", "arguments"]),
-  };
-};
-
-export const buildCall = (id: Json | undefined, name: Json, args: Json) => ({
-  id,
-  type: "function",
-  function: { name, arguments: args },
-});
-
-export const toArguments = (args: Value | undefined) => (args === undefined ? "{}" : toText(args));
-
-const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
-  Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
-
-/** Completes flat tools (`{name, description, …}`); undefined without function tools. */
-export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap(toTool));
-
-const toTool = (tool: Value): Json | readonly [] => {
-  const type = tool.get("type");
-  if (type && type.text !== "function") return [];
-  const fn = tool.get("function");
-  if (fn) return type ? tool : { type: "function", function: fn };
-  if (!tool.has("name")) return [];
-  const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
-  return { type: type ?? "function", function: new Map(members) };
-};
-
-/** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. */
-export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []) => {
-  const values = logprobs.items();
-  if (values.length !== ids.length)
-    throw logprobs.error(`found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`);
-  const tokens = values.map((logprob, at) => {
-    const id = ids[at];
-    if (!logprob.isNumber) throw logprob.error("a logprob is not a number");
-    if (id?.isNumber !== true) throw (id ?? logprob).error("a token id is not a number");
-    return `{"token":"token_id:${id.raw}","logprob":${logprob.raw},"bytes":null,"top_logprobs":[]}`;
-  });
-  return rawLiteral(`{"content":[${tokens.join(",")}]}`, [logprobs, ...sources]);
 };

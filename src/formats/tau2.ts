@@ -1,16 +1,8 @@
-/** Results of tau2-bench in one file or several. A simulation is a rollout. */
+/** Results of tau2-bench, in one file or several. */
 import { basename, dirname, join } from "node:path";
 import type { Format, Run, SourceRecord } from "./format.ts";
-import {
-  buildException,
-  buildTrajectory,
-  choice,
-  convertPart,
-  deriveFinish,
-  findReward,
-  hasCalls,
-  toToolCalls,
-} from "./rollout.ts";
+import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
+import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const tau2: Format = {
@@ -35,7 +27,7 @@ export const tau2: Format = {
 const isSimulation = (value: Value) =>
   value.has("task_id") && value.has("termination_reason") && (value.get("messages") ?? value.get("ticks"))?.isList;
 
-/** The results of a run. The file identifies the run. */
+/** The file identifies the run. */
 type Results = Readonly<{ file: string; value: Value | undefined }>;
 
 const rolloutsOf = (run: Run, record: SourceRecord) => {
@@ -48,7 +40,7 @@ const rolloutsOf = (run: Run, record: SourceRecord) => {
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
 };
 
-/** Returns errors for the listed simulations without a file, because their groups are incomplete. */
+/** The group of a simulation without a file is incomplete. */
 const listMissing = (run: Run, { value, file }: SourceRecord) => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);

@@ -9,7 +9,7 @@ interface JsonText {
   table: json.JsonTable;
   /** The name of a document next to the record. */
   document: string | undefined;
-  /** The string with JSON, or array of numbers, whose content this text is. */
+  /** The string with JSON, or the array of numbers, that contains this text. */
   holder: Value | undefined;
   /** Texts of strings that are empty in the bytes, by node. */
   longTexts: Map<number, Buffer> | undefined;
@@ -42,7 +42,7 @@ export class Value {
     this.#node = node;
   }
 
-  /** @param longTexts texts by key. No output can contain them, because these strings are empty in the bytes */
+  /** @param longTexts texts by key, which no output can contain */
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
     if (!table) return undefined;
@@ -57,12 +57,12 @@ export class Value {
     return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
 
-  /** Unique among the values of a record and of the documents next to it. */
+  /** Unique in a record and the documents next to it. */
   get id() {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
-  /** The whole record or document, or the JSON in a string. `span` is a range of these bytes. */
+  /** `span` is a range of these bytes. */
   get bytes() {
     return this.#in.table.bytes;
   }
@@ -81,7 +81,7 @@ export class Value {
   }
 
   /** Numbers above 2^53 lose digits. */
-  get data() {
+  get data(): unknown {
     return this.text ?? JSON.parse(this.raw);
   }
 
@@ -178,7 +178,7 @@ export class Value {
     return items;
   }
 
-  /** The elements of an array that is empty or has only numbers, which is a single node. */
+  /** An array that is empty or has only numbers is a single node. */
   #numbers(): readonly Value[] {
     const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
     if (!array) return [];
@@ -264,7 +264,7 @@ export class ConversionError extends Error {
   }
 }
 
-/** The replacements have the same length, so that all positions stay valid. */
+/** Keeps the length, so that all positions stay valid. */
 const replaceNonFinite = (bytes: Buffer) => {
   const replaced = Buffer.from(bytes);
   const text = bytes.toString("latin1");

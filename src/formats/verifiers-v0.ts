@@ -1,7 +1,8 @@
-/** Results of verifiers v0. A prompt and a completion are chat messages or text. */
+/** Results of verifiers v0. */
 import type { Format, Run, SourceRecord } from "./format.ts";
+import { toTools, toTurns, unwrap } from "./messages.ts";
 import { literal } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, requireReward, toTools, toTurns, unwrap } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 export const verifiersV0: Format = {
@@ -47,7 +48,7 @@ const turnsOf = (run: Run, row: Value) => {
   ];
 };
 
-/** Keys of a row that are not metrics, and are metadata only if they are null. */
+/** Not metrics, and metadata only if they are null. */
 const usedKeys = ["prompt", "completion", "reward", "error"];
 
 /** Default: the numbers at the top of a row, except ids and durations. */

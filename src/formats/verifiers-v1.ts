@@ -1,17 +1,8 @@
-/** Traces of verifiers v1 and prime-rl. An episode has a graph of messages for each agent. */
+/** Traces of verifiers v1 and prime-rl, with a graph of messages for each agent. */
 import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
+import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
 import { literal, rawLiteral } from "./output-json.ts";
-import {
-  buildException,
-  buildTrajectory,
-  choice,
-  deriveFinish,
-  findReward,
-  hasCalls,
-  toChatMessage,
-  toLogprobs,
-  toTools,
-} from "./rollout.ts";
+import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const verifiersV1: Format = {
@@ -89,7 +80,6 @@ const trajectoryOf = (run: Run, trace: Value, episode: Value) => {
 const metadataPaths =
   "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
 
-/** Returns a key that includes the run, or the file if the run is unknown. */
 const keyOf = ({ value, file }: SourceRecord) => {
   const run = value.get("run");
   const runKey = run?.get("id")?.raw ?? ` ${file}`;

@@ -1,0 +1,86 @@
+/** Opens files, and parses, converts and locates their records. */
+import { type Path, PositionCounter } from "../check/rules/positions.ts";
+import { UnusableInput } from "../input/failures.ts";
+import * as input from "../input/index.ts";
+import type { ConvertibleInputs } from "./convert.ts";
+import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
+import { ConversionError, Value } from "./value.ts";
+
+export interface ConvertedFile {
+  readonly name: string;
+  readonly records: input.Records;
+  readonly position: number;
+  /** Files of one set share their groups. */
+  fileSet: number;
+}
+
+export type RolloutPosition = Readonly<{
+  file: ConvertedFile;
+  record: number;
+  /** Index among the record's rollouts; -1 if the record could not be converted. */
+  position: number;
+}>;
+
+/** Returns the files in reading order. */
+export const openFiles = async (
+  sources: readonly input.Source[],
+  format: Format,
+  { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { hasReceipt: boolean },
+) => {
+  const isLast = ({ name }: input.Source) => format.lastFilePattern?.test(name) === true;
+  const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
+  const files: ConvertedFile[] = [];
+  for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
+    try {
+      const records = await input.openRecords(source, kinds, maxUnpackedBytes);
+      const position = files.length;
+      files.push({ name: source.name, records, position, fileSet: format.groupsSpanFiles ? 0 : position });
+    } catch (thrown) {
+      if (!(thrown instanceof UnusableInput)) throw thrown;
+      thrown.report(problems, source.name);
+    }
+  }
+  return files;
+};
+
+/** Returns undefined for invalid JSON. Texts of `jsonColumns` are not copied into the JSON of a row. */
+export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPosition) => {
+  const { hasNonFinite, jsonColumns } = format;
+  if (raw.wrong !== undefined) return undefined;
+  const { bytes, texts } =
+    raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
+  const value = hasNonFinite ? Value.parsePython(bytes) : Value.parse(bytes, undefined, texts);
+  return value && toRecord(value, raw, at);
+};
+
+export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => ({
+  value,
+  file: at.file.name,
+  position: at.record,
+  member,
+});
+
+/** A record that cannot be converted becomes one rollout with the error. */
+export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
+  try {
+    return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));
+  } catch (thrown) {
+    if (thrown instanceof ConversionError) return [{ group: record.group, error: thrown }];
+    throw thrown;
+  }
+};
+
+/** @param rest the path below the value */
+export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
+  const { document } = value;
+  const path = [...value.path, ...rest];
+  if (document !== undefined) return { file: document, line: 1, path };
+  return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
+};
+
+export const locateByte = (raw: input.RawRecord, offset: number) => {
+  const { bytes, start, line, label, isComposed, within } = raw;
+  if (isComposed) return { file: label };
+  const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
+  return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).locate(offset) };
+};
