@@ -112,8 +112,8 @@ export const findCredential = async (
 
 const shownHeaderNames = new Set(
   `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key
-  last-modified request-id retry-after retry-after-ms server transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining
-  x-ratelimit-reset x-request-id`.split(/\s+/),
+  last-modified request-id retry-after retry-after-ms server transfer-encoding user-agent via x-ratelimit-limit
+  x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
 /** Omits the credential of `Authorization`. */
