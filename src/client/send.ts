@@ -114,9 +114,11 @@ export const openClient = (options: ClientOptions) => {
         ? failures.isTransientStatus(status)
         : error && exchanges.isRetryable(error, options.waitsForHost);
       if (!endpoint.repeatable || !canRetry) throw failure;
-      trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${tries}`);
       const minMs = isRefused ? tried.retryAfterMs : undefined;
-      const onWait = (retry: Retry) => announceRetry(failure.message, retry);
+      const onWait = (retry: Retry) => {
+        trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${tries}`);
+        announceRetry(failure.message, retry);
+      };
       if (!(await budget.wait(minMs, { attempt: tries + 1, onWait }))) throw failure;
     }
   };
