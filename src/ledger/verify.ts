@@ -8,14 +8,14 @@ export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
 const maxProblems = 20;
 
-/** With `perScope`, a group may be logged once in each scope; otherwise only once in all scopes. */
+/** With `perScope`, a group may be logged once in each scope. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
   { perScope }: { perScope: boolean },
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
-  /** The index of each group's outcome in `outcomes`. */
+  /** Indexes of groups' outcomes in `outcomes`. */
   const ranks = new Uint8Array(dedupKeys.count);
   /** For each scope, a 1 at the number of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
@@ -38,7 +38,7 @@ export const verifyDataset = async (
   // `log` refuses input with errors.
   const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  /** The first groups that are not logged exactly once, and at least one group of each outcome. */
+  /** The first groups that are not logged exactly once, with each outcome. */
   const problems: Problem[] = [];
   const byFile = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {
@@ -66,5 +66,5 @@ const problemMakers = {
   not_sent: (where: ProblemLocation, isInvalid: boolean) => createProblem("group-not-logged", { isInvalid }, where),
 };
 
-/** Each outcome overrides the outcomes before it. */
+/** Later outcomes override earlier ones. */
 const outcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
