@@ -18,7 +18,7 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
   const { status, isBodySent, hasRetryAfter } = attempt;
   if (status >= 200 && status < 300) return "logged";
   if (status === 413) return "too-large";
-  // Assumed: the service did not process a request if it answers 503 with Retry-After.
+  // Assumed: a 503 with Retry-After says that the request was not processed.
   if (status === 429 || status === 408 || (status === 503 && hasRetryAfter)) return "not-processed";
   if (status >= 500) return isBodySent ? "unknown" : "not-processed";
   return status === 409 ? "unknown" : "refused";

@@ -100,7 +100,7 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
   return failure?.withDetails({ problems });
 };
 
-/** Returns the gravest failure, in this order. */
+/** The conditions begin with the gravest failure. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
