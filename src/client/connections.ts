@@ -35,7 +35,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     // Node would connect a new socket even after an abort.
     if (closing.signal.aborted) return callback(new TransportError("ABORTED"), null);
     const startParser: typeof callback = (...connected) => {
-      // On Node 20, V8 would delay the end of the process by 95 ms to optimize undici's parser.
+      // On Node 20, V8's optimization of undici's parser would delay the end of the process by 95 ms.
       setFlagsFromString("--wasm-tiering-budget=1000000000");
       try {
         callback(...connected);

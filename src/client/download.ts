@@ -78,7 +78,7 @@ export const openDownloads = (options: DownloadOptions) => {
 
   return {
     close: () => void connections?.then((opened) => opened.close()),
-    /** Retries within `--max-wait`. @throws Failure; the signal's reason */
+    /** @throws Failure; the signal's reason */
     async get(url: URL, ownHeaders: Headers): Promise<DownloadReply> {
       const budget = openReadBudget(options, silenceMs);
       const route = findRoute(url, host.env);

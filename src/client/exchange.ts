@@ -75,7 +75,6 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       let left = length;
       try {
         for await (const chunk of chunks()) {
-          // undici reports the wrong length as an error.
           if (chunk.length > left) return;
           const isLastChunk = chunk.length === left;
           for (let from = 0; from < chunk.length; ) {
@@ -210,7 +209,6 @@ export const toTransportError = (thrown: unknown) => {
 };
 
 const toErrorCode = (thrown: unknown) => {
-  // Errors of undici's parser have no code.
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   const code = getErrorCode(thrown);
   if (code === "unknown") return "UNKNOWN";

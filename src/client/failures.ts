@@ -251,7 +251,6 @@ const connectionHint = ({ code, status }: ConnectionError) => {
 /** The screen redacts secrets before it shortens the message further. */
 const maxMessageLength = 128 * 1024;
 
-/** A reply can echo its request. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
 const inspectBody = (bytes: Uint8Array) => {

@@ -41,7 +41,6 @@ export type Attempt =
   /** No status was read. `code` is the code of a transport error. */
   | Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
-/** The status decides the outcome, even if sending failed. */
 export type Answer = Readonly<{
   kind: "answered";
   status: number;

@@ -50,7 +50,7 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   return { to, proxy: { url, authorization } };
 };
 
-/** `NO_PROXY` can have `*`, names, parent domains and IP addresses, each with or without the port. */
+/** Each entry of `NO_PROXY` can have a port. */
 const isWithoutProxy = (to: URL, list: string) => {
   const host = to.hostname.replace(/^\[|\]$/g, "");
   const hosts = [host, to.hostname, hostAndPort(to)];
@@ -87,7 +87,7 @@ export const buildHeaders = (
 
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** Interface 5. `isHeaderValue` rejects a line end, which is not encoded. */
+/** Interface 5. A line end stays unencoded, so that `isHeaderValue` rejects it. */
 const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential) => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;

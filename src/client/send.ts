@@ -145,7 +145,7 @@ export const openClient = (options: ClientOptions) => {
   return {
     send,
     attempt,
-    /** Requests no credential. Shows the headers as `--debug` does. */
+    /** Requests no credential. */
     describeRequest: <P extends Schema>(
       endpoint: Endpoint<P>,
       { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
@@ -189,7 +189,7 @@ export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) =>
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
-/** Waits are random. Their maximum doubles from `firstWaitMs` to `maxSingleWaitMs`. */
+/** Waits are random. Their maximum doubles each time. */
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
@@ -198,7 +198,6 @@ export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 type WaitOptions = Pick<ClientOptions, "host" | "maxWaitMs" | "retries">;
 
-/** Tries and waits of a read share `--max-wait`. */
 export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
   const { host, maxWaitMs } = options;
   const endMs = host.elapsed() + maxWaitMs;
@@ -217,7 +216,7 @@ const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
   let leftMs = retries ? maxWaitMs : 0;
   let waits = 0;
   return {
-    /** Returns false if the budget is less than `minMs`, or spent. */
+    /** Returns false if the budget is too small. */
     async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }) {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));

@@ -42,11 +42,10 @@ export type DatabaseSchema = Readonly<{
   name: "ledger" | "store";
   title: string;
   file: {
-    /** A 32-bit number for the files of this schema. */
     applicationId: number;
     version: number;
     tables: readonly string[];
-    /** When SQLite moves its log to the file. Default: in the commit that fills the log, which is slow. */
+    /** When SQLite moves its log to the file. Default: in the commit that fills the log. */
     checkpointTime?: "after answers";
   };
   postgres: {

@@ -37,7 +37,6 @@ const hasTables = async (database: Database, { name, title, postgres }: Database
   throw failures.databaseVersion(about, version, postgres.version);
 };
 
-/** Advisory lock for making tables. */
 const tablesLock = 1919114311;
 
 /** Another process may have made the tables meanwhile. */
@@ -190,7 +189,6 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
 
 const isSaslError = (thrown: unknown) => thrown instanceof Error && thrown.message.startsWith("SASL");
 
-/** The URL is checked already. */
 const parseUrl = (text: string) => {
   const url = new URL(text);
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";

@@ -34,7 +34,7 @@ export const valueToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-/** Converts a row to JSON. The long texts of the named columns are empty in the JSON, and are returned by column. */
+/** Converts a row to JSON. The long texts of the named columns are returned by column instead. */
 export const extractTexts = (columns: Columns, names: readonly string[]) => {
   const texts = new Map<string, Buffer>();
   const row = { ...columns };

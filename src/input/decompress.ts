@@ -139,7 +139,6 @@ const openZstdDecoder = () => {
 export const readPieces = (chunks: Chunks) => {
   const iterator = chunks[Symbol.asyncIterator]();
   let unread: Uint8Array = new Uint8Array();
-  /** Returns fewer bytes only at the end of the stream. */
   const read = async (length: number) => {
     const pieces: Uint8Array[] = [];
     for (let missing = length; missing > 0; ) {

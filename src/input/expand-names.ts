@@ -18,8 +18,8 @@ export const expandPatterns = (files: readonly string[], { platform }: Host) => 
 };
 
 /**
- * The detector returns true if the size or time of a file changed after this call, or if a folder has a new file. It
- * ignores URLs, missing files and empty files. With standard input, it returns false.
+ * Returns true if the size or time of a file changed after this call, or if a folder has a new file. Ignores URLs,
+ * missing files and empty files. Always false with standard input.
  */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -37,7 +37,6 @@ export const createChangeDetector = (names: readonly string[], host: Host) => {
 
 type ExpandOptions = Readonly<{ problems: Problems; remotes: Remotes | undefined }>;
 
-/** `folders` maps each file of a folder to the folder. */
 export const expandNames = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
@@ -65,7 +64,6 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   return { names, folders, repeated };
 };
 
-/** Returns undefined if the name is not a folder. */
 const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => {
   const remote = isRemote(name) ? remotes : undefined;
   try {

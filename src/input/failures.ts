@@ -100,7 +100,6 @@ export type RemoteLocation = Readonly<{
 
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
-/** @param said the server's message */
 export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, said?: string) => {
   const { name, store, credentialSource } = location;
   const { status } = reply;
@@ -129,7 +128,6 @@ const remoteUnexpectedStatus = (message: string, details: FailureDetails) =>
     ...details,
   });
 
-/** For redirects and links to next pages. */
 export const unsafeRedirect = (name: string, status: number, { protocol, host, pathname }: URL) =>
   remoteUnexpectedStatus(`${name} redirects to ${protocol}//${host}${pathname}, which is not https`, {
     http: { method: "GET", url: name, status },

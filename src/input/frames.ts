@@ -13,7 +13,6 @@ export type Lines = Readonly<{
   kind: "lines";
   bytes: Buffer;
   start: number;
-  /** True at the end of the source. */
   isLast: boolean;
 }>;
 
@@ -80,7 +79,6 @@ const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readon
   return end;
 };
 
-/** True if the bytes begin a document of several lines. */
 const isDocumentStart = (bytes: Buffer) => {
   const from = json.skipWhite(bytes, 0);
   if (from === bytes.length) return false;
@@ -109,8 +107,8 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
 
 /**
  * Yields batches up to the closing bracket or a fault. `start` is after the opening bracket. With `isTolerant`,
- * elements can be invalid JSON. The roots of a table are the batch's elements, valid until the next batch. @throws
- * ShrunkSourceError; the signal's reason
+ * elements can be invalid JSON. The roots of a table are valid until the next batch. @throws ShrunkSourceError; the
+ * signal's reason
  */
 export async function* readElements(
   source: Bytes,

@@ -67,7 +67,6 @@ const parseHubUrl = (name: string, url: string) => {
 
 const encodePath = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
-/** Larger files are not tokens. */
 const maxTokenBytes = 64 * 1024;
 
 /** `from` is the name of a variable, or a path. */

@@ -43,7 +43,6 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
-/** @param skipped files without rollouts */
 export const reportEmptyFolders = (
   folderByFile: ReadonlyMap<string, string>,
   { skipped, problems, options }: { skipped: readonly string[]; problems: Problems; options?: readonly string[] },
@@ -58,7 +57,6 @@ export const reportEmptyFolders = (
 
 export const tryStat = (path: string) => ignoreErrors(() => statSync(path, { bigint: true }));
 
-/** Returns undefined if the path leads to no file. */
 export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
   const stats = tryStat(path);
   return stats && stats.ino === ino && stats.dev === dev;

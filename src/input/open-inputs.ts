@@ -16,7 +16,7 @@ import { type SpoolOptions, spoolStream } from "./spool.ts";
 interface OpenOptions extends SpoolOptions {
   /** If empty: standard input. */
   readonly files: readonly string[];
-  /** If undefined, a URL is the name of a file. */
+  /** If undefined, URLs are names of files. */
   readonly remote?: RemoteAccess | undefined;
 }
 
@@ -26,9 +26,9 @@ export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 const maxOpenFiles = 64;
 
 /**
- * The caller closes the sources. `problems` are about inputs that cannot be opened. `folders` maps files to their
- * folders. `emptyFiles` are skipped files of folders. `repeated` are dropped names of a file with another name. @throws
- * Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ * The caller closes the sources. `folders` maps files to their folders. `emptyFiles` are skipped files of folders.
+ * `repeated` are dropped names of a file with another name. @throws Failure `input-missing`, `duplicate-stdin`,
+ * `spool-failed`, `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;
@@ -106,7 +106,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions) =
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head)) return undefined;
     checkHead(name, head, takesContainers);
-    // The short head leaves it to all other reads to notice changes of the file.
+    // Only the short head is cached, so other reads notice changes of the file.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     let last = facts;

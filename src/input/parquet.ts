@@ -14,7 +14,7 @@ import { type Bytes, readRange, ShrunkSourceError, type Source, unreadableRecord
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
-/** In memory together with the rows. */
+/** For a decompressed row group. Its rows are also in memory. */
 const maxRowGroupBytes = 2 ** 28;
 
 /** Rows of the file, from 0. */
@@ -46,7 +46,6 @@ export const openRows = async (
   const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, isComposed: true }, wrong);
   let damage = fileDefect ? { record: toDefectRecord(fileDefect), from: 0 } : undefined;
   let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
-  /** Returns the defect, if any. */
   const loadRows = async (range: RowRange) => {
     if (loaded && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
     loaded = undefined;
@@ -148,8 +147,8 @@ const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowG
 const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart, end: rowEnd }: RowRange) => {
   let isDone = false;
   return await new Promise<readonly unknown[]>((resolve, reject) => {
-    // hyparquet does not await all reads of a damaged file. Their errors would end the process, so a failed or late
-    // read never settles.
+    // hyparquet does not await all reads of a damaged file. Errors of these reads would end the process, so a failed or
+    // late read never settles.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
         readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
@@ -269,7 +268,7 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
   const size = Number(pageHeader.uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
-  // Pages of version 2 do not compress levels, and have their lengths in the header.
+  // Pages of version 2 have uncompressed levels, whose lengths are in the header.
   const lengths = v2 && [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
   const content = v2 ? page : decompressPage(page, size, codec, compressors);
   let at = 0;
@@ -292,7 +291,7 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
 /** Padding of a page's last run. */
 const maxPaddedValues = 2 ** 10;
 
-/** As hyparquet walks. */
+/** Walks over runs as hyparquet does. */
 const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width: number; count: number }) => {
   for (let left = count; left > 0 && reader.offset < reader.view.byteLength; ) {
     const header = readVarInt(reader);
@@ -317,7 +316,7 @@ const readColumn = async (bytes: Bytes, start: number, length: number) => {
   return await readRange(bytes, { start, length });
 };
 
-/** For a row group. All decompressors together return `maxRowGroupBytes` at most. */
+/** For a row group. */
 const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
   const takeBytes = (length: number) => {

@@ -33,7 +33,7 @@ export type RawRecord = Readonly<{
   isComposed?: true;
   /** True if a file of a line format is one record of several lines. */
   isDocument?: boolean;
-  /** Why the record cannot be read. Then `bytes` is empty. */
+  /** Set if the record cannot be read. Then `bytes` is empty. */
   wrong?: string | undefined;
 }>;
 
@@ -134,7 +134,6 @@ async function* cutLines(text: RecordText, { start, line: first }: Position): Ba
 const trimEnd = (bytes: Buffer, start: number, end: number) =>
   bytes.subarray(start, Math.max(start, json.trimmedEnd(bytes, end)));
 
-/** For the start of an array and its first object. */
 const listHeadBytes = 4096;
 
 /** Returns the position after the bracket of an array of objects; undefined for other text. */

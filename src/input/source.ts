@@ -38,13 +38,11 @@ export type OriginRecord = FileLine & { readonly bytes: Buffer };
 
 /** Lines start at 1. */
 export interface LineOrigin {
-  /** As `Source.name`. */
   readonly files: readonly string[];
   /** True if `--group-by` can group records of several files. */
   readonly canRegroup?: boolean;
   /** True for an invalid group, or for unconvertible records. The fault is reported already. */
   isBroken(line: number): boolean;
-  /** Returns the position of the group's first record. */
   positionOf(line: number): FileLine;
   /** Returns the digest for the ledger. @param kept indexes of the used trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
@@ -59,7 +57,6 @@ export const closeSources = async (sources: Iterable<Source>) => {
   for (const { bytes } of sources) await bytes.close();
 };
 
-/** Finds a file that is a source, or that was converted to a source. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && !origin)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((text) => text);

@@ -12,7 +12,7 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** If rollcall cannot create a temporary file. */
+/** Used if rollcall cannot create a temporary file. */
 const maxMemoryBytes = 2 ** 30;
 
 /** Similar lines compress well. */

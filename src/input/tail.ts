@@ -69,7 +69,6 @@ export const openTail = async (path: string, name: string) => {
     ...{ source, take },
     taken: () => position,
     head: () => readHead(bytes, sniffedBytes),
-    /** Returns the offset after the last complete line. */
     async findCompleteEnd() {
       const { size } = await file.stat();
       const from = Math.max(position, searchedEnd);

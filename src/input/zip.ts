@@ -64,7 +64,7 @@ type Member = ReturnType<typeof toMember>;
 
 type ReadCallback = (error: Error | null, bytesRead?: number) => void;
 
-/** Returns members by name, or why the list is unreadable. */
+/** Returns members by name, or the reason for an unreadable list. */
 const listMembers = async (bytes: Bytes) => {
   const members = new Map<string, Member>();
   class ZipReader extends RandomAccessReader {
@@ -98,7 +98,7 @@ const listMembers = async (bytes: Bytes) => {
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-/** Returns the content, or why it is unreadable. */
+/** Returns the content, or the reason for unreadable content. */
 const readContent = (bytes: Bytes, member: Member) => {
   const { isEncrypted, uncompressedSize, compressedSize, offset } = member;
   if (isEncrypted) return "it is encrypted";

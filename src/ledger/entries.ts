@@ -93,7 +93,6 @@ export const toScope = (row: Row) => ({
   batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
 });
 
-/** For the values of `toScopeValues`. */
 export const isScopeSql = `(${scopeColumns}) = (?, ?, ?, ?, ?, ?)`;
 
 export const toScopeValues = ({ destination, account, model, split, batch }: LedgerScope) => [
@@ -124,7 +123,6 @@ const toEntry = (row: Row) => ({
   envelopeDigest: row.text("frame"),
 });
 
-/** Drops damaged call ids. */
 const parseCalls = (text: string) => {
   const value = parseJson(text)?.value;
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];

@@ -7,7 +7,6 @@ export const ledgerMissing = (path: string) =>
     hint: "restore the ledger, or drop --require-ledger to start a new one",
   });
 
-/** @param leaseMs the rest of the longest lease */
 export const formatLease = (leaseMs: number | undefined) =>
   leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${Math.ceil(leaseMs / 1000)} s)`;
 

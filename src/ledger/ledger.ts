@@ -101,7 +101,6 @@ export const openLedger = async (
       },
     },
     entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
-    /** @param from the smallest row */
     scopeEntries: (scope: entries.LedgerScope, from = 0) => {
       const values = [...entries.toScopeValues(scope), from];
       return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });

@@ -16,7 +16,6 @@ export type RunLedgerOptions = Readonly<{
   /** With `require`, the ledger must exist. */
   ledger: (DatabaseLocation & { require: boolean }) | undefined;
   maxWaitMs: number;
-  /** A dry run makes no ledger and holds no lock. */
   dryRun: boolean;
   resendLogged: boolean;
   idempotency: boolean;
@@ -28,7 +27,7 @@ export type RunLedgerOptions = Readonly<{
 
 export type RecordedRequest = Readonly<{
   id: string | undefined;
-  /** The `Idempotency-Key` of all attempts, or empty. */
+  /** Used by all attempts; empty without a key. */
   key: string;
   /** Milliseconds since 1970. */
   firstTried: number;
@@ -85,7 +84,7 @@ export const openRunLedger = async (
   return {
     resultFacts: ledger ? { path, created: ledger.created } : null,
     writtenFiles: ledger?.writtenFiles ?? openWrittenFiles(),
-    /** True if this run may resend an unknown request. An echo in this run counts for later runs. */
+    /** True if this run may resend an unknown request. An echo in this run counts only for later runs. */
     get honorsKeys() {
       return options.honorsKeys || echoedBefore === true;
     },

@@ -16,7 +16,7 @@ const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
   WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`;
 
-/** After its run ended, such a request has no claim to its groups. */
+/** Requests in these states lose their claims when their run ends. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
 export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elapsed">) => {
@@ -149,8 +149,8 @@ const releasedRequestsSql = (run: string) =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
- * `missing` counts groups that other requests claim. Unless it is 0, the caller must undo the statement. The token
- * makes the statement repeatable. The order of keys avoids deadlocks.
+ * `missing` counts groups that other requests claim. Unless `missing` is 0, the caller must undo the statement. The
+ * token makes the statement repeatable. The order of keys avoids deadlocks.
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),

@@ -15,7 +15,6 @@ export const verifyDataset = async (
   { perScope }: { perScope: boolean },
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
-  /** Indexes of groups' outcomes in `outcomes`. */
   const ranks = new Uint8Array(dedupKeys.count);
   /** For each scope, a 1 at the number of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
@@ -38,7 +37,7 @@ export const verifyDataset = async (
   // `log` refuses input with errors.
   const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  /** The first groups that are not logged exactly once, with each outcome. */
+  /** The first groups that are not logged exactly once, and at least one group of each outcome. */
   const problems: Problem[] = [];
   const byFile = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {

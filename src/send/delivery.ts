@@ -41,7 +41,6 @@ interface DeliveryState {
   outcomes: GroupOutcomes;
   dedupKeys: DedupKeys;
   priorOutcomes: PriorOutcomes;
-  /** Numbers groups as `priorOutcomes` does. */
   numberOf: (group: number) => number;
 }
 
@@ -60,7 +59,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const sendResult = () => sender?.result() ?? emptySendResult();
   const envelope = () => makeEnvelope(dataset, options.split);
 
-  /** Returns a job that resends an entry's bytes; undefined if the input does not have them. */
+  /** Returns a job that resends an entry's bytes; undefined if the input lacks bytes. */
   const toJob = ({ id, key, firstTried, ...entry }: Entry) => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
     if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;

@@ -62,7 +62,6 @@ interface LogCounts extends sentences.LoggedCounts {
   rejected: number;
   unknown: number;
   requests: number;
-  /** True if a rerun skips the logged groups. */
   hasLedger: boolean;
   resendLogged: boolean;
   ledgerArgs: readonly string[];
@@ -179,7 +178,6 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 
-/** Returns the hint if a rerun alone cannot help. */
 const findFirstStep = ({ kind, retryable, details }: Failure) => {
   if (kind === "input-changed") return details.problems?.[0]?.advice;
   if (kind === "invalid-input" && details.hint && details.problems?.length !== 1)

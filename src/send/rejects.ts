@@ -76,7 +76,6 @@ const requireReplaceable = async (file: string, written: WrittenFiles) => {
 /** An older draft is from a killed run. */
 const abandonedMs = 2000;
 
-/** If `isBegun`, appends to this run's content. */
 const replaceFile = async (
   path: string,
   pieces: Pieces,

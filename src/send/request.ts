@@ -43,7 +43,6 @@ export const isKeyHonored = (
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if an unknown request of an earlier run may be resent. */
 export const canResend = (
   entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
@@ -55,7 +54,6 @@ export interface SentRequest {
   recorded: RecordedRequest;
   /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
-  /** The error of this run's attempt that may have been logged. */
   unknownFailure?: Failure | undefined;
   retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;

@@ -89,7 +89,6 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult) =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 
-/** Adds the problems that the rejects file should have. */
 const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
   const { sent, rejectsFailure: cause = sent.stop } = run;
   const failure = findFailure(dataset, run);

@@ -21,7 +21,6 @@ export interface RequestChange {
   retry: Retry | undefined;
   groups: number;
   bytes: number;
-  /** A status, or the code of a transport error. */
   reason: string;
   failure: Failure | undefined;
 }

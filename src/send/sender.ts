@@ -195,7 +195,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {
-    // Random positions avoid that runs with the same input claim the same groups.
+    // Random positions keep runs with the same input from claiming the same groups.
     if (!isSharing) for (const job of queue.splice(0, Math.floor(host.random() * queue.length))) queue.push(job);
     isSharing = true;
     const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
@@ -228,7 +228,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       await Promise.all(Array.from({ length: lanes }, runLane));
     },
     stopWith,
-    /** Also forgets these groups. */
     removeTakenGroups() {
       const groups = Uint32Array.from(takenGroups).sort();
       takenGroups = [];
@@ -243,7 +242,7 @@ const maxCopiedKeys = 4096;
 
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const keys = new Uint8Array(groups.length * dedupKeyBytes);
-  // Copies keys of adjacent groups together. `maxCopiedKeys` limits temporary memory.
+  // Adjacent groups are copied together. `maxCopiedKeys` limits temporary memory.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; end < first + maxCopiedKeys && groups[end] === group + end - first; ) end++;

@@ -6,7 +6,7 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** With `isAfterError`, the group is not sent. */
+/** A group that is complete only after a stopping error is not sent. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
 
 /** `isAfterSignal` allows one attempt per request. `canBePartial` allows a last request that is not full. */
@@ -61,7 +61,6 @@ export const openBatches = (delivery: Delivery) => {
     const from = refusedCount;
     refusedCount = refused.length;
     await delivery.rejects?.append(refused.slice(from));
-    // After a signal, the last batch may still send groups.
     if (stop && !isFailure(stop, "interrupted")) throw stop;
   };
 

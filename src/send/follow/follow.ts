@@ -66,7 +66,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     input: basename(name),
     numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + grouping.dedupKeyBytes)),
   });
-  /** Not in the metrics yet. */
   const completed: CompletedGroup[] = [];
   /** Groups that were complete before this error are sent. */
   let hasStoppingError = false;
@@ -180,7 +179,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       sent: { ...delivery.sendResult(), stop: stop ?? (isComplete ? undefined : signal) },
       rejectsFile: delivery.rejects?.countLines() ? delivery.rejectsFile : undefined,
     });
-    // As without `--follow`.
     const { rejected, read } = result.groups;
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
@@ -195,7 +193,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       await delivery.rejects?.requireWritable(true);
       const stop = await catchStop(follow());
       const canContinue = !stop || stop.code === "invalid_input";
-      // Sends complete groups also after invalid input.
       const isSending = canContinue && !host.urgent.aborted && !isFailure(stop, "input-changed");
       const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
       return { dataset, result: await finish(stop ?? lastStop) };

@@ -91,7 +91,6 @@ export const openFollowedFiles = (
 
   return {
     ...{ dataset, all, toUnreadable },
-    /** Does nothing if the file is open or does not exist yet. */
     async open() {
       const before = all.at(-1);
       if (before && !before.isRewritten && !before.tail.isMoved()) return;
