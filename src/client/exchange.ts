@@ -152,7 +152,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
 export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
 
-/** Without TLS on either side, a proxy forwards requests. Otherwise, the proxy opens a tunnel. */
+/** A proxy forwards requests without TLS, and opens tunnels for TLS. */
 export const isForwardedByProxy = ({ to, proxy }: Route) =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 

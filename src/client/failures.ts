@@ -140,7 +140,7 @@ const credentialRefused = (
 const proxyHint = (variable: string) =>
   `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
 
-/** @param encoding set if the service does not accept this compression */
+/** @param encoding the compression that the service does not accept */
 export const requestRefused = (status: number, details: FailureDetails, encoding?: string) => {
   const { problems = [], http } = details;
   const [first] = problems;

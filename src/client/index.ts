@@ -12,7 +12,7 @@ export type ClientOptions = Readonly<{
   host: Host;
   /** @throws Failure if the URL is not set */
   baseUrl: (host: EndpointHost) => string;
-  /** Called when a request needs a credential, and with `refused` after a 401. */
+  /** `refused` is true after a 401. */
   credential: (use: CredentialUse, context: { origin: string; refused: boolean }) => Promise<Credential>;
   project: { header: string; value: string } | undefined;
   /** Longest silence. Default: 30 s for a read, 5 min for a log. */

@@ -20,7 +20,7 @@ const maxReplySilences = 2;
 /** Fits the call ids of a million trajectories. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Announces retries that wait 1 s or longer, and all retries from the fourth attempt. */
+/** Omits short waits before the fourth attempt. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   // Parallel requests fail for the same reason.
   const announced = new Set<string>();
@@ -162,7 +162,7 @@ export const openClient = (options: ClientOptions) => {
 
 const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
 
-/** An error of the reply overrides an error of the decompression. */
+/** Errors of the reply override errors of the decompression. */
 const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: number) => {
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();

@@ -82,7 +82,6 @@ export const databaseRefused = ({ path, title, code }: FileError) => {
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
-/** `wanted` is the valid form of the URL. */
 export const invalidDatabaseUrl = (url: { path?: string; title: string; wanted: string; fault?: string }) => {
   const { path, title, fault = `invalid URL of ${title}`, wanted } = url;
   const password = `PGPASSWORD or ~/.pgpass, or in the URL of ${urlVariable(title)} (write %2F for a / in the password)`;

@@ -56,7 +56,6 @@ const makeTables = async (database: Database, schema: DatabaseSchema) => {
   await hasTables(database, schema);
 };
 
-/** Maximum of the first wait. */
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 

@@ -80,7 +80,6 @@ const contentSize = (field: Buffer) => {
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
 };
 
-/** Thrown if Node has no zstd decoder. */
 export class ZstdUnsupported extends Error {}
 
 /** Node's decoder stops after each frame. */

@@ -66,7 +66,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
   }
 }
 
-/** Returns `end` without a newline. Overwrites the buffer. */
+/** Overwrites the buffer. */
 const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }) => {
   let at = start;
   while (at < end) {

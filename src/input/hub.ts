@@ -44,7 +44,6 @@ export const openHub = async (access: RemoteAccess) => {
             paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const [, next] = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "") ?? [];
-        // Without a next page, the loop ends.
         const target = next && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
@@ -69,7 +68,6 @@ const encodePath = (path: string) => path.split("/").map(encodeURIComponent).joi
 
 const maxTokenBytes = 64 * 1024;
 
-/** `from` is the name of a variable, or a path. */
 const findToken = async (host: Host) => {
   const { env, platform } = host;
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {

@@ -95,7 +95,6 @@ const openInput = async (name: string, options: InputOptions) => {
 
 const endlessDevices = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/** Returns undefined for a compressed file. */
 const openFile = (name: string, { isReopened, takesContainers }: InputOptions) => {
   const descriptor = openSync(name, "r");
   let isInUse = false;

@@ -198,7 +198,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparque
       checkStruct(readerOf(chunk, reader.offset));
       const header = parquetHeader(reader);
       const { data_page_header: v1, data_page_header_v2: v2, compressed_page_size: size } = header;
-      // hyparquet reads `num_values - num_nulls` values, and `num_nulls` can be negative.
+      // hyparquet reads `num_values - num_nulls` values. `num_nulls` can be negative.
       const count = Math.max(v1?.num_values ?? 0, (v2?.num_values ?? 0) - Math.min(0, v2?.num_nulls ?? 0));
       if (Math.max(count, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
         throw new Error(`a page of the column ${name} claims more values than the column has (${column.num_values})`);

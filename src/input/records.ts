@@ -26,10 +26,10 @@ export type RawRecord = Readonly<{
   line: number;
   /** Byte offset. */
   start: number;
-  /** Has the record's line and column. Absent for composed bytes and members. */
+  /** Absent for composed bytes and members. */
   within?: Bytes;
   member?: string;
-  /** True for bytes without lines and columns in the file. */
+  /** The file has no lines and columns for composed bytes. */
   isComposed?: true;
   /** True if a file of a line format is one record of several lines. */
   isDocument?: boolean;
@@ -48,9 +48,8 @@ export interface Records {
   /** @param position among all records, from 0 */
   reread(position: number): Promise<RawRecord | undefined>;
   locate(position: number): Pick<RawRecord, "label" | "line">;
-  /** Reads a member of the archive; undefined for a missing or damaged member. */
+  /** Returns undefined for a missing or damaged member. */
   readSibling?(name: string): Buffer | undefined;
-  /** Lines and offsets of records refer to this text. */
   readonly text?: Bytes;
 }
 
@@ -108,7 +107,6 @@ const readWhole = async (text: RecordText, { start, line, end }: json.Span & Pos
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-/** Yields trimmed lines, or one indented object. */
 async function* cutLines(text: RecordText, { start, line: first }: Position): Batches {
   const { label, within } = text;
   let line = first;
@@ -136,7 +134,7 @@ const trimEnd = (bytes: Buffer, start: number, end: number) =>
 
 const listHeadBytes = 4096;
 
-/** Returns the position after the bracket of an array of objects; undefined for other text. */
+/** Returns the position after the bracket of an array of objects. */
 const findList = async (bytes: Bytes, { start, line }: Position) => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = json.skipWhite(head, 0);

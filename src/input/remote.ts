@@ -8,7 +8,6 @@ import { plainUrl, rolloutFileName } from "./names.ts";
 import { isAllowed, requestFile } from "./remote-file.ts";
 
 export interface RemoteAccess extends DownloadOptions {
-  /** True if other machines may be read with plain http. */
   readonly insecureHttp: boolean;
   /** Redacts a secret in later output. */
   readonly hide: (secret: string) => void;
@@ -21,14 +20,13 @@ export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 /** Small files do not wait for each other. */
 const maxFilesAhead = 8;
 
-/** Sends no request yet. The caller calls `close`. */
+/** Sends no request yet. */
 export const openRemotes = async (access: RemoteAccess) => {
   const { openDownloads } = await loadDownloads();
   const abort = new AbortController();
   const downloads = openDownloads({ ...access, host: withSignal(access.host, abort.signal) });
   const context = { downloads, insecureHttp: access.insecureHttp };
   const names = new Map<string, string>();
-  /** By name, in the order of opening. */
   const locations = new Map<string, RemoteLocation>();
   const replies = new Map<string, Promise<DownloadReply>>();
   let hub: ReturnType<typeof openHub> | undefined;

@@ -35,13 +35,12 @@ const findKind = (head: Uint8Array) => {
 
 export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 
-/** Returns undefined for stdin and remote files. */
 const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefined : formatCommandLine([name]));
 
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
 
-/** Returns undefined if the file can be JSON. @param name used in the advice */
+/** Returns undefined if the file can be JSON. */
 export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
   const latin1 = Buffer.from(head).toString("latin1");
@@ -55,7 +54,6 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   if (binaryHead.test(latin1)) return notJson("binary data");
-  // Removes byte order marks.
   const text = latin1.replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = findTextKind(text);
   if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
@@ -88,7 +86,7 @@ export const findRewardColumns = (names: readonly string[]) => {
 /** pandas writes messages to CSV in this form. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
-/** Answers to `prompt`, the likeliest first. */
+/** The likeliest first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
 const unwrapJson = (value: unknown) =>
@@ -176,7 +174,6 @@ const findTextKind = (text: string) => {
   return isProse ? "data that is not JSON" : undefined;
 };
 
-/** For `isLikelyOwnFormat`. */
 export const ownHeadBytes = 32;
 
 /** If all files return true, rollcall loads no other format. */

@@ -13,7 +13,7 @@ export interface Bytes {
   /** Returns the number of read bytes. Fills `into` unless the source ends. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
-  /** For `countUnitsBefore`: the UTF-16 units between the start of a line and the offset `at`. */
+  /** The UTF-16 units between the start of a line and the offset `at`. */
   lastColumn?: Readonly<Record<"line" | "at" | "units", number>>;
 }
 
@@ -25,7 +25,6 @@ export type Source = Readonly<{
   bytes: Bytes;
   /** True if the file may have been rewritten since the last call, not only extended. */
   touched?(): Promise<boolean>;
-  /** True if another file has the name. */
   isReplaced?(): boolean;
   /** Set if lines were converted or selected. Each line is a group. */
   origin?: LineOrigin;
@@ -39,9 +38,9 @@ export type OriginRecord = FileLine & { readonly bytes: Buffer };
 /** Lines start at 1. */
 export interface LineOrigin {
   readonly files: readonly string[];
-  /** True if `--group-by` can group records of several files. */
+  /** For `--group-by` with several files. */
   readonly canRegroup?: boolean;
-  /** True for an invalid group, or for unconvertible records. The fault is reported already. */
+  /** The fault is reported already. */
   isBroken(line: number): boolean;
   positionOf(line: number): FileLine;
   /** Returns the digest for the ledger. @param kept indexes of the used trajectories; default: all */
@@ -136,7 +135,6 @@ export const memoryBytes = (content: Buffer): Bytes => ({
   async close() {},
 });
 
-/** Thrown if a source was truncated. */
 export class ShrunkSourceError extends Error {}
 
 type ByteRange = Readonly<Record<"start" | "length", number>>;

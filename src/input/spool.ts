@@ -25,7 +25,7 @@ export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: nu
 export type SpoolOptions = Readonly<{
   host: Host;
   maxUnpackedBytes: number;
-  /** True if the input can be an archive or a Parquet file. */
+  /** For archives and Parquet files. */
   takesContainers: boolean;
 }>;
 

@@ -10,7 +10,6 @@ export interface BodyLimit {
   bytes: number;
   /** True if the limit follows from a 413. */
   isDiscovered: boolean;
-  /** The smallest refused size. */
   refusedBytes?: number;
 }
 
@@ -96,7 +95,6 @@ export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return Math.max(bytesOf(0, middle), bytesOf(middle, count));
 };
 
-/** Makes the requests full. */
 const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number) => {
   const ends: number[] = [];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));

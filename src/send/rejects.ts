@@ -219,7 +219,7 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
   return byLine;
 };
 
-/** Maximum white space between a part and the ends of its line. */
+/** White space between a part and the ends of its line. */
 const marginBytes = 4096;
 
 /** Omits other data of the line. */

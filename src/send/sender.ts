@@ -17,7 +17,6 @@ export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest
 
 export type Sender = ReturnType<typeof openSender>;
 
-/** The result has the first failure. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent = results.emptySendResult();

@@ -31,11 +31,10 @@ export interface FollowedFile {
   tail: inputs.Tail;
   assembler: grouping.GroupAssembler;
   scan: Scan;
-  /** Monotonic milliseconds of the last lines, or of the file's move. */
+  /** Monotonic milliseconds of the last lines or of the move. */
   changedAt: number;
-  /** True if another file has the name, and this file should not grow anymore. */
+  /** True if this file lost its name and should not grow anymore. */
   isFinished: boolean;
-  /** True if the groups cannot be read again. */
   isRewritten: boolean;
 }
 
