@@ -23,7 +23,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
 const buildPath = (path: string, parameters: unknown) => {
   const values = Object.entries(parameters ?? {}).map(([name, value]) => [name, String(value)] as const);
   for (const [parameter, value] of values) {
-    // Even percent-encoded, `.` and `..` are steps in a path.
+    // Even percent-encoded, `.` and `..` are steps in a path. A lone surrogate cannot be encoded.
     const isWellFormed = Buffer.from(value).toString() === value;
     if (/^\.{0,2}$/.test(value) || !isWellFormed) throw invalidPathParameter(parameter, value);
   }

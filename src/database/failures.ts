@@ -10,7 +10,7 @@ type FileError = TitledFile & { code: string };
 
 const storeTitle = "the store of the local service";
 
-/** Settings of locations by title. Other files are in the data folder. */
+/** Options and variables for a file's location, by the file's title. Other files are in the data folder. */
 const locationOptions: Readonly<Record<string, string>> = {
   "the ledger": "--ledger or ROLLCALL_LEDGER",
   "the lock of the ledger": "--ledger or ROLLCALL_LEDGER",

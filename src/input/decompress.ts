@@ -43,7 +43,7 @@ async function* gunzip(compressed: Chunks) {
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** Sixteen other numbers begin frames without data. */
+/** Begins zstd frames with data. Sixteen other numbers begin frames without data. */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
@@ -74,7 +74,7 @@ export function* walkFrame(): Generator<number, { window: number; content: numbe
   };
 }
 
-/** Two bytes have the size minus 256. */
+/** A field of two bytes has the size minus 256. */
 const contentSize = (field: Buffer) => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
@@ -127,7 +127,7 @@ const windowLogParameter = 100;
 const maxWindowLog = 31;
 
 const openZstdDecoder = () => {
-  // Node has the decoder since 22.15 and 23.8, but its types do not.
+  // Node has the decoder since 22.15 and 23.8. Its types lack the decoder.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize, params: { [windowLogParameter]: maxWindowLog } });

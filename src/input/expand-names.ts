@@ -18,8 +18,8 @@ export const expandPatterns = (files: readonly string[], { platform }: Host) => 
 };
 
 /**
- * Returns true if the size or time of a file changed after this call, or if a folder has a new file. Ignores URLs,
- * missing files and empty files. Always false with standard input.
+ * The detector returns true if the size or time of a file changed after this call, or if a folder has a new file. URLs,
+ * missing files and empty files are ignored. With standard input, the detector returns false.
  */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;

@@ -316,7 +316,7 @@ const readColumn = async (bytes: Bytes, start: number, length: number) => {
   return await readRange(bytes, { start, length });
 };
 
-/** For a row group. */
+/** All decompressors of a row group share `maxRowGroupBytes`. */
 const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
   const takeBytes = (length: number) => {

@@ -41,7 +41,7 @@ export const openPriorOutcomes = (options: {
     /** The last time, in ms since 1970, that an input with another name logged a group. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
-    /** `entries` must include unknown requests, and requests that may have changed since the last call. */
+    /** `entries` must include all unknown requests, and requests that may have changed since the last call. */
     async addEntries(entries: AsyncIterable<Entry>) {
       for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);

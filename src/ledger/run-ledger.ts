@@ -19,7 +19,7 @@ export type RunLedgerOptions = Readonly<{
   dryRun: boolean;
   resendLogged: boolean;
   idempotency: boolean;
-  /** True for the local service. Other services prove it with an echo of a key. */
+  /** True for the local service. Another service must first echo a key. */
   honorsKeys: boolean;
   onWait: (leaseMs?: number) => void;
   onUnavailable: (code: string) => void;
@@ -27,7 +27,7 @@ export type RunLedgerOptions = Readonly<{
 
 export type RecordedRequest = Readonly<{
   id: string | undefined;
-  /** Used by all attempts; empty without a key. */
+  /** The `Idempotency-Key` of all attempts, or empty. */
   key: string;
   /** Milliseconds since 1970. */
   firstTried: number;

@@ -29,7 +29,7 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Options of `rollcall ledger` for the run's ledger and service. */
   ledgerArgs: readonly string[];
   compression: Compression | undefined;
-  /** In a dry run, writes the body of this request, from 1. A piece is valid until `write` resolves. */
+  /** In a dry run, writes the body with this number, from 1. A piece is valid until `write` resolves. */
   body?: { number: number; write: (piece: Uint8Array) => Promise<void> } | undefined;
   onProgress: (progress: SendProgress) => void;
   onResend: (requests: number) => void;

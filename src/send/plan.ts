@@ -87,7 +87,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   return { count: groups.length, bytesOf };
 };
 
-/** For the most even cut. */
+/** Returns the larger half of the most even cut. */
 export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   const sizes = measureBodies(dataset, enveloped);
   const { count, bytesOf } = sizes;
