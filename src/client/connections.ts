@@ -1,4 +1,4 @@
-/** Opens connections with undici, directly or through a proxy. Only this file loads undici. */
+/** Opens connections with undici, directly or through a proxy. */
 import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
 import { setFlagsFromString } from "node:v8";
@@ -8,10 +8,10 @@ import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./request.ts";
 
-/** Node's default of 250 ms is too short for slow links. */
+/** Node's 250 ms are too short for slow links. */
 const addressTimeoutMs = 500;
 
-/** Shorter than the idle limits of servers (some seconds). */
+/** Shorter than the idle limits of servers. */
 const maxIdleMs = 1000;
 
 export type Connections = ReturnType<typeof openConnections>;
@@ -25,17 +25,17 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-    // undici reads the next piece of a body only after the previous piece has left the process.
+    // Pauses the body until its previous piece has left the process.
     highWaterMark: 1,
     signal: closing.signal,
   };
   const connectSocket = buildConnector(socketOptions);
   const delaysTierUp = Number.parseInt(nodeVersion, 10) < 22;
   const connect: Connector = (to, callback) => {
-    // Node connects a new socket even if its signal has aborted.
+    // Node would connect a new socket even after an abort.
     if (closing.signal.aborted) return callback(new TransportError("ABORTED"), null);
     const startParser: typeof callback = (...connected) => {
-      // V8 would optimize undici's parser. On Node 20, a process waits 95 ms for the end of the optimization.
+      // On Node 20, V8's optimization of undici's parser would delay the end of the process by 95 ms.
       setFlagsFromString("--wasm-tiering-budget=1000000000");
       try {
         callback(...connected);
@@ -73,7 +73,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
 
 type Connector = ReturnType<typeof buildConnector>;
 
-/** undici alone would retry a refused or dropped tunnel without end. */
+/** undici alone would retry a refused tunnel without end. */
 const openTunnels = async (
   { url, authorization: token }: NonNullable<Route["proxy"]>,
   { connect, ...options }: { connect: Connector; requestTls: object },

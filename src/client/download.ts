@@ -1,4 +1,4 @@
-/** Requests to URLs outside the service's interface: downloads, and the probes of `doctor`. */
+/** Downloads files, and probes URLs for `doctor`. */
 import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
@@ -78,7 +78,7 @@ export const openDownloads = (options: DownloadOptions) => {
 
   return {
     close: () => void connections?.then((opened) => opened.close()),
-    /** Retries within `--max-wait`. @throws Failure; the signal's reason */
+    /** @throws Failure; the signal's reason */
     async get(url: URL, ownHeaders: Headers): Promise<DownloadReply> {
       const budget = openReadBudget(options, silenceMs);
       const route = findRoute(url, host.env);
@@ -109,7 +109,7 @@ export const openDownloads = (options: DownloadOptions) => {
 
 const readAheadBytes = 2 ** 18;
 
-/** Sends HEAD, which every HTTP/1.1 server answers. @throws Failure; the signal's reason */
+/** @throws Failure; the signal's reason */
 export const probeUrl = async (
   url: string,
   options: Pick<DownloadOptions, "host" | "timeoutMs" | "maxWaitMs"> & { setting: string },

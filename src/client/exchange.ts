@@ -13,7 +13,7 @@ export type OutgoingRequest = Readonly<{
   silenceMs: number;
   /**
    * Maximum time from the request, or from the last piece of a streamed body, to the end of the reply. With
-   * `onReplyPiece`, to the start of the reply.
+   * `onReplyPiece`, the reply only has to begin.
    */
   totalMs: number;
   /** The rest of `--max-wait`. Connecting may take `minConnectMs` to `connectTimeoutMs`. */
@@ -21,7 +21,7 @@ export type OutgoingRequest = Readonly<{
   signal: AbortSignal;
   maxReplyLength: number;
   onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Receives the reply's body instead of `bytes`. Returns false to pause until `resume` is called. */
+  /** Receives the reply's body instead of `bytes`. Returns false to pause. */
   onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }>;
 
@@ -32,11 +32,11 @@ export type ExchangeResult = Readonly<{
   headers: ReplyHeaders;
   bytes: Uint8Array;
   error: TransportError | undefined;
-  /** False if the service cannot have received the whole streamed body. */
+  /** False if the service cannot have the whole streamed body. */
   isBodySent: boolean;
 }>;
 
-/** undici detects silence up to 1 s late, and SILENT must come before ENDLESS. */
+/** undici notices silence up to 1 s late. */
 const clockSlackMs = 1000;
 const maxSetTimeoutMs = 2 ** 31 - 1;
 
@@ -58,7 +58,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
       if (error) connection.destroy();
-      // undici must see that the connection stays open.
+      // Gives undici time to see that the connection stays open.
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
@@ -70,19 +70,17 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxSetTimeoutMs));
     };
     const startTotalTimer = () => startTimer(request.totalMs + clockSlackMs, "ENDLESS");
-    /** Yields the last byte separately. undici requests this byte only when all other bytes have left the process. */
+    /** Yields the last byte separately. undici requests this byte only after all other bytes have left the process. */
     const yieldBody = async function* ({ length, chunks }: StreamedBody) {
       let left = length;
       try {
         for await (const chunk of chunks()) {
-          // undici reports the wrong length as an error.
           if (chunk.length > left) return;
           const isLastChunk = chunk.length === left;
           for (let from = 0; from < chunk.length; ) {
             const to = Math.min(from + pieceBytes, isLastChunk && left > 1 ? chunk.length - 1 : chunk.length);
             startTotalTimer();
-            // A service may answer early (413 after 4 of 100 MB) and close its side.
-            // Node drops an unread reply if the next write fails.
+            // A service may answer early and close its side. Node drops an unread reply if the next write fails.
             await waitForSocketEvents();
             if (isOver) return;
             left -= to - from;
@@ -143,7 +141,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         onResponseError(_, thrown) {
           const error = toTransportError(thrown);
           const isInHeaders = error.code === "CUT" && hasReplyBegun && head.status === undefined;
-          // undici reports an unrequested 100 Continue only with this message.
+          // undici's message for an unrequested 100 Continue.
           const code = thrown.message === "bad response" ? "CONTINUE" : "BAD_HEADERS";
           end(isInHeaders ? new TransportError(code, { cause: thrown }) : error);
         },
@@ -154,24 +152,24 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
 export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
 
-/** A proxy forwards a request if neither side uses TLS. Otherwise, the proxy opens a tunnel. */
+/** A proxy forwards requests without TLS, and opens tunnels for TLS. */
 export const isForwardedByProxy = ({ to, proxy }: Route) =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
-/** Between two pieces of a body, undici reads a reply that has arrived. */
+/** undici reads an early reply between two pieces. */
 const pieceBytes = 64 * 1024;
 
-/** undici reports a closed socket two turns of the event loop after the system does. */
+/** undici reports a closed socket two turns of the event loop late. */
 const waitForSocketEvents = () =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 export class TransportError extends Error {
   override readonly name = "TransportError";
   /**
-   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, CONNECT_ENDLESS (`--max-wait` is over), SILENT
-   * (no data for `--timeout`), ENDLESS (the total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the
-   * connection ended early), BAD_HEADERS (cut or invalid), CONTINUE (an unrequested 100 Continue), NOT_HTTP,
-   * BODY_FAILED (the request's body threw), TOO_LONG, UNKNOWN_ENCODING.
+   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, CONNECT_ENDLESS (`--max-wait` is over), SILENT (no
+   * data for `--timeout`), ENDLESS (the total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the connection
+   * ended early), BAD_HEADERS (cut or invalid), CONTINUE (unrequested), NOT_HTTP, BODY_FAILED (the request's body
+   * threw), TOO_LONG, UNKNOWN_ENCODING.
    */
   readonly code: string;
   readonly status: number | undefined;
@@ -189,7 +187,7 @@ export const connectTimeoutMs = 10_000;
 /** TCP needs more than 1 s if the first packet is lost. */
 const minConnectMs = 2000;
 
-/** For decoded replies to reads: half of V8's longest string. */
+/** Half of V8's longest string. */
 export const maxReplyBytes = 256 * 1024 * 1024;
 
 const undiciCodes: Readonly<Record<string, string>> = {
@@ -211,7 +209,6 @@ export const toTransportError = (thrown: unknown) => {
 };
 
 const toErrorCode = (thrown: unknown) => {
-  // The errors of undici's parser have no code.
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   const code = getErrorCode(thrown);
   if (code === "unknown") return "UNKNOWN";
@@ -225,6 +222,6 @@ const permanentCodes =
 export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/** If the host is unknown or refuses connections, `waitsForHost` decides. */
+/** `waitsForHost` decides for hosts that are unknown or refuse connections. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean) =>
   !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

@@ -30,7 +30,7 @@ export const credentialOverHttp = (origin: string) =>
 export const hostAndPort = ({ hostname, port, protocol }: URL) =>
   `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 
-/** Removes the query, which can contain secrets. */
+/** A query can contain secrets. */
 export const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
 export type RequestContext = RequestTarget & { silenceMs: number; tries: number; encoding?: string | undefined };
@@ -124,7 +124,7 @@ const credentialRefused = (
   }
   const { from, profile } = credential;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
-  // Variables, and the files that they name, override a saved key. ROLLCALL_CREDENTIAL_COMMAND does not.
+  // Variables override a saved key, except ROLLCALL_CREDENTIAL_COMMAND.
   const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
   const keyAdvice = variable
     ? `change or unset ${variable}`
@@ -139,7 +139,7 @@ const credentialRefused = (
 const proxyHint = (variable: string) =>
   `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
 
-/** @param encoding the compression of the request, if the service does not accept it */
+/** @param encoding the compression that the service does not accept */
 export const requestRefused = (status: number, details: FailureDetails, encoding?: string) => {
   const { problems = [], http } = details;
   const [first] = problems;
@@ -247,10 +247,9 @@ const connectionHint = ({ code, status }: ConnectionError) => {
   return code === "ENDLESS" ? "increase --max-wait (for `rollcall log`, --timeout)" : undefined;
 };
 
-/** Large, because the screen redacts secrets before it shortens the message further. */
+/** The screen redacts secrets before it shortens the message further. */
 const maxMessageLength = 128 * 1024;
 
-/** A reply that echoes its request can be large. */
 const maxSearchedBytes = 4 * 1024 * 1024;
 
 const inspectBody = (bytes: Uint8Array) => {
@@ -270,7 +269,7 @@ const inspectBody = (bytes: Uint8Array) => {
 
 const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
 
-/** Validators repeat a message for each type that a value can have. */
+/** Validators repeat a message for each possible type. */
 const maxListedMessages = 3;
 
 const findMessage = (value: unknown, depth = 0): string | undefined => {
@@ -288,7 +287,7 @@ const findMessage = (value: unknown, depth = 0): string | undefined => {
     const path = Array.isArray(loc) ? loc.join(".") : "";
     return message === undefined || path === "" ? message : `${path}: ${message}`;
   }
-  // An object in `error` is more specific than the members next to it.
+  // An object in `error` is more specific than its siblings.
   for (const inner of [typeof error === "object" ? error : undefined, ...messageKeys.map((key) => value[key])]) {
     const message = findMessage(inner, depth + 1);
     if (message !== undefined) return message;

@@ -1,4 +1,4 @@
-/** Sends requests to the service and reads its replies. Also downloads from other URLs. */
+/** Sends requests to the service, and downloads from other URLs. */
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
@@ -12,15 +12,15 @@ export type ClientOptions = Readonly<{
   host: Host;
   /** @throws Failure if the URL is not set */
   baseUrl: (host: EndpointHost) => string;
-  /** Called when a request needs a credential, and again with `refused` after a 401. */
+  /** `refused` is true after a 401. */
   credential: (use: CredentialUse, context: { origin: string; refused: boolean }) => Promise<Credential>;
   project: { header: string; value: string } | undefined;
-  /** Longest silence in either direction. Default: 30 s for a read, 5 min for a log. */
+  /** Longest silence. Default: 30 s for a read, 5 min for a log. */
   timeoutMs: number | undefined;
   maxWaitMs: number;
-  /** Default: true. If false, each request has one attempt. */
+  /** Default: true. */
   retries?: boolean;
-  /** True if a read waits for a host that is unknown or refuses connections (`--max-wait`). */
+  /** True if a read waits for an unknown or refusing host (`--max-wait`). */
   waitsForHost: boolean;
   insecureHttp: boolean;
   onRetry?: (reason: string, retry: Retry) => void;
@@ -29,25 +29,24 @@ export type ClientOptions = Readonly<{
 
 export type Reply<Value> = Readonly<{ value: Value; bytes: Uint8Array }>;
 
-/** The memory of a chunk may be reused when the next chunk is requested. */
+/** The next chunk may reuse the memory of a chunk. */
 export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** The end of one attempt at a request that must not be repeated blindly (guarantees.md). */
+/** The end of an attempt that must not be repeated blindly (guarantees.md). */
 export type Attempt =
   | Answer
-  /** No final status was read. `code` is the code of a transport error. */
+  /** No status was read. `code` is the code of a transport error. */
   | Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
-/** The status decides the outcome, even if sending failed. */
 export type Answer = Readonly<{
   kind: "answered";
   status: number;
   isBodySent: boolean;
   retryAfterMs: number | undefined;
-  /** True even if the value of `Retry-After` is invalid. */
+  /** True even if `Retry-After` is invalid. */
   hasRetryAfter: boolean;
   idempotencyKey: string | undefined;
   body: Uint8Array;

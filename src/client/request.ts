@@ -1,4 +1,4 @@
-/** Builds requests: URL, proxy, headers, credential (interface 4, 5) and `--debug` lines. */
+/** Builds requests (interface 4, 5) and their `--debug` lines. */
 import { isIP } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
@@ -12,7 +12,7 @@ export type RequestTarget = ReturnType<typeof findTarget>;
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown) => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = new URL(baseUrl(endpoint.host));
-  // The path of an inference endpoint begins with `/v1`.
+  // Paths of inference endpoints begin with `/v1`.
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
@@ -50,7 +50,7 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   return { to, proxy: { url, authorization } };
 };
 
-/** True if `NO_PROXY` contains `*`, or the host's name, parent domain or IP address, with or without the port. */
+/** Each entry of `NO_PROXY` can have a port. */
 const isWithoutProxy = (to: URL, list: string) => {
   const host = to.hostname.replace(/^\[|\]$/g, "");
   const hosts = [host, to.hostname, hostAndPort(to)];
@@ -88,7 +88,7 @@ export const buildHeaders = (
 
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** Interface 5. A line end stays unencoded, so that `isHeaderValue` rejects the value. */
+/** Interface 5. A line end stays unencoded, so that `isHeaderValue` rejects it. */
 const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential) => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -97,7 +97,7 @@ const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: 
 
 const isHeaderValue = (value: string) => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Returns undefined if the request needs no credential, or if no credential other than `refusedOne` exists. */
+/** Returns undefined if no credential other than `refusedOne` exists or is needed. */
 export const findCredential = async (
   options: Pick<ClientOptions, "credential">,
   { endpoint: { use }, route: { to } }: RequestTarget,
@@ -113,8 +113,8 @@ export const findCredential = async (
 
 const shownHeaderNames = new Set(
   `accept-encoding cf-ray content-encoding content-length content-range content-type date etag idempotency-key
-  last-modified request-id retry-after retry-after-ms server transfer-encoding user-agent via x-ratelimit-limit x-ratelimit-remaining
-  x-ratelimit-reset x-request-id`.split(/\s+/),
+  last-modified request-id retry-after retry-after-ms server transfer-encoding user-agent via x-ratelimit-limit
+  x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
 /** Omits the credential of `Authorization`. */
@@ -125,7 +125,7 @@ export const toShownHeaders = (headers: Headers, projectHeader: string | undefin
     return shownHeaderNames.has(lowerName) || lowerName === projectHeader?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-/** Prints a request for `--debug`, without body or credential. Returns a function that prints the reply. */
+/** Prints a request, without body or credential. Returns a function that prints the reply. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
   request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },

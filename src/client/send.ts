@@ -1,4 +1,4 @@
-/** Sends requests to the service. Repeats reads, but sends a log only once. */
+/** Sends requests to the service. Repeats reads, but not logs. */
 import { promisify } from "node:util";
 import type { Credential, Endpoint, Schema, SchemaInput } from "../contract/endpoint.ts";
 import { getErrorCode } from "../files.ts";
@@ -14,15 +14,15 @@ export const readSilenceMs = 30_000;
 /** Longer, because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
-/** From the last piece of a log's body to the end of the reply, in multiples of the longest silence. */
+/** From the last piece of a log's body to the end of the reply, in longest silences. */
 const maxReplySilences = 2;
 
-/** Enough for the call ids of a million trajectories, or for a refusal that echoes a request. */
+/** Fits the call ids of a million trajectories. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Announces retries that wait 1 s or longer, and all retries from the fourth attempt. */
+/** Omits short waits before the fourth attempt. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
-  // Requests in parallel fail for the same reason, which is announced once.
+  // Parallel requests fail for the same reason.
   const announced = new Set<string>();
   return (reason: string, retry: Retry) => {
     const key = `${retry.attempt} ${reason}`;
@@ -53,7 +53,7 @@ type StreamedRequest<P extends Schema> = Readonly<{
 
 export type Client = ReturnType<typeof openClient>;
 
-/** Until the first request, the client neither connects nor asks for a credential. */
+/** Connects and asks for a credential only for the first request. */
 export const openClient = (options: ClientOptions) => {
   const { host, maxWaitMs, trace, project } = options;
   const announceRetry = openRetryNotices(options.onRetry);
@@ -68,7 +68,7 @@ export const openClient = (options: ClientOptions) => {
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    // If the other side had closed an idle connection, the outcome of a log would be unknown.
+    // A closed idle connection would make the outcome of a log unknown.
     const connection = await (await connections).open(route, !exchanges.isStreamed(content.body));
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
@@ -76,7 +76,7 @@ export const openClient = (options: ClientOptions) => {
     return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
   };
 
-  /** After a 401, tries once more with another credential, because the service did nothing. */
+  /** After a 401, tries once more with another credential. */
   const tryRequest = async (context: failures.RequestContext, content: RequestContent): Promise<TryResult> => {
     const credential = await findCredential(options, context);
     const tried = await tryOnce(context, content, credential);
@@ -85,7 +85,7 @@ export const openClient = (options: ClientOptions) => {
     return another ? await tryOnce(context, content, another) : tried;
   };
 
-  /** Retries repeatable endpoints within `--max-wait`. @throws Failure */
+  /** Retries within `--max-wait`. @throws Failure */
   const send = async <P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: { parameters: SchemaInput<P>; body: SchemaInput<B> },
@@ -114,9 +114,11 @@ export const openClient = (options: ClientOptions) => {
         ? failures.isTransientStatus(status)
         : error && exchanges.isRetryable(error, options.waitsForHost);
       if (!endpoint.repeatable || !canRetry) throw failure;
-      trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${tries}`);
       const minMs = isRefused ? tried.retryAfterMs : undefined;
-      const onWait = (retry: Retry) => announceRetry(failure.message, retry);
+      const onWait = (retry: Retry) => {
+        trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${tries}`);
+        announceRetry(failure.message, retry);
+      };
       if (!(await budget.wait(minMs, { attempt: tries + 1, onWait }))) throw failure;
     }
   };
@@ -143,7 +145,7 @@ export const openClient = (options: ClientOptions) => {
   return {
     send,
     attempt,
-    /** Requests no credential. The headers are as `--debug` shows them. */
+    /** Requests no credential. */
     describeRequest: <P extends Schema>(
       endpoint: Endpoint<P>,
       { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
@@ -160,7 +162,7 @@ export const openClient = (options: ClientOptions) => {
 
 const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
 
-/** An earlier error of the reply overrides an error of the decompression. */
+/** Errors of the reply override errors of the decompression. */
 const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: number) => {
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
@@ -187,7 +189,7 @@ export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) =>
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
-/** A wait is random, from `minWaitMs` to a limit that doubles from `firstWaitMs` to `maxSingleWaitMs`. */
+/** Waits are random. Their maximum doubles each time. */
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
@@ -196,7 +198,6 @@ export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 type WaitOptions = Pick<ClientOptions, "host" | "maxWaitMs" | "retries">;
 
-/** The tries of a read and the waits between them share `--max-wait`. */
 export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
   const { host, maxWaitMs } = options;
   const endMs = host.elapsed() + maxWaitMs;
@@ -204,7 +205,7 @@ export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
   return {
     limits() {
       const connectMs = endMs - host.elapsed();
-      // With `--max-wait 0s`, the answer to the single try needs a limit, too.
+      // With `--max-wait 0s`, the single try needs a limit, too.
       return { connectMs, totalMs: maxWaitMs === 0 ? 2 * silenceMs : Math.max(1, connectMs) };
     },
     wait: async (...given: Parameters<typeof wait>) => host.elapsed() <= endMs && (await wait(...given)),
@@ -215,7 +216,7 @@ const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
   let leftMs = retries ? maxWaitMs : 0;
   let waits = 0;
   return {
-    /** Returns false if the budget is spent or is less than `minMs`. */
+    /** Returns false if the budget is too small. */
     async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }) {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));

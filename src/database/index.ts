@@ -1,4 +1,4 @@
-/** Opens SQLite files, and PostgreSQL databases by URL. Both run the same SQL. */
+/** Opens SQLite files, and PostgreSQL databases by URL. */
 import { isDatabaseUrl } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { Row } from "./row.ts";
@@ -14,39 +14,38 @@ export type SqlValue = string | number | Uint8Array | null;
 /** `sql` has a `?` for each value. Names of tables include the schema, as in `rollcall.request`. */
 export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
-/** Each method throws a Failure of code `storage`, `auth` or `unavailable` that names the path. */
+/** Methods throw Failure `storage`, `auth` or `unavailable`. */
 export type Database = Readonly<{
   path: string;
-  /** True for PostgreSQL, which several machines can use. */
+  /** True for PostgreSQL. */
   isShared: boolean;
-  /** The statement must be repeatable, because it runs again if PostgreSQL's answer is lost. */
+  /** The statement must be repeatable, because PostgreSQL's answer can be lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
   /** The statements must be repeatable, too. */
   transact(
     statements: readonly Statement[],
     options?: {
-      /** Called if COMMIT fails or is not answered, although the transaction may be committed. */
+      /** Called if COMMIT fails or is not answered. The transaction may be committed. */
       onUnknownCommit?: () => void;
       /** Returns false to undo the statements. */
       shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
     },
   ): Promise<readonly (readonly Row[])[]>;
-  /** False if the file or its write-ahead log was deleted or replaced. Always true for PostgreSQL. */
+  /** False if the file or its write-ahead log was deleted or replaced. */
   isFileInPlace(): boolean;
   /** @param finish runs the last statements, without retries */
   close(finish?: () => Promise<unknown>): Promise<void>;
 }>;
 
-/** rollcall refuses tables of another version, because it cannot migrate them. */
+/** rollcall cannot migrate tables of another version. */
 export type DatabaseSchema = Readonly<{
   name: "ledger" | "store";
   title: string;
   file: {
-    /** A 32-bit number that identifies the files of this schema. */
     applicationId: number;
     version: number;
     tables: readonly string[];
-    /** When SQLite moves its log to the file. Default: in the commit that fills the log, which is slow. */
+    /** When SQLite moves its log to the file. Default: in the commit that fills the log. */
     checkpointTime?: "after answers";
   };
   postgres: {
@@ -59,21 +58,21 @@ export type DatabaseSchema = Readonly<{
 export type DatabaseLocation = Readonly<{
   path: string;
   password?: string | undefined;
-  /** Called each time that the database refuses access, unless `password` is given. */
+  /** Called each time that the database refuses access. `password` overrides this command. */
   passwordCommand?: (() => Promise<string>) | undefined;
 }>;
 
 export type DatabaseWaitOptions = Readonly<{
   host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** For a server that does not answer, or a file that other processes lock. */
+  /** For a server that does not answer, or for a locked file. */
   maxWaitMs: number;
-  /** Called once per statement that a server does not answer. */
+  /** Called once per statement without an answer. */
   onUnavailable: (code: string) => void;
 }>;
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   make: boolean;
-  /** True if the caller writes nothing. Then a copy of a read-only file is opened. */
+  /** True if the caller writes nothing, so that a copy of a read-only file is enough. */
   toRead?: boolean;
 }
 

@@ -23,14 +23,14 @@ const sqliteFailures = new Map([
   ["FULL", failures.diskFull],
 ]);
 
-/** Converts errors of SQLite and of the system, and returns other values unchanged. */
+/** Returns other values unchanged. */
 export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
   if (code === "unknown") return thrown;
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
-  // SQLite's shared memory is a file, which also needs room on the disk.
+  // SQLite's shared memory is a file, too.
   const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
   const make = isFull ? failures.diskFull : sqliteFailures.get(name);
   if (make) return make(about, thrown);
@@ -49,7 +49,7 @@ export const createFile = (about: failures.TitledFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
-    // Another process can delete a lock's file in the meantime, so the mode is changed through the descriptor.
+    // Another process can delete a lock's file before `chmod`.
     const file = fs.openSync(about.path, "a", 0o600);
     try {
       if ((fs.fstatSync(file).mode & 0o077) !== 0) fs.fchmodSync(file, 0o600);
@@ -59,7 +59,7 @@ export const createFile = (about: failures.TitledFile) => {
   });
 };
 
-/** Reads the identity by path, because closing a descriptor of the file would release SQLite's locks. */
+/** Closing a descriptor of the file would release SQLite's locks. */
 export const readFileIdentity = (path: string) => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
@@ -67,17 +67,17 @@ export const readFileIdentity = (path: string) => {
 
 export type Lock = NonNullable<ReturnType<typeof tryLock>>;
 
-/** Locks an empty file with SQLite, at most until the process ends; undefined if another process has the lock. */
+/** Locks an empty file until the process ends; undefined if another process has the lock. */
 export const tryLock = (about: failures.TitledFile) => {
   const { path } = about;
   createFile(about);
   const identity = readFileIdentity(path);
-  /** True while the lock's file exists, so no other process can have the lock. */
+  /** True while the lock's file exists. */
   const isHeld = () => identity !== undefined && readFileIdentity(path) === identity;
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
   const release = () => {
     if (!connection.open) return;
-    // The file is deleted while it is locked. The next run can lock a remaining file.
+    // Deletes the file before another process can lock it. A remaining file can be locked again.
     if (isHeld()) ignoreErrors(() => fs.rmSync(path));
     if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();
@@ -96,7 +96,6 @@ export const tryLock = (about: failures.TitledFile) => {
 const retryMs = 100;
 
 export interface LockWaitOptions extends Pick<DatabaseWaitOptions, "host" | "maxWaitMs"> {
-  /** Called once if another process has the lock. */
   onWait?: () => void;
 }
 

@@ -37,10 +37,9 @@ const hasTables = async (database: Database, { name, title, postgres }: Database
   throw failures.databaseVersion(about, version, postgres.version);
 };
 
-/** The advisory lock that a process holds while it makes tables. */
 const tablesLock = 1919114311;
 
-/** Another process may have made the tables since `hasTables`. */
+/** Another process may have made the tables meanwhile. */
 const makeTables = async (database: Database, schema: DatabaseSchema) => {
   const { version, tables } = schema.postgres;
   const sql = `
@@ -57,7 +56,6 @@ const makeTables = async (database: Database, schema: DatabaseSchema) => {
   await hasTables(database, schema);
 };
 
-/** Maximum of the first wait; doubles with each retry. */
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
@@ -71,7 +69,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
   let isClosing = false;
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
     const client = await pool.connect();
-    // A connection that breaks emits an error in addition to the error of its query.
+    // A broken connection also emits an error.
     client.on("error", () => undefined);
     let isReusable = false;
     try {
@@ -80,7 +78,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
       return result;
     } finally {
       client.removeAllListeners("error");
-      // Closing the connection after an error also ends its transaction.
+      // Closing the connection ends its transaction.
       client.release(!isReusable);
     }
   };
@@ -132,25 +130,25 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
 const connectTimeoutMs = 5000;
 /** A connection to a machine that vanished stays open. */
 const queryTimeoutMs = 10_000;
-/** One for the requests of a run, and two for other statements. */
+/** One for requests, and two for other statements. */
 const defaultMaxConnections = 3;
 
 const bigintType = 20;
 
-/** Runs `passwordCommand`, which may prompt, only if the database refuses access. */
+/** `passwordCommand` may prompt, so it runs only after a refusal. */
 const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOptions, max: number) => {
   const sockets = new Set<Socket>();
   let password = Promise.resolve(givenPassword ?? "");
   const pool = new pg.Pool({
     ...parseUrl(path),
-    // Otherwise, the driver looks for a password itself, and warns on standard error.
+    // Otherwise, the driver looks for a password, and warns on standard error.
     password: () => password,
     max,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: "rollcall",
-    // For `close`, because the driver waits until the server closes the sockets.
+    // The driver would wait until the server closes the sockets.
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);
@@ -190,13 +188,12 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
 
 const isSaslError = (thrown: unknown) => thrown instanceof Error && thrown.message.startsWith("SASL");
 
-/** Parses a URL that settings/read.ts has checked. */
 const parseUrl = (text: string) => {
   const url = new URL(text);
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);
   const mode = url.searchParams.get("sslmode");
-  // Connections to other machines use TLS, unless the URL disables it.
+  // The default is TLS, except on this machine.
   const disablesTls = mode === "disable" || (mode === null && isLoopback(url.hostname));
   const ssl = disablesTls ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) };
   const database = decodeURIComponent(url.pathname.slice(1)) || user;
@@ -206,7 +203,7 @@ const parseUrl = (text: string) => {
 /** A serialization failure and a deadlock. */
 const conflictCodes = /^(40001|40P01)$/;
 
-/** A retry can help after a conflict or a broken connection, or if the server is full. */
+/** True after a conflict or a broken connection, or if the server is full. */
 const findRetryableCode = (thrown: unknown) => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;

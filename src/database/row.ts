@@ -1,4 +1,4 @@
-/** Reads the columns of a driver's row. A column of an unexpected type throws Failure `database-corrupt`. */
+/** Reads the columns of a driver's row. @throws Failure `database-corrupt` */
 import { isArrayBuffer, isUint8Array } from "node:util/types";
 import { databaseCorrupt, type TitledFile } from "./failures.ts";
 

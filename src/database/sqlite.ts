@@ -1,4 +1,4 @@
-/** Opens SQLite files. Commits are durable, and any number of processes can share a file. */
+/** Opens SQLite files, whose commits are durable. */
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -13,9 +13,9 @@ import { toRow } from "./row.ts";
 const maxLockMs = 30_000;
 const maxJournalTries = 200;
 const journalWaitMs = 25;
-/** Larger than SQLite's default, because most values are long. */
+/** Most values are long. */
 const pageBytes = 16_384;
-/** Many small commits move from the log to the file at once. */
+/** Many small commits leave the log together. */
 const checkpointDelayMs = 200;
 
 export const openFile = (
@@ -35,7 +35,7 @@ export const openFile = (
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
-      // If a path is absolute, SQLite takes `:memory:` and URLs as names of files.
+      // An absolute path is never `:memory:` or a URL to SQLite.
       const file = folder ? join(folder, "copy.db") : resolve(path);
       for (const suffix of folder ? ["", "-wal"] : []) {
         if (!fs.existsSync(path + suffix)) continue;
@@ -80,7 +80,7 @@ const prepareTables = (file: OpenFile, schema: DatabaseSchema) => {
   });
 };
 
-/** Retries, because SQLite does not wait if two processes change the journal of a new file at once. */
+/** SQLite does not wait if two processes change the journal of a new file. */
 const enableWriteAheadLog = (connection: Connection.Database) => {
   for (let tries = 1; ; tries++) {
     try {
@@ -92,7 +92,7 @@ const enableWriteAheadLog = (connection: Connection.Database) => {
   }
 };
 
-/** One statement, because another process may create the tables between two statements. */
+/** Another process may create the tables between two statements. */
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
@@ -135,7 +135,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
   let checkpoint: NodeJS.Timeout | undefined;
   const checkpointLog = () => {
     checkpoint = undefined;
-    // The log has the commits on disk, and the next commit reports a broken disk.
+    // The log is on disk, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
   return {
@@ -152,7 +152,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // libsql closes the file only after V8 collects the statements.
+      // libsql closes the file late, when V8 collects the statements.
       checkpointLog();
       connection.close();
     },
@@ -161,10 +161,10 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
 
 const examineWaitMs = 2000;
 const maxDamages = 3;
-/** Checking such a file takes about a second. For larger files, `damages` is undefined. */
+/** Checking such a file takes a second. For larger files, `damages` is undefined. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
-/** Runs `sql` unless the file is damaged; undefined without a file. @throws Failure `storage` */
+/** Runs `sql` if the file is not damaged; undefined without a file. @throws Failure `storage` */
 export const examineFile = async (schema: DatabaseSchema, path: string, sql: string) => {
   const about = { path, title: schema.title };
   requireOwnFile(path);

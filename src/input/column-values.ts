@@ -1,11 +1,11 @@
-/** Decodes the texts of a Parquet file, and converts rows to JSON. */
+/** Decodes texts of Parquet files, and converts rows to JSON. */
 import { isUtf8 } from "node:buffer";
 import { findFault } from "../json/reader.ts";
 import { bomLength, isObject, toBuffer } from "../json/walk.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;
 
-/** A UTF-8 text, which is decoded on demand. */
+/** UTF-8, decoded on demand. */
 export class LazyText {
   readonly bytes: Buffer;
   constructor(bytes: Buffer) {
@@ -34,7 +34,7 @@ export const valueToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-/** Converts a row to JSON without the long texts of the named columns, which are returned by column. */
+/** Converts a row to JSON. The long texts of the named columns are returned by column instead. */
 export const extractTexts = (columns: Columns, names: readonly string[]) => {
   const texts = new Map<string, Buffer>();
   const row = { ...columns };
@@ -47,7 +47,7 @@ export const extractTexts = (columns: Columns, names: readonly string[]) => {
   return { bytes: Buffer.from(valueToJson(row) ?? "{}"), texts };
 };
 
-/** Longer texts are decoded on demand, because few of them are needed. */
+/** Few of the longer texts are needed. */
 const maxDecodedBytes = 64;
 
 const bomRemovingDecoder = new TextDecoder();

@@ -1,4 +1,4 @@
-/** Decompresses gzip and zstd streams. Finds truncation and trailing bytes that Node's decoders ignore. */
+/** Decompresses gzip and zstd streams. Finds truncation and trailing bytes that Node ignores. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { getErrorCode } from "../files.ts";
@@ -16,13 +16,13 @@ export const findDecompressor = (head: Uint8Array) => {
 
 const chunkSize = 2 ** 18;
 
-// `pipeline` requires a callback, although the decoder throws the input's errors.
+// `pipeline` requires a callback.
 const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, decoder, () => undefined);
 
 async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  /** Offset after the last byte that is not NUL, because tapes pad data with NUL. */
+  /** Offset after the last byte that is not NUL. Tapes pad data with NUL. */
   let contentEnd = 0;
   const measureContent = async function* () {
     for await (const chunk of compressed) {
@@ -39,7 +39,7 @@ async function* gunzip(compressed: Chunks) {
     if (!code.startsWith("Z_")) throw thrown;
     throw corruptData("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
   }
-  // Node's decoder ignores data after the last member.
+  // Node ignores data after the last member.
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
@@ -48,8 +48,8 @@ export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
 /**
- * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. `window` is 0 if the window is as large as the content. `content` is 0 if unknown.
+ * Yields the length of each piece of a zstd frame after the magic number (RFC 8878, 3.1.1), and receives the piece.
+ * `window` is 0 if it is as large as the content. `content` is 0 if unknown.
  */
 export function* walkFrame(): Generator<number, { window: number; content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();
@@ -62,7 +62,7 @@ export function* walkFrame(): Generator<number, { window: number; content: numbe
     isLast = (block & 1) === 1;
     const type = (block >> 1) & 3;
     if (type === 3) throw corruptData("zstd", "corrupt");
-    // A block of type 1 is one byte that is repeated.
+    // A block of type 1 repeats one byte.
     yield type === 1 ? 1 : block >> 3;
   }
   // A checksum follows.
@@ -80,10 +80,9 @@ const contentSize = (field: Buffer) => {
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
 };
 
-/** Thrown if Node has no zstd decoder. */
 export class ZstdUnsupported extends Error {}
 
-/** Decompresses frame by frame, because Node's decoder stops after a frame. */
+/** Node's decoder stops after each frame. */
 async function* unzstd(compressed: Chunks) {
   const reader = readPieces(compressed);
   for (;;) {
@@ -124,11 +123,11 @@ async function* decodeFrame(reader: ReturnType<typeof readPieces>, magic: Buffer
 
 /** zstd's `ZSTD_d_windowLogMax`. */
 const windowLogParameter = 100;
-/** The window of `zstd --long=31` has 2^31 bytes. */
+/** For `zstd --long=31`. */
 const maxWindowLog = 31;
 
 const openZstdDecoder = () => {
-  // Node has the decoder since 22.15 and 23.8, but its types lack the decoder.
+  // Node has the decoder since 22.15 and 23.8. Its types lack the decoder.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize, params: { [windowLogParameter]: maxWindowLog } });
@@ -139,7 +138,6 @@ const openZstdDecoder = () => {
 export const readPieces = (chunks: Chunks) => {
   const iterator = chunks[Symbol.asyncIterator]();
   let unread: Uint8Array = new Uint8Array();
-  /** Returns fewer bytes only at the end of the stream. */
   const read = async (length: number) => {
     const pieces: Uint8Array[] = [];
     for (let missing = length; missing > 0; ) {

@@ -1,4 +1,4 @@
-/** Finds the files that arguments name, also by globs, local folders and folders of datasets. */
+/** Finds the files that arguments name, also by globs and folders. */
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
@@ -8,7 +8,7 @@ import { UnusableInput } from "./failures.ts";
 import { isRemote, listFolder, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 
-/** Expands globs on Windows, where the shell does not. A glob without a match stays. */
+/** On Windows, the shell does not expand globs. A glob without a match stays. */
 export const expandPatterns = (files: readonly string[], { platform }: Host) => {
   if (platform !== "win32") return files;
   return files.flatMap((name) => {
@@ -18,8 +18,8 @@ export const expandPatterns = (files: readonly string[], { platform }: Host) => 
 };
 
 /**
- * The detector returns true if the size or time of a file changed after this call, or if a folder has a new file.
- * It ignores URLs, missing files and empty files. With standard input, it returns false.
+ * The detector returns true if the size or time of a file changed after this call, or if a folder has a new file. URLs,
+ * missing files and empty files are ignored. With standard input, the detector returns false.
  */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -37,13 +37,12 @@ export const createChangeDetector = (names: readonly string[], host: Host) => {
 
 type ExpandOptions = Readonly<{ problems: Problems; remotes: Remotes | undefined }>;
 
-/** `folders` maps each file of a folder to the folder. */
 export const expandNames = async (given: readonly string[], options: ExpandOptions) => {
   const folders = new Map<string, string>();
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
-  // A file that is also an argument itself does not count as part of its folder.
+  // A file that is also an argument does not belong to its folder.
   const known = new Map<string, string>();
   for (const name of given) {
     if (known.has(keyOf(name))) repeated.push(name);
@@ -65,7 +64,6 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   return { names, folders, repeated };
 };
 
-/** Returns undefined if the name is not a folder. */
 const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => {
   const remote = isRemote(name) ? remotes : undefined;
   try {
@@ -103,7 +101,7 @@ const listBelow = (folder: string, depth: number): readonly string[] => {
   });
 };
 
-/** Hidden names match only segments that begin with a dot. */
+/** Hidden names match only segments with a dot in front. */
 const toPattern = (segment: string) => {
   if (segment === "**") return "(?:[^./][^/]*/)*";
   const source = segment

@@ -20,7 +20,7 @@ export class UnusableInput<Name extends RuleName = RuleName> extends Error {
   }
 }
 
-/** @param wrong the defect: `cut`, `corrupt`, or `more` if other data follows */
+/** @param wrong the defect; `more` if other data follows */
 export const corruptData = (by: "gzip" | "zstd", wrong: RuleData<"gzip-corrupt">["wrong"], cause?: unknown) =>
   new UnusableInput(`${by}-corrupt`, { wrong }, `invalid ${by} data`, cause);
 
@@ -91,16 +91,15 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
 export type RemoteLocation = Readonly<{
   name: string;
   store: "web" | "hub";
-  /** The variable or file with the credential; undefined without a credential. */
+  /** The variable or file with the credential. */
   credentialSource: string | undefined;
   url: URL;
-  /** The credential; only for the origin of `url`. */
+  /** The credential, only for the origin of `url`. */
   headers: readonly (readonly [name: string, value: string])[];
 }>;
 
 const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
 
-/** @param said the server's message */
 export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, said?: string) => {
   const { name, store, credentialSource } = location;
   const { status } = reply;
@@ -129,7 +128,6 @@ const remoteUnexpectedStatus = (message: string, details: FailureDetails) =>
     ...details,
   });
 
-/** For redirects and links to next pages. */
 export const unsafeRedirect = (name: string, status: number, { protocol, host, pathname }: URL) =>
   remoteUnexpectedStatus(`${name} redirects to ${protocol}//${host}${pathname}, which is not https`, {
     http: { method: "GET", url: name, status },

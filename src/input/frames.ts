@@ -1,23 +1,22 @@
-/** Reads bytes as lines, as one document, or as the elements of an array. */
+/** Reads bytes as lines, as a document, or as elements of an array. */
 import { setImmediate } from "node:timers/promises";
 import { PositionCounter } from "../check/rules/positions.ts";
 import { findFault, type JsonReader } from "../json/reader.ts";
 import * as json from "../json/walk.ts";
 import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
-/** Large enough that parsing takes most of the time, and small enough for the processor's cache. */
+/** Parsing takes most of the time, and the block fits in the processor's cache. */
 export const blockBytes = 2 ** 20;
 
-/** Complete lines. `bytes` are valid until the next block is read, and begin at the offset `start` in the source. */
+/** `bytes` are complete lines at the offset `start`, valid until the next block is read. */
 export type Lines = Readonly<{
   kind: "lines";
   bytes: Buffer;
   start: number;
-  /** True if these are the last bytes of the source. */
   isLast: boolean;
 }>;
 
-/** A document of several lines, or a line that is longer than a block. The span of a line excludes its newline. */
+/** A document, or a line that is longer than a block. Spans exclude the newline. */
 export interface LongText extends json.Span {
   readonly kind: "long" | "document";
   readonly isLast: boolean;
@@ -25,7 +24,7 @@ export interface LongText extends json.Span {
 
 export type Frame = Lines | LongText;
 
-/** Yields lines, or the source as one document. @throws ShrunkSourceError */
+/** Yields lines or one document. @throws ShrunkSourceError */
 export async function* readFrames(source: Bytes, start: number): AsyncGenerator<Frame, void> {
   let isBlankSoFar = true;
   for await (const block of readBlocks(source, { start, end: source.size })) {
@@ -36,9 +35,9 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
   }
 }
 
-/** Yields blocks of complete lines, and the span of each line longer than a block. @throws ShrunkSourceError */
+/** Yields complete lines, and spans of lines longer than a block. @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
-  // Room for an incomplete line, which is shorter than a block, and for the next block.
+  // Fits an incomplete line, which is shorter than a block, and the next block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
   for (let base = start; base < end; ) {
@@ -67,7 +66,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
   }
 }
 
-/** Returns `end` if there is no newline. Overwrites the buffer. */
+/** Overwrites the buffer. */
 const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }) => {
   let at = start;
   while (at < end) {
@@ -80,16 +79,15 @@ const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readon
   return end;
 };
 
-/** True if the bytes begin a document of several lines. */
 const isDocumentStart = (bytes: Buffer) => {
   const from = json.skipWhite(bytes, 0);
   if (from === bytes.length) return false;
   const end = json.endOfLine(bytes, from);
-  // Two values without a comma between them are lines, not a document.
+  // Without a comma between them, two values are lines.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
-    // If only the opening brace is missing, the text with an added brace is JSON or the start of JSON.
+    // If only the opening brace is missing, the text with this brace is JSON or the start of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
     return !fault || fault.fault === "end";
   }
@@ -97,7 +95,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // A truncated line has its first fault at or before the start of the next line. A document has a later fault or none.
+  // The first fault of a truncated line is at or before the start of the next line.
   const fault = findFault(bytes.subarray(from));
   return !fault || from + fault.at > next;
 };
@@ -109,8 +107,8 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
 
 /**
  * Yields batches up to the closing bracket or a fault. `start` is after the opening bracket. With `isTolerant`,
- * elements can be invalid JSON. The roots of a table are the elements of the batch. The table is valid until the next
- * batch. @throws ShrunkSourceError; the signal's reason
+ * elements can be invalid JSON. The roots of a table are valid until the next batch. @throws ShrunkSourceError; the
+ * signal's reason
  */
 export async function* readElements(
   source: Bytes,
@@ -142,14 +140,14 @@ export async function* readElements(
   }
 }
 
-/** Returns the offset after a byte order mark; 0 if there is none. */
+/** Returns the offset after a byte order mark, or 0. */
 export const findTextStart = (bytes: Bytes) => json.bomLength(readHead(bytes, json.maxBomLength));
 
 const bytesPerRead = 2 ** 16;
 
 /**
- * Counts UTF-16 units in the line. Continues from the last call for the same line, because a line can have a million
- * elements. @throws ShrunkSourceError
+ * Counts UTF-16 units in the line. A line can have a million elements, so each call continues from the last call.
+ * @throws ShrunkSourceError
  */
 export const countUnitsBefore = (source: Bytes, { line, start }: Position) => {
   const last = source.lastColumn;
@@ -170,7 +168,7 @@ const findLineStart = (source: Bytes, at: number) => {
   return at < json.maxBomLength ? 0 : json.bomLength(readRangeNow(source, { start: 0, length: json.maxBomLength }));
 };
 
-/** Counts the first bytes of characters: two for a character of four bytes, otherwise one. */
+/** A character of four bytes has two units. */
 const countUnits = (source: Bytes, from: number, to: number) => {
   let units = 0;
   for (let at = from; at < to; at += bytesPerRead) {

@@ -1,4 +1,4 @@
-/** Finds the files of datasets on the Hugging Face Hub: `hf://datasets/<owner>/<name>[@revision]/<path>`. */
+/** Finds files of datasets on the Hugging Face Hub: `hf://datasets/<owner>/<name>[@revision]/<path>`. */
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { readUpTo } from "../files.ts";
@@ -20,7 +20,7 @@ export const openHub = async (access: RemoteAccess) => {
     store: "hub",
     credentialSource: token?.from,
     url,
-    // The next page of a list can have another origin, which must not get the token.
+    // A next page can have another origin, which must not get the token.
     headers: token && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
@@ -28,7 +28,7 @@ export const openHub = async (access: RemoteAccess) => {
       const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
-    /** Returns paths relative to the folder. @throws as `requestFile`, and as `locate` */
+    /** Paths are relative to the folder. @throws as `requestFile`, and as `locate` */
     listFiles: async (name: string, hubUrl: string, context: RemoteContext) => {
       const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       const folderPath = path.replace(/\/+$/, "");
@@ -44,7 +44,6 @@ export const openHub = async (access: RemoteAccess) => {
             paths.push(folderPath === "" ? entry.path : entry.path.slice(folderPath.length + 1));
         }
         const [, next] = /<([^>]+)>\s*;\s*rel="?next"?/i.exec(headers.link ?? "") ?? [];
-        // Without a next page, `url` stays the same and the loop ends.
         const target = next && URL.canParse(next, url.href) ? new URL(next, url) : url;
         if (!isSafeTarget(url, target, context)) throw unsafeRedirect(name, 200, target);
         url = target;
@@ -54,12 +53,12 @@ export const openHub = async (access: RemoteAccess) => {
   };
 };
 
-/** A revision can be a reference with slashes, such as `refs/convert/parquet`. */
+/** Revisions can have slashes, as in `refs/convert/parquet`. */
 const hubUrlPattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/@]+))?\/(.*)$/is;
 
 const parseHubUrl = (name: string, url: string) => {
   const [, dataset, revision = "main", path = ""] = hubUrlPattern.exec(url) ?? [];
-  // `URL` resolves `.` and `..`, so the path could name a file of another dataset.
+  // `URL` would resolve the dots to another dataset.
   const hasDots = path.split("/").some((segment) => /^\.\.?$/.test(segment));
   if (!dataset || hasDots) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };
@@ -67,10 +66,8 @@ const parseHubUrl = (name: string, url: string) => {
 
 const encodePath = (path: string) => path.split("/").map(encodeURIComponent).join("/");
 
-/** A larger file does not contain a token. */
 const maxTokenBytes = 64 * 1024;
 
-/** `from` is the name of a variable, or the path of a file of the Hub's client. */
 const findToken = async (host: Host) => {
   const { env, platform } = host;
   for (const from of ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"]) {

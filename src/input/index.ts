@@ -1,4 +1,4 @@
-/** Opens files, folders, pipes and URLs as sources of bytes that can be read at any offset. */
+/** Opens files, folders, pipes and URLs as sources of bytes. */
 export { extractTexts } from "./column-values.ts";
 export { findDecompressor } from "./decompress.ts";
 export { createChangeDetector } from "./expand-names.ts";

@@ -1,4 +1,4 @@
-/** Recognizes URLs and rollout files by their names, and lists folders. */
+/** Recognizes URLs and rollout files by name, and lists folders. */
 import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
@@ -8,7 +8,7 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 
 export const isRolloutFile = (name: string) => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/** Returns sorted rollout files below a folder, except hidden files; undefined if `name` is not a folder. */
+/** Returns sorted rollout files below a folder, without hidden files; undefined if `name` is not a folder. */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];
@@ -29,7 +29,7 @@ export const listFolder = (name: string) => {
       else if (rolloutFileName.test(entry.name) && entry.isSymbolicLink()) links.push(path);
     }
   }
-  // A link such as `latest.jsonl` to another file of the folder would double that file.
+  // Links to files of the same folder would double these files.
   const known = new Set(links.length === 0 ? [] : files.map(identifyFile));
   for (const link of links.sort()) {
     if (tryStat(link)?.isFile() !== true || known.has(identifyFile(link))) continue;
@@ -43,7 +43,6 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
-/** @param skipped files without rollouts */
 export const reportEmptyFolders = (
   folderByFile: ReadonlyMap<string, string>,
   { skipped, problems, options }: { skipped: readonly string[]; problems: Problems; options?: readonly string[] },
@@ -58,16 +57,15 @@ export const reportEmptyFolders = (
 
 export const tryStat = (path: string) => ignoreErrors(() => statSync(path, { bigint: true }));
 
-/** Returns undefined if the path leads to no file. */
 export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
   const stats = tryStat(path);
   return stats && stats.ino === ino && stats.dev === dev;
 };
 
-/** True for a URL, even of a bucket, although rollcall reads no buckets. */
+/** True even for buckets, which rollcall does not read. */
 export const isRemote = (name: string) => /^(?:https?|s3|gs|hf):\/\//i.test(name);
 
-/** Removes the user, query and fragment of a web URL, which can be secret. */
+/** User, query and fragment can be secret. */
 export const plainUrl = (name: string) => {
   const [, scheme = "", rest = ""] = /^([a-z0-9]+:\/\/)(.*)$/is.exec(name) ?? [];
   const path = /^https?:/i.test(scheme) ? rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "") : rest;

@@ -1,4 +1,4 @@
-/** Opens the inputs of a command line: files, folders, standard input, pipes and URLs. */
+/** Opens the inputs of a command line. */
 import { closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { Problems } from "../check/rules/problems.ts";
@@ -14,21 +14,21 @@ import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, t
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 interface OpenOptions extends SpoolOptions {
-  /** Paths and URLs. If empty: standard input. */
+  /** If empty: standard input. */
   readonly files: readonly string[];
-  /** If undefined, a URL is the name of a file. */
+  /** If undefined, URLs are names of files. */
   readonly remote?: RemoteAccess | undefined;
 }
 
 export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 
-/** With more inputs, files are opened for each read, because descriptors are limited. */
+/** With more inputs, each read opens the file, because descriptors are limited. */
 const maxOpenFiles = 64;
 
 /**
- * The caller closes the sources. `problems` are about inputs that cannot be opened. `folders` maps each file of a
- * folder to the folder. `emptyFiles` are the skipped empty files of folders. `repeated` are dropped names of a file
- * that has another name. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ * The caller closes the sources. `folders` maps files to their folders. `emptyFiles` are skipped files of folders.
+ * `repeated` are dropped names of a file with another name. @throws Failure `input-missing`, `duplicate-stdin`,
+ * `spool-failed`, `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;
@@ -77,7 +77,7 @@ const openInput = async (name: string, options: InputOptions) => {
     const facts = statSync(name, { bigint: true });
     if (facts.isCharacterDevice() && endlessDevices.some((device) => tryStat(device)?.rdev === facts.rdev))
       throw new UnusableInput("endless-device", undefined);
-    // Files without a size, such as those in /proc, are read as streams.
+    // Files in /proc have no size, and are read as streams.
     const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
     if (file) return file;
     const stopWaiting = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;
@@ -95,7 +95,6 @@ const openInput = async (name: string, options: InputOptions) => {
 
 const endlessDevices = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/** Returns undefined for a compressed file, which is read as a stream. */
 const openFile = (name: string, { isReopened, takesContainers }: InputOptions) => {
   const descriptor = openSync(name, "r");
   let isInUse = false;
@@ -106,7 +105,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions) =
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head)) return undefined;
     checkHead(name, head, takesContainers);
-    // The cached head is short, so that all other reads notice changes of the file.
+    // Only the short head is cached, so other reads notice changes of the file.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     let last = facts;

@@ -1,4 +1,4 @@
-/** Reads the rows of a Parquet file as JSON. One row group is in memory at a time. */
+/** Reads the rows of a Parquet file as JSON, one row group at a time. */
 import * as zlib from "node:zlib";
 import * as hyparquet from "hyparquet";
 import { parquetHeader } from "hyparquet/src/column.js";
@@ -14,26 +14,23 @@ import { type Bytes, readRange, ShrunkSourceError, type Source, unreadableRecord
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
-/** A decompressed row group is in memory together with its rows. */
+/** For a decompressed row group. Its rows are also in memory. */
 const maxRowGroupBytes = 2 ** 28;
 
-/** Numbers of rows in the file, from 0. */
+/** Rows of the file, from 0. */
 type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
 /** Default of `columns`: all. */
 type RowFile = Readonly<{ bytes: Bytes; metadata: hyparquet.FileMetaData; columns: readonly string[] | undefined }>;
 
-/**
- * If rollcall cannot read all rows, a record with only the defect follows the readable rows.
- * @throws UnusableInput; Failure `input-unreadable`
- */
+/** If some rows are unreadable, a record with the defect follows. @throws UnusableInput; Failure `input-unreadable` */
 export const openRows = async (
   { name, bytes }: Source,
   options: { columns: readonly string[] | undefined; maxUnpackedBytes: number },
 ): Promise<Records> => {
   const { metadata, defect: fileDefect } = await readMetadata(bytes);
   const { row_groups: groups, schema } = metadata;
-  // hyparquet recognizes JSON only by the older `converted_type`.
+  // hyparquet knows only the older `converted_type`.
   for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
@@ -49,7 +46,6 @@ export const openRows = async (
   const toDefectRecord = (wrong: string) => unreadableRecord({ label: name, isComposed: true }, wrong);
   let damage = fileDefect ? { record: toDefectRecord(fileDefect), from: 0 } : undefined;
   let loaded: { range: RowRange; rows: readonly unknown[] } | undefined;
-  /** Returns the defect; undefined if the rows are loaded. */
   const loadRows = async (range: RowRange) => {
     if (loaded && loaded.range.start <= range.start && range.end <= loaded.range.end) return undefined;
     loaded = undefined;
@@ -86,7 +82,7 @@ export const openRows = async (
       let total = 0;
       for (const range of ranges) {
         const why = await loadRows(range);
-        // `total_byte_size` counts a text only once, even if many rows have the text.
+        // `total_byte_size` counts repeated texts once.
         for (const row of loaded?.rows ?? []) total += minJsonBytesOf(row);
         const defect = why ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (defect) {
@@ -115,7 +111,7 @@ const minJsonBytesOf = (value: unknown): number => {
   return Object.values(value).reduce<number>((sum, item) => sum + minJsonBytesOf(item), isList ? value.length : 1);
 };
 
-/** Returns metadata without rows, and the defect, if the metadata is unusable. */
+/** If the metadata is unusable, returns metadata without rows, and the defect. */
 const readMetadata = async (bytes: Bytes) => {
   const noRows: hyparquet.FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
   try {
@@ -142,7 +138,7 @@ const readEnd = async (bytes: Bytes, wanted: number) => {
 
 const minRowMemoryBytes = 200;
 
-/** A value counts as 8 bytes, even if a page repeats the value. */
+/** A value counts as 8 bytes, even if it is repeated. */
 const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup) => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
@@ -151,8 +147,8 @@ const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowG
 const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart, end: rowEnd }: RowRange) => {
   let isDone = false;
   return await new Promise<readonly unknown[]>((resolve, reject) => {
-    // hyparquet does not await all reads of a damaged file. The error of such a read would end the process, so a failed
-    // or late read never settles.
+    // hyparquet does not await all reads of a damaged file. Errors of these reads would end the process, so a failed or
+    // late read never settles.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
         readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
@@ -162,7 +158,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
         file: { byteLength: bytes.size, slice },
         metadata,
         compressors: createDecompressors(),
-        // Keeps the spelling of numbers in JSON columns.
+        // Keeps the spelling of numbers.
         parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeJson },
         geoparquet: false,
         ...(columns && { columns: [...columns] }),
@@ -176,7 +172,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
   });
 };
 
-/** Every row group may have this many values. A value takes 100 bytes of memory. */
+/** Allowed in every row group. A value takes 100 bytes of memory. */
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
@@ -202,7 +198,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparque
       checkStruct(readerOf(chunk, reader.offset));
       const header = parquetHeader(reader);
       const { data_page_header: v1, data_page_header_v2: v2, compressed_page_size: size } = header;
-      // hyparquet reads `num_values - num_nulls` values, so a negative `num_nulls` adds values.
+      // hyparquet reads `num_values - num_nulls` values. `num_nulls` can be negative.
       const count = Math.max(v1?.num_values ?? 0, (v2?.num_values ?? 0) - Math.min(0, v2?.num_nulls ?? 0));
       if (Math.max(count, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
         throw new Error(`a page of the column ${name} claims more values than the column has (${column.num_values})`);
@@ -218,10 +214,10 @@ const readerOf = (bytes: Uint8Array, offset = 0) => ({
   offset,
 });
 
-/** For all lists of a footer together. An element takes up to 200 bytes of memory. */
+/** For all lists of a footer. An element takes up to 200 bytes of memory. */
 const maxListElements = 2 ** 20;
 
-/** hyparquet allocates the lists of a Thrift struct before it reads their elements. */
+/** hyparquet allocates lists before it reads their elements. */
 const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElements }) => {
   while (reader.offset < reader.view.byteLength) {
     const field = reader.view.getUint8(reader.offset++);
@@ -256,13 +252,13 @@ const readInteger = (reader: hyparquet.DataReader) => {
   return integer;
 };
 
-/** Bytes of the longest encoded 64-bit integer. */
+/** Of the longest encoded 64-bit integer. */
 const maxNumberBytes = 10;
 
 type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
   Readonly<{ compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] }>;
 
-/** @throws Error if a run of levels, dictionary indexes or booleans is too long for its page */
+/** @throws Error if levels, dictionary indexes or booleans are too long for the page */
 const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: PageDecoder) => {
   const { type, codec, compressors, schemaPath } = decoder;
   const v2 = pageHeader.type === "DATA_PAGE_V2" ? pageHeader.data_page_header_v2 : undefined;
@@ -272,7 +268,7 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
   const size = Number(pageHeader.uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
-  // Pages of the second version do not compress levels, and have the lengths of the levels in their headers.
+  // Pages of version 2 have uncompressed levels, whose lengths are in the header.
   const lengths = v2 && [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
   const content = v2 ? page : decompressPage(page, size, codec, compressors);
   let at = 0;
@@ -320,7 +316,7 @@ const readColumn = async (bytes: Bytes, start: number, length: number) => {
   return await readRange(bytes, { start, length });
 };
 
-/** For a row group. All decompressors together return at most `maxRowGroupBytes`. */
+/** All decompressors of a row group share `maxRowGroupBytes`. */
 const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
   const takeBytes = (length: number) => {

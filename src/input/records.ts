@@ -1,4 +1,4 @@
-/** Reads the records of another tool's file: lines, elements, members, rows, or the whole document. */
+/** Reads the records of another tool's file. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
 import * as json from "../json/walk.ts";
@@ -10,7 +10,7 @@ import { documentTooLong, maxDocumentBytes, readHead, readRange, unreadableRecor
 
 export type RecordKinds = Readonly<{
   text?: "lines" | "document";
-  /** Matches the names of an archive's members that are records. */
+  /** Matches members that are records. */
   zip?: RegExp;
   parquet?: true;
 }>;
@@ -20,24 +20,24 @@ export type RawRecord = Readonly<{
   bytes: Buffer;
   /** The columns of a Parquet row. Reading `bytes` composes JSON. */
   columns?: Columns;
-  /** The file, or a part of the file (`run.eval!samples/1_epoch_1.json`). */
+  /** A file, or a part of it (`run.eval!samples/1_epoch_1.json`). */
   label: string;
-  /** Line of the first byte, from 1. */
+  /** Of the first byte, from 1. */
   line: number;
   /** Byte offset. */
   start: number;
-  /** The text that has the record's line and column. Absent for composed bytes and members. */
+  /** Absent for composed bytes and members. */
   within?: Bytes;
   member?: string;
   /** The file has no lines and columns for composed bytes. */
   isComposed?: true;
-  /** True if the whole file is a record of several lines, although the format's records are lines. */
+  /** True if a file of a line format is one record of several lines. */
   isDocument?: boolean;
-  /** The reason why the record cannot be read. Then `bytes` is empty. */
+  /** Set if the record cannot be read. Then `bytes` is empty. */
   wrong?: string | undefined;
 }>;
 
-/** Each iterable is used before the next is requested. */
+/** An iterable is used before the next is requested. */
 type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
 
 export interface Records {
@@ -48,9 +48,8 @@ export interface Records {
   /** @param position among all records, from 0 */
   reread(position: number): Promise<RawRecord | undefined>;
   locate(position: number): Pick<RawRecord, "label" | "line">;
-  /** Reads a member of the same archive; undefined for a missing or damaged member. */
+  /** Returns undefined for a missing or damaged member. */
   readSibling?(name: string): Buffer | undefined;
-  /** The text that the lines and offsets of records refer to. */
   readonly text?: Bytes;
 }
 
@@ -72,7 +71,7 @@ export const openRecords = async (
   return openText(source, records.text === "document");
 };
 
-/** Unless `isOneDocument`, the records are elements of arrays, lines, or one indented object. */
+/** Unless `isOneDocument`, records are elements of arrays, lines, or one indented object. */
 const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
   const text = { label: name, within: bytes };
   const recordRanges: (Position & { length: number; wrong: string | undefined })[] = [];
@@ -108,7 +107,6 @@ const readWhole = async (text: RecordText, { start, line, end }: json.Span & Pos
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-/** Yields trimmed lines, or the trimmed text of one indented object. */
 async function* cutLines(text: RecordText, { start, line: first }: Position): Batches {
   const { label, within } = text;
   let line = first;
@@ -134,10 +132,9 @@ async function* cutLines(text: RecordText, { start, line: first }: Position): Ba
 const trimEnd = (bytes: Buffer, start: number, end: number) =>
   bytes.subarray(start, Math.max(start, json.trimmedEnd(bytes, end)));
 
-/** Bytes in which an array and its first object must begin. */
 const listHeadBytes = 4096;
 
-/** Returns the position after the opening bracket of an array of objects; undefined for other text. */
+/** Returns the position after the bracket of an array of objects. */
 const findList = async (bytes: Bytes, { start, line }: Position) => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = json.skipWhite(head, 0);
@@ -154,14 +151,14 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     const records = function* () {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
         const start = startOf(table, root);
-        // An element that is not JSON has the end 0 in its first node, and the real end in its second node.
+        // The first node of invalid JSON has the end 0. The second node has the real end.
         const bytes = trimEnd(table.bytes, start, endOf(table, root) || endOf(table, root + nodeSize));
         yield { bytes, line: positions.mark(start), start: base + start, label, within };
       }
     };
     yield records();
     const position = { start: base + restAt, line: positions.mark(restAt) };
-    // Tolerates a comma before the closing bracket.
+    // Allows a comma before the bracket.
     if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
     else if (fault) {
       const wrong = "the list of records is truncated, or lacks an element (write the whole list)";

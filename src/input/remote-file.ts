@@ -9,7 +9,7 @@ export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
   readonly downloads: Downloads;
 }
 
-/** The number of redirects that browsers follow. */
+/** As in browsers. */
 const maxRedirects = 20;
 
 /** @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
@@ -35,17 +35,17 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
   }
 };
 
-/** True for https, and for plain http on this machine or with `--insecure-http`. */
+/** True for https, for this machine, and with `--insecure-http`. */
 export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">) =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
-/** A redirect from https must stay https. */
+/** https must stay https. */
 export const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 const maxErrorLength = 2 ** 16;
 
-/** Returns the message of an error. Buckets write it as XML, and the Hub writes it in a header or as JSON. */
+/** Buckets write the message as XML. The Hub writes it in a header or as JSON. */
 const readErrorMessage = async (reply: DownloadReply) => {
   let body = "";
   try {
@@ -54,7 +54,7 @@ const readErrorMessage = async (reply: DownloadReply) => {
       if (body.length > maxErrorLength) break;
     }
   } catch (thrown) {
-    // If the body breaks off, the status is still reported.
+    // The status is reported even if the body breaks off.
     if (!isFailure(thrown, "connection-failed")) throw thrown;
   }
   const [, code] = /<Code>([^<]{1,200})<\/Code>/.exec(body) ?? [];

@@ -8,27 +8,25 @@ import { plainUrl, rolloutFileName } from "./names.ts";
 import { isAllowed, requestFile } from "./remote-file.ts";
 
 export interface RemoteAccess extends DownloadOptions {
-  /** True if plain http is allowed for hosts other than this machine. */
   readonly insecureHttp: boolean;
   /** Redacts a secret in later output. */
   readonly hide: (secret: string) => void;
-  /** `of` is the size of the file, if known. */
+  /** `of` is the file's size, if known. */
   readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
 }
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
-/** Files that are requested together, so that small files do not wait for each other. */
+/** Small files do not wait for each other. */
 const maxFilesAhead = 8;
 
-/** Sends no request yet. The caller calls `close`. */
+/** Sends no request yet. */
 export const openRemotes = async (access: RemoteAccess) => {
   const { openDownloads } = await loadDownloads();
   const abort = new AbortController();
   const downloads = openDownloads({ ...access, host: withSignal(access.host, abort.signal) });
   const context = { downloads, insecureHttp: access.insecureHttp };
   const names = new Map<string, string>();
-  /** Locations by name, in the order in which the files are opened. */
   const locations = new Map<string, RemoteLocation>();
   const replies = new Map<string, Promise<DownloadReply>>();
   let hub: ReturnType<typeof openHub> | undefined;
@@ -39,7 +37,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   const request = (location: RemoteLocation) => {
     const reply = replies.get(location.name) ?? requestFile(location, context);
-    // Avoids an unhandled rejection, because `readChunks` throws the error.
+    // `readChunks` throws the error.
     reply.catch(() => undefined);
     replies.set(location.name, reply);
     return reply;
@@ -60,7 +58,7 @@ export const openRemotes = async (access: RemoteAccess) => {
     if (known) return known;
     const plain = plainUrl(url);
     let name = plain;
-    // URLs that differ only in their queries have the same plain URL.
+    // Plain URLs have no queries, so they can be equal.
     for (let number = 2; locations.has(name); number++) name = `${plain}#${number}`;
     const isWeb = /^https?:/.test(name);
     locations.set(name, isWeb ? webLocation(name, url, access) : (await loadHub(name)).locate(name, url));
@@ -79,7 +77,7 @@ export const openRemotes = async (access: RemoteAccess) => {
       for (const path of rollouts.toSorted()) files.push(await assignName(`${url}${path}`));
       return files;
     },
-    /** Expects a name from `assignName`. The stream throws the errors of `requestFile`. */
+    /** Expects a name from `assignName`. The stream throws as `requestFile` does. */
     open: (name: string) => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);
@@ -103,7 +101,7 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** Matches names of secret parameters. A long value without `.` or `/` is secret under any name. */
+/** A long value without `.` or `/` is secret under any name. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

@@ -1,4 +1,4 @@
-/** Recognizes files by their first bytes, and advises about files that are not JSON. */
+/** Recognizes files by their first bytes, and advises about other formats. */
 import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -35,13 +35,12 @@ const findKind = (head: Uint8Array) => {
 
 export const findContainer = (head: Uint8Array) => findKind(head)?.container;
 
-/** Returns undefined for stdin and remote files. */
 const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefined : formatCommandLine([name]));
 
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
 
-/** Returns undefined if the file can be JSON. @param name used in the advice */
+/** Returns undefined if the file can be JSON. */
 export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
   const latin1 = Buffer.from(head).toString("latin1");
@@ -51,11 +50,10 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const known = findKind(head);
   if (known) return notJson(known.kind, known.advice);
-  // Without a byte order mark, ASCII in UTF-16 has a NUL next to each character.
+  // In UTF-16, ASCII characters have a NUL next to them.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   if (binaryHead.test(latin1)) return notJson("binary data");
-  // Removes the byte order mark of UTF-8.
   const text = latin1.replaceAll("\xef\xbb\xbf", "").trimStart();
   const kind = findTextKind(text);
   if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
@@ -63,7 +61,7 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   return kind && notJson(kind);
 };
 
-/** Matches only NUL bytes, and the first bytes of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
+/** Matches NUL bytes, and the first bytes of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
 const binaryHead = /^(?:\0+$|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
 
 const csv = "CSV";
@@ -71,24 +69,24 @@ const tsv = "tab-separated text";
 const markup = "XML or HTML";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
-/** Matches usual paths of rewards, such as `reward`, `total_score` and `rewards.total`. */
+/** Such as `reward`, `total_score` and `rewards.total`. */
 const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
-/** Matches possible paths of rewards, such as `my_reward` and `scores.style`, but not `scores.id`. */
+/** Such as `my_reward` and `scores.style`, but not `scores.id`. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
-/** Returns one column or path, or all candidates if several may have the rewards. */
+/** Returns one path, or all candidates. */
 export const findRewardColumns = (names: readonly string[]) => {
   const likely = names.filter((name) => rewardPath.test(name));
   const chosen = likely.length > 1 ? likely.filter((name) => name === "reward") : likely;
   return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
 };
 
-/** Matches messages as pandas writes them to CSV. */
+/** pandas writes messages to CSV in this form. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
-/** Columns that can have the answers to `prompt`, the likeliest first. */
+/** The likeliest first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
 const unwrapJson = (value: unknown) =>
@@ -97,7 +95,7 @@ const unwrapJson = (value: unknown) =>
 const isConversation = (value: unknown) =>
   Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
 
-/** Matches paths of messages that lack the last answer, or that contain choices. */
+/** Such messages lack the last answer, or contain choices. */
 const skippedPaths = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
 /** Finds messages by their value, and the reward by its name. */
@@ -156,14 +154,14 @@ const csvAdvice = (text: string, name: string) => {
 const pageAdvice =
   "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/). For a private file, set HF_TOKEN and use hf://datasets/…";
 
-/** Matches a later line that begins like a JSON object or array, but not like a Markdown link. */
+/** Matches a later JSON object or array, but not a Markdown link. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
-/** Matches lines that begin neither like JSON nor like a value of Python. */
+/** Matches lines that are neither JSON nor values of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
 const findTextKind = (text: string) => {
-  // Values of tab-separated text are not quoted, so a row can begin like JSON.
+  // Tab-separated values are not quoted, so a row can begin like JSON.
   if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return tsv;
   if (jsonLine.test(text)) return undefined;
   if (/^<(?:[?!a-z])/i.test(text)) return markup;
@@ -176,10 +174,9 @@ const findTextKind = (text: string) => {
   return isProse ? "data that is not JSON" : undefined;
 };
 
-/** For `isLikelyOwnFormat`. */
 export const ownHeadBytes = 32;
 
-/** If this is true for all files, rollcall loads no other format. */
+/** If all files return true, rollcall loads no other format. */
 export const isLikelyOwnFormat = (bytes: Bytes) =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 

@@ -1,4 +1,4 @@
-/** Sources of bytes that can be read at any offset: files, stored streams, memory. */
+/** Sources of bytes that can be read at any offset. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { Path } from "../check/rules/positions.ts";
@@ -10,48 +10,45 @@ import type { RawRecord } from "./records.ts";
 
 export interface Bytes {
   readonly size: number;
-  /** Returns the number of read bytes, which is less than `into` has only at the end. */
+  /** Returns the number of read bytes. Fills `into` unless the source ends. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
-  /** Cache of `countUnitsBefore`: the UTF-16 units between the start of a line and the offset `at`. */
+  /** The UTF-16 units between the start of a line and the offset `at`. */
   lastColumn?: Readonly<Record<"line" | "at" | "units", number>>;
 }
 
 export type Position = Readonly<Record<"start" | "line", number>>;
 
 export type Source = Readonly<{
-  /** A path, a URL without its secrets, or `-` for standard input. */
+  /** A path, a URL without secrets, or `-` for standard input. */
   name: string;
   bytes: Bytes;
   /** True if the file may have been rewritten since the last call, not only extended. */
   touched?(): Promise<boolean>;
-  /** True if another file has the name now. */
   isReplaced?(): boolean;
-  /** Set if rollcall converted or selected the lines. Each line is a group. */
+  /** Set if lines were converted or selected. Each line is a group. */
   origin?: LineOrigin;
 }>;
 
 type FileLine = Readonly<{ file: string; line: number }>;
 
-/** A record before its conversion, without line ends. */
+/** The bytes before conversion, without line ends. */
 export type OriginRecord = FileLine & { readonly bytes: Buffer };
 
-/** Numbers of lines start at 1. */
+/** Lines start at 1. */
 export interface LineOrigin {
-  /** Names as in `Source.name`. */
   readonly files: readonly string[];
-  /** True if records of several files can be grouped with `--group-by`. */
+  /** For `--group-by` with several files. */
   readonly canRegroup?: boolean;
-  /** True for an invalid group, or records that cannot be converted. The fault is already reported. */
+  /** The fault is reported already. */
   isBroken(line: number): boolean;
-  /** Returns the position of the first record of the line's group. */
   positionOf(line: number): FileLine;
-  /** Returns the group's digest for the ledger. @param kept indexes of the used trajectories; default: all */
+  /** Returns the digest for the ledger. @param kept indexes of the used trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
-  /** The location is in the original record. @param path begins at the line's group */
+  /** Returns a location in the original record. @param path begins at the group */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginRecord[]>;
-  /** Returns undefined if the file has no lines. @param file a name from `locationOf` */
+  /** Returns undefined for a file without lines. @param file a name from `locationOf` */
   textOf(file: string): Bytes | undefined;
 }
 
@@ -59,7 +56,6 @@ export const closeSources = async (sources: Iterable<Source>) => {
   for (const { bytes } of sources) await bytes.close();
 };
 
-/** Returns the text of a file that is a source, or that a source was converted from. */
 export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
   sources.find(({ name, origin }) => name === file && !origin)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((text) => text);
@@ -75,11 +71,11 @@ export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[]
     return mode & (0o600 | (facts?.isFile() ? Number(facts.mode) : otherMode));
   }, 0o666);
 
-/** Returns a line's file and line number before any conversion. */
+/** Returns the position before any conversion. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin ? { ...origin.positionOf(line), readAt: `${name}:${line}` } : { file: name, line };
 
-/** Bytes after `size` are not part of the input. */
+/** Bytes after `size` are not input. */
 type OpenFile = Readonly<{ descriptor: number; name: string; size: number }>;
 
 /** The caller closes the file. `read` throws Failure `input-unreadable`. */
@@ -98,7 +94,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Closes only once, because another file can get the number of a closed descriptor. */
+/** Another file can get the number of a closed descriptor. */
 export const createCloser = (descriptor: number) => {
   let isOpen = true;
   return async () => {
@@ -107,7 +103,7 @@ export const createCloser = (descriptor: number) => {
   };
 };
 
-/** Opens a file for each read, because descriptors are limited. @param head the first bytes, which stay in memory */
+/** Descriptors are limited, so each read opens the file. @param head the first bytes, kept in memory */
 export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {
@@ -139,7 +135,6 @@ export const memoryBytes = (content: Buffer): Bytes => ({
   async close() {},
 });
 
-/** Thrown if a source was truncated. */
 export class ShrunkSourceError extends Error {}
 
 type ByteRange = Readonly<Record<"start" | "length", number>>;

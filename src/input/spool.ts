@@ -12,7 +12,7 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** For a spool in memory, if rollcall cannot create a temporary file. */
+/** Used if rollcall cannot create a temporary file. */
 const maxMemoryBytes = 2 ** 30;
 
 /** Similar lines compress well. */
@@ -25,13 +25,13 @@ export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: nu
 export type SpoolOptions = Readonly<{
   host: Host;
   maxUnpackedBytes: number;
-  /** True if archives and Parquet files can be inputs. */
+  /** For archives and Parquet files. */
   takesContainers: boolean;
 }>;
 
 /**
- * Decompresses and stores a stream. If the format is unknown, stores only the first bytes, because an endless device
- * would fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the errors of signal and stream
+ * Decompresses and stores a stream. Of an unknown format, stores only the first bytes, because an endless device would
+ * fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the errors of signal and stream
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;
@@ -98,7 +98,7 @@ const fileSpool = (descriptor: number, folder: string) => {
   let writing: Promise<{ bytesWritten: number }> | undefined;
   const close = createCloser(descriptor);
   const discard = async () => {
-    // After an abort, a pending write could reach another file with the same descriptor.
+    // A pending write could reach another file with the same descriptor.
     await writing?.catch(() => undefined);
     await close();
   };
@@ -126,7 +126,7 @@ const memorySpool = (folder: string): Spool => {
     async write(chunk) {
       size += chunk.length;
       if (size > maxMemoryBytes) throw spoolFailed(folder, "EACCES");
-      // Decoders reuse the memory of a chunk.
+      // Decoders reuse the memory.
       chunks.push(Uint8Array.from(chunk));
     },
     bytes: () => memoryBytes(Buffer.concat(chunks)),

@@ -1,4 +1,4 @@
-/** Follows a file that another program writes, and finds if it is rewritten. */
+/** Follows a growing file, and finds if it is rewritten. */
 import { open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/walk.ts";
@@ -22,11 +22,11 @@ export const openTail = async (path: string, name: string) => {
   const segmentChecksums: number[] = [];
   let lastSegmentInTurn = 0;
   let lastComparedFacts = "";
-  /** No line ends between `position` and this offset. */
+  /** Before this offset, no line ends after `position`. */
   let searchedEnd = 0;
   let wasRewritten = false;
 
-  /** Compares the checksums of the first, the last, and another segment in turn. */
+  /** Checks the first, the last, and one other segment in turn. */
   const isUnchanged = async () => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;
@@ -52,7 +52,7 @@ export const openTail = async (path: string, name: string) => {
       read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
       close: async () => await file.close(),
     },
-    // Each read of a rewritten file's lines fails, so `touched` needs no comparison.
+    // Each read of a rewritten file fails, so `touched` needs no comparison.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
   const take = (lines: Uint8Array) => {
@@ -69,7 +69,6 @@ export const openTail = async (path: string, name: string) => {
     ...{ source, take },
     taken: () => position,
     head: () => readHead(bytes, sniffedBytes),
-    /** Returns the offset after the last complete line. */
     async findCompleteEnd() {
       const { size } = await file.stat();
       const from = Math.max(position, searchedEnd);

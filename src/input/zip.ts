@@ -1,4 +1,4 @@
-/** Reads the members of a zip archive. One member is in memory at a time. */
+/** Reads the members of a zip archive, one at a time. */
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import { Failure } from "../failure.ts";
@@ -10,8 +10,8 @@ import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
 /**
- * The records are the members whose names match, in the order of the archive's list. The last member of a repeated name
- * counts. Without a readable list, one record has the defect. @throws UnusableInput; Failure `input-unreadable`
+ * The records are the members whose names match, in the archive's order. The last member of a repeated name counts.
+ * Without a readable list, one record has the defect. @throws UnusableInput; Failure `input-unreadable`
  */
 export const openMembers = async (
   { name: file, bytes }: Source,
@@ -53,7 +53,7 @@ export const openMembers = async (
   };
 };
 
-/** yauzl's entries would be too large for an archive of a million members. */
+/** yauzl's entries are too large for a million members. */
 const toMember = (entry: Entry) => {
   const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
   const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
@@ -64,7 +64,7 @@ type Member = ReturnType<typeof toMember>;
 
 type ReadCallback = (error: Error | null, bytesRead?: number) => void;
 
-/** Returns the members by name, or the reason why the list cannot be read. */
+/** Returns members by name, or the reason for an unreadable list. */
 const listMembers = async (bytes: Bytes) => {
   const members = new Map<string, Member>();
   class ZipReader extends RandomAccessReader {
@@ -79,7 +79,7 @@ const listMembers = async (bytes: Bytes) => {
     }
   }
   try {
-    // Names are never used as paths, so they need no validation.
+    // Names are never used as paths.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const archive = await fromRandomAccessReaderPromise(new ZipReader(), bytes.size, options);
     for await (const entry of archive.eachEntry()) {
@@ -94,11 +94,11 @@ const listMembers = async (bytes: Bytes) => {
   }
 };
 
-/** Of a member's local header, without its name and extra fields. */
+/** Local header without name and extra fields. */
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-/** Returns the content of a member, or the reason why the member cannot be read. */
+/** Returns the content, or the reason for unreadable content. */
 const readContent = (bytes: Bytes, member: Member) => {
   const { isEncrypted, uncompressedSize, compressedSize, offset } = member;
   if (isEncrypted) return "it is encrypted";
@@ -125,7 +125,7 @@ const readBytes = (bytes: Bytes, start: number, length: number) => {
 };
 
 const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member) => {
-  // Method 0 is stored, 8 is deflate, 93 is zstd.
+  // Stored is 0, deflate is 8, zstd is 93.
   if (compressionMethod === 0) return compressed;
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });

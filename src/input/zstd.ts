@@ -5,15 +5,15 @@ import { toBuffer } from "../json/walk.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
-/** The message says why the content cannot be decompressed. */
+/** The message is the reason. */
 export class UnreadableContent extends Error {}
 
 export const formatExcess = (length: number) => `it decompresses to more than its declared ${length} bytes`;
 
-/** The default of zstd's decoder, in bytes. */
+/** zstd's default, in bytes. */
 const maxWindow = 2 ** 27;
 
-/** Decompresses frames to at most `length` bytes. @throws UnreadableContent; an Error of the decoder */
+/** Returns at most `length` bytes. @throws UnreadableContent; an Error of the decoder */
 export const unzstd = (compressed: Uint8Array, length: number) => {
   const pieces: Uint8Array[] = [];
   let left = length;
@@ -30,7 +30,7 @@ export const unzstd = (compressed: Uint8Array, length: number) => {
   return Buffer.concat(pieces);
 };
 
-/** Checks all headers first, because decoders allocate the memory that headers claim. */
+/** Decoders allocate the memory that headers claim. */
 const checkFrames = (compressed: Uint8Array, length: number) => {
   const bytes = toBuffer(compressed);
   const frames: Uint8Array[] = [];
@@ -64,7 +64,7 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
 };
 
 const decodeNatively = (frame: Uint8Array, maxLength: number) => {
-  // The types of the oldest supported Node lack this function. A maximum of 0 is invalid.
+  // Old types lack this function. A maximum of 0 is invalid.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;

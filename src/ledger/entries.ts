@@ -14,7 +14,7 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string) =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
-/** States in display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
+/** In display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
 export const ledgerStates = [
   ...(["logged", "assumed_logged", "unknown", "trying"] as const),
   ...(["refused", "not_sent", "released"] as const),
@@ -26,7 +26,7 @@ export const formatState = (state: EntryState) => (state === "released" ? "to re
 
 export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 
-/** Only the run that sends a `trying` request can know its outcome. */
+/** Only its run knows the outcome of a `trying` request. */
 export const isUnknown = (state: EntryState) => state === "unknown" || state === "trying";
 
 export type EntryFilter = Readonly<{
@@ -34,7 +34,7 @@ export type EntryFilter = Readonly<{
   split?: string | undefined;
   batch?: string | undefined;
   states?: readonly EntryState[];
-  /** The last attempt was at `since` or later, and earlier than `before`, in milliseconds since 1970. */
+  /** Milliseconds since 1970 of the last attempt: `since` or later, and earlier than `before`. */
   since?: number | undefined;
   before?: number | undefined;
   matchesScope?: (scope: LedgerScope) => boolean;
@@ -45,7 +45,7 @@ const maxPortionBytes = 2 * 1024 * 1024;
 
 export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
-/** Yields oldest entries first. The condition is on `request` and `scope`. */
+/** Yields oldest entries first. */
 export async function* readEntries(database: Database, { sql: condition, values = [] }: Statement) {
   const sql = `
     WITH next AS (
@@ -85,7 +85,7 @@ export async function* selectEntries(database: Database, filter: EntryFilter) {
 export const scopeColumns = "destination, account, model, split, batch, has_batch";
 
 export const toScope = (row: Row) => ({
-  /** The log URL, or the path of the local service's store. */
+  /** The log URL, or the path of the local store. */
   destination: row.text("destination"),
   account: row.text("account"),
   model: row.text("model"),
@@ -93,7 +93,6 @@ export const toScope = (row: Row) => ({
   batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
 });
 
-/** Its values are those of `toScopeValues`. */
 export const isScopeSql = `(${scopeColumns}) = (?, ?, ?, ?, ?, ?)`;
 
 export const toScopeValues = ({ destination, account, model, split, batch }: LedgerScope) => [
@@ -101,7 +100,7 @@ export const toScopeValues = ({ destination, account, model, split, batch }: Led
   batch === null ? 0 : 1,
 ];
 
-/** A request in the ledger. Times are milliseconds since 1970. */
+/** Times are milliseconds since 1970. */
 export type Entry = Readonly<ReturnType<typeof toEntry>>;
 
 const toEntry = (row: Row) => ({
@@ -124,7 +123,6 @@ const toEntry = (row: Row) => ({
   envelopeDigest: row.text("frame"),
 });
 
-/** Drops damaged call ids. */
 const parseCalls = (text: string) => {
   const value = parseJson(text)?.value;
   return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
@@ -138,7 +136,6 @@ export const countsSql =
 export const toCounts = (rows: readonly Row[]) =>
   new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
 
-/** Skips keys for which `numberOf` is negative. */
 export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Array, offset: number) => number) => {
   const groups: number[] = [];
   for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {

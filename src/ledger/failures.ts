@@ -7,7 +7,6 @@ export const ledgerMissing = (path: string) =>
     hint: "restore the ledger, or drop --require-ledger to start a new one",
   });
 
-/** @param leaseMs the rest of the longest lease in a shared ledger */
 export const formatLease = (leaseMs: number | undefined) =>
   leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${Math.ceil(leaseMs / 1000)} s)`;
 
@@ -18,7 +17,7 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => 
   return new Failure("storage", "ledger-busy", message, { hint, retryable: true });
 };
 
-/** @param subject the ledger or its lock, with a path @param sent given when the run ends */
+/** @param subject the ledger or its lock, with a path */
 export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { notSent: number }) => {
   const end = sent ? `: ${formatLogged(sent)}, ${sent.notSent} not logged` : "";
   const message = `${subject} was deleted or replaced during the run${end}`;

@@ -1,4 +1,4 @@
-/** Records requests in a file or a shared database, and compares inputs with these records. */
+/** Records requests, and compares inputs with these records. */
 import type { DatabaseLocation, DatabaseWaitOptions } from "../database/index.ts";
 
 export {
@@ -25,6 +25,6 @@ export const openExistingLedger = async (
 export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (...args) =>
   await (await import("./run-ledger.ts")).openRunLedger(...args);
 
-/** Returns undefined if the file does not exist. Does not change the file. @throws Failure `storage` */
+/** Does not change the file; undefined without a file. @throws Failure `storage` */
 export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path) =>
   await (await import("./ledger.ts")).examineLedger(path);

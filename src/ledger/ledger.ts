@@ -1,4 +1,4 @@
-/** Opens the ledger, in a file or in PostgreSQL. Each request is on disk before its first byte is sent. */
+/** Opens the ledger. Each request is on disk before its first byte is sent. */
 import { resolve } from "node:path";
 import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
@@ -53,10 +53,10 @@ const ledgerSchema: db.DatabaseSchema = {
 /** Methods throw as `Database` does. */
 export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
-/** Returns undefined if the ledger does not exist and `make` is false. @throws as `openDatabase` */
+/** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openLedger = async (
   location: db.DatabaseLocation,
-  // `recovers` marks requests that dead runs had in flight as unknown.
+  // `recovers` makes requests of dead runs unknown.
   options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
@@ -67,12 +67,12 @@ export const openLedger = async (
   const writer = isShared ? makeSharedWriter(database, { host }) : makeFileWriter(database);
   let now: (() => number) | undefined;
   try {
-    // A shared ledger always recovers, because the claims of dead runs block other runs.
+    // The claims of dead runs block other runs.
     const recovery = !isCopy && (recovers || isShared) ? writer.recover() : undefined;
     await recovery?.catch((thrown: unknown) => {
       if (!toRead || !isReadOnly(thrown)) throw thrown;
     });
-    // Clocks of machines may differ, so a shared ledger uses the database's clock.
+    // Clocks of machines may differ.
     const startMs = host.elapsed();
     const clockMs = await writer.readClockMs?.();
     if (clockMs !== undefined) now = () => clockMs + host.elapsed() - startMs;
@@ -82,7 +82,7 @@ export const openLedger = async (
   }
   return {
     ...{ path, created, isShared, isIntact },
-    /** The database's time in milliseconds since 1970; undefined for a file. */
+    /** The database's time in ms since 1970; undefined for a file. */
     now,
     ...writer,
     countRequests: async () => ({
@@ -101,12 +101,10 @@ export const openLedger = async (
       },
     },
     entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
-    /** @param from the smallest row */
     scopeEntries: (scope: entries.LedgerScope, from = 0) => {
       const values = [...entries.toScopeValues(scope), from];
       return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
     },
-    /** Returns the scope's row. */
     async makeScope(scope: entries.LedgerScope) {
       const values = entries.toScopeValues(scope);
       const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
@@ -128,7 +126,7 @@ export const openLedger = async (
       const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
       return resolved?.length === 1;
     },
-    /** Keeps requests in flight or unknown, because their groups may be logged. Returns the number of deletions. */
+    /** Keeps requests in flight or unknown. Returns the number of deletions. */
     async forget(filter: entries.EntryFilter) {
       const rows: number[] = [];
       for await (const { id, state } of entries.selectEntries(database, filter))
@@ -136,7 +134,7 @@ export const openLedger = async (
       if (rows.length === 0) return 0;
       const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // A request that a run retries meanwhile must be deleted or keep its claims, so requests are deleted first.
+      // A run may retry a request meanwhile, so requests are deleted before their claims.
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },
@@ -158,7 +156,7 @@ const saveFactsSql = `
 
 export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/** Sizes are bytes of bodies: the largest accepted, and the smallest with a 413 (`at` in milliseconds since 1970). */
+/** Sizes are bytes of bodies. `at` is milliseconds since 1970. */
 const readFacts = async (database: db.Database, { destination, account }: entries.LedgerScope) => {
   const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
     WHERE destination = ? AND account = ?`;

@@ -2,7 +2,7 @@
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
-/** The digests of files that rollcall wrote, by path, and may replace while they have these digests. */
+/** The digests by path of files that rollcall wrote, and may replace. */
 export type WrittenFiles = ReturnType<typeof openWrittenFiles>;
 
 export const openWrittenFiles = () => {
@@ -22,7 +22,7 @@ const loggedElsewhereBit = 4;
 export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
 export const openPriorOutcomes = (options: {
-  /** Returns the number of the group with the dedup key at `offset`; negative without such a group. */
+  /** Returns a group's number, or a negative number without such a group. */
   numberOf: (dedupKeys: Uint8Array, offset: number) => number;
   input: string;
   resendLogged: boolean;
@@ -36,12 +36,12 @@ export const openPriorOutcomes = (options: {
     facts.set(group, fact);
   };
   return {
-    /** Requests with an unknown outcome, oldest first. */
+    /** Oldest first. */
     unknownEntries: () => unknownEntries,
-    /** The last time that a group was logged from an input with another name, in milliseconds since 1970. */
+    /** The last time, in ms since 1970, that an input with another name logged a group. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
-    /** `entries` must include all unknown requests, and the requests that may have changed since the last call. */
+    /** `entries` must include all unknown requests, and requests that may have changed since the last call. */
     async addEntries(entries: AsyncIterable<Entry>) {
       for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);
@@ -58,13 +58,12 @@ export const openPriorOutcomes = (options: {
         else if (isElsewhere) loggedElsewhereAt = Math.max(loggedElsewhereAt, entry.lastTried);
       }
     },
-    /** Unknown overrides logged, because a logged group may have been resent. */
+    /** A logged group may have been resent with an unknown outcome. */
     outcomeOf(group: number) {
       if ((facts.at(group) & unknownBit) !== 0) return "unknown";
       return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";
     },
     wasLoggedElsewhere: (group: number) => (facts.at(group) & loggedElsewhereBit) !== 0 && !resendLogged,
-    /** Replaces the outcomes of earlier runs. */
     recordOutcome(group: number, outcome: "logged" | "unknown") {
       set(group, (facts.at(group) & loggedElsewhereBit) | (outcome === "logged" ? loggedBit : unknownBit));
     },

@@ -1,4 +1,4 @@
-/** Reads the requests of earlier runs, and records the requests of a run. */
+/** Reads the requests of earlier runs, and records those of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
@@ -13,14 +13,13 @@ export type RunLedgerOptions = Readonly<{
   split: string;
   batch: string | undefined;
   account: string;
-  /** Undefined for a run without a ledger. With `require`, the ledger must exist. */
+  /** With `require`, the ledger must exist. */
   ledger: (DatabaseLocation & { require: boolean }) | undefined;
   maxWaitMs: number;
-  /** A dry run makes no ledger, and holds no lock. */
   dryRun: boolean;
   resendLogged: boolean;
   idempotency: boolean;
-  /** True for the local service. Another service shows by an echo that it honors idempotency keys. */
+  /** True for the local service. Another service must first echo a key. */
   honorsKeys: boolean;
   onWait: (leaseMs?: number) => void;
   onUnavailable: (code: string) => void;
@@ -28,13 +27,13 @@ export type RunLedgerOptions = Readonly<{
 
 export type RecordedRequest = Readonly<{
   id: string | undefined;
-  /** The `Idempotency-Key` of all attempts; empty for a request without a key. */
+  /** The `Idempotency-Key` of all attempts, or empty. */
   key: string;
   /** Milliseconds since 1970. */
   firstTried: number;
 }>;
 
-/** Without a ledger, methods record nothing. Methods throw as `Database` does. */
+/** Without a ledger, methods record nothing. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (
@@ -48,11 +47,11 @@ export const openRunLedger = async (
   const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
   if (location?.require && !ledger) throw ledgerMissing(location.path);
   const { path = "", isShared = false } = ledger ?? {};
-  // These runs log groups again, so the requests need new keys.
+  // These runs log groups again, so they need new keys.
   const generation = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
   let facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
-  /** True if the service echoed a key before this run; undefined before the first read of the ledger. */
+  /** True if the service echoed a key before this run; undefined before the first read. */
   let echoedBefore: boolean | undefined;
   let lock: Lock | undefined;
   let scopeRow: number | undefined;
@@ -100,7 +99,7 @@ export const openRunLedger = async (
       if (!refused || !isRecent(refused, now())) return undefined;
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
-    /** Waits until no other run holds the scope. Then the requests that dead runs had in flight become unknown. */
+    /** Waits until no other run holds the scope. Makes requests of dead runs unknown. */
     async acquire({ signal, maxWaitMs } = { signal: host.signal, maxWaitMs: options.maxWaitMs }) {
       if (!ledger || dryRun) return;
       requireIntact();
@@ -116,7 +115,7 @@ export const openRunLedger = async (
       revision = (await ledger?.readRevision()) ?? 0;
       return revision !== before;
     },
-    /** Yields the requests of other runs, oldest first. A later call yields only requests that may have changed. */
+    /** Yields requests of other runs, oldest first. A later call yields only those that may have changed. */
     async *entries() {
       const isHeld = lock !== undefined;
       if (!isHeld) await readFacts();
@@ -125,14 +124,14 @@ export const openRunLedger = async (
       for await (const entry of ledger?.scopeEntries(scope, changedFrom) ?? []) {
         last = parseId(entry.id);
         if (ownRequests.has(entry.id)) continue;
-        // Another run may retry a request that was not sent, unless this run holds the scope alone.
+        // Unless this run holds the scope alone, another run may retry a request that was not sent.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
-        // Skips requests in flight, because `recordRequest` reports their groups as taken.
+        // `recordRequest` reports the groups of requests in flight.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
       }
       changedFrom = firstOpen ?? last + 1;
     },
-    /** Returns null if requests have no keys, or new keys in each run. */
+    /** Returns null without keys, or with new keys in each run. */
     findPlannedKey: (dedupKeys: Uint8Array) =>
       idempotency && location && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
@@ -150,9 +149,8 @@ export const openRunLedger = async (
       ownRequests.add(id);
       return { id, key, firstTried };
     },
-    /** To call before each piece of a body. @throws Failure `lease-lost` */
+    /** @throws Failure `lease-lost` */
     requireLease,
-    /** Returns as `Writer` does. */
     async recordRetry({ id }: RecordedRequest) {
       requireIntact();
       return id === undefined || (await ledger?.recordRetry(parseId(id), now())) !== false;
@@ -182,7 +180,7 @@ export const openRunLedger = async (
   };
 };
 
-/** Until a refused size is attempted again, because the service may have raised its limit. */
+/** The service may raise its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
 const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= refusedSizeMs;

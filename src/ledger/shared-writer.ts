@@ -1,4 +1,4 @@
-/** Writes the requests of a ledger in PostgreSQL. The table `mark` names the request that claims a dedup key. */
+/** Writes the ledger in PostgreSQL. The table `mark` names the request that claims a dedup key. */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 import { leaseLost } from "./failures.ts";
 import { outcomeSql, toOutcomeValues, type Writer } from "./writer.ts";
 
-/** How long a run may be without contact to the database. */
+/** Longest time without contact to the database. */
 const leaseMs = 15_000;
 
 const leaseEndSql = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
@@ -16,7 +16,7 @@ const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
   WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`;
 
-/** States in which a request has no claim to its groups after its run ended. */
+/** Requests in these states lose their claims when their run ends. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
 export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elapsed">) => {
@@ -38,7 +38,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
     id,
     isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
     noteRenewal,
-    // A run keeps its unsent groups until the end, because it may retry these groups.
+    // A run may retry its unsent groups.
     release: () => undefined,
     async end() {
       clearInterval(timer);
@@ -106,10 +106,10 @@ export const makeSharedWriter = (
       };
       const isOwn = `run = ${run?.id ?? 0}`;
       if (await update(`${isOwn} AND state = 'trying'`)) return;
-      // The lease expired. Outcomes other than these two concern only the attempt of this run.
+      // The lease expired. Other outcomes concern only this run's attempt.
       if (state !== "logged" && state !== "unknown") return void (await update(`${isOwn} AND state = 'unknown'`));
       const isOpen = `(${isOwn} OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')`;
-      // Another run made the request unknown, and may have released its groups.
+      // Another run may have released the groups.
       if (await update(state === "logged" ? "state <> 'logged'" : isOpen)) await database.query(claimSql, [request]);
     },
     async countRuns() {
@@ -138,7 +138,7 @@ const lastChangeSql =
 
 const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** More than 1, because another run may release its groups between two statements. */
+/** Another run may release its groups between two statements. */
 const maxRecordAttempts = 5;
 
 const eachKeySql = `LATERAL (
@@ -149,8 +149,8 @@ const releasedRequestsSql = (run: string) =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
- * `missing` counts the groups that other requests claim. The caller must undo the statement unless `missing` is 0.
- * The token makes the statement repeatable. The order of keys avoids deadlocks.
+ * `missing` counts groups that other requests claim. Unless `missing` is 0, the caller must undo the statement. The
+ * token makes the statement repeatable. The order of keys avoids deadlocks.
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),

@@ -8,14 +8,13 @@ export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
 const maxProblems = 20;
 
-/** With `perScope`, a group may be logged once in each scope; otherwise only once in all scopes. */
+/** With `perScope`, a group may be logged once in each scope. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
   { perScope }: { perScope: boolean },
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
-  /** The index of each group's outcome in `outcomes`. */
   const ranks = new Uint8Array(dedupKeys.count);
   /** For each scope, a 1 at the number of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
@@ -66,5 +65,5 @@ const problemMakers = {
   not_sent: (where: ProblemLocation, isInvalid: boolean) => createProblem("group-not-logged", { isInvalid }, where),
 };
 
-/** Each outcome overrides the outcomes before it. */
+/** Later outcomes override earlier ones. */
 const outcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;

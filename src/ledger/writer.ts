@@ -1,4 +1,4 @@
-/** Writes the requests of a ledger in a file. */
+/** Writes the ledger in a file. */
 import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as db from "../database/index.ts";
@@ -20,7 +20,6 @@ export type NewEntry = Readonly<{
 
 export type RecordedOutcome = Readonly<{
   state: Exclude<entries.EntryState, "trying">;
-  /** Null without an answer. */
   status: number | null;
   /** The code of a transport error; null after an answer. */
   cause: string | null;
@@ -28,23 +27,22 @@ export type RecordedOutcome = Readonly<{
   calls: string;
 }>;
 
-/** In a file, one run of a scope writes at a time, and holds a lock. In PostgreSQL, runs write different groups. */
+/** In a file, one run of a scope writes at a time. In PostgreSQL, runs write different groups. */
 export type Writer = Readonly<{
-  /** For the `SET` clause of each change of a request. */
+  /** For the `SET` clause of each change. */
   changedSql: string;
   /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
-  /** Makes requests that dead runs had in flight `unknown`. Default: in all scopes. */
+  /** Makes requests of dead runs `unknown`. Default: in all scopes. */
   recover(scope?: entries.LedgerScope): Promise<void>;
-  /** Returns the request's row, or the dedup keys of groups that other runs claim. */
+  /** Returns the request's row, or the dedup keys that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
-  /** Returns false if the request was resolved, or if another run retries or logged the request. */
+  /** Returns false if the request was resolved, or if another run retries or logged it. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   countRuns?(): Promise<number>;
-  /** The database's time, since 1970. */
+  /** Milliseconds since 1970. */
   readClockMs?(): Promise<number | undefined>;
-  /** The rest of the longest lease of other runs. */
   readOtherLeaseMs?(): Promise<number | undefined>;
   /** Differs after another process changed the ledger. */
   readRevision(): Promise<number>;
@@ -67,7 +65,7 @@ export const makeFileWriter = (database: db.Database): Writer => {
       if (onlyScope) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
         const scope = entries.toScope(row);
-        // Skips a scope whose lock a live run holds.
+        // A live run may hold the lock.
         const lock = db.tryLock(toScopeLock(database.path, scope));
         if (lock) await recoverScope(scope);
         lock?.release();
@@ -87,7 +85,7 @@ export const makeFileWriter = (database: db.Database): Writer => {
   };
 };
 
-/** The column `marks` has the dedup keys, and `frame` has the digest of the envelope. */
+/** `marks` has the dedup keys, and `frame` has the digest of the envelope. */
 const recordRequestSql = `INSERT INTO rollcall.request
     (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
   VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?) RETURNING id`;
@@ -101,11 +99,11 @@ const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entrie
 const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died'
   WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
 
-/** Counts the scopes that runs are writing. @throws Failure `storage` */
+/** @throws Failure `storage` */
 export const countWriters = (ledger: string) => {
   const folder = lockFolderPath(ledger);
   const names = ignoreErrors(() => readdirSync(folder)) ?? [];
-  // Skips SQLite's files next to a lock, which have longer names.
+  // Skips SQLite's files, which have longer names.
   return names.filter((name) => {
     if (!/^[0-9a-f]{64}$/.test(name)) return false;
     const lock = db.tryLock({ path: join(folder, name), title: "a lock" });

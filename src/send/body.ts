@@ -1,4 +1,4 @@
-/** Reads the body of a request in chunks, compares its parts with their checksums, and compresses it. */
+/** Reads, checks and compresses the body of a request. */
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
@@ -7,13 +7,13 @@ import { inputChanged } from "../input/index.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
-/** Few writes, and fits in the processor's cache. */
+/** Needs few writes, and fits in the processor's cache. */
 const chunkBytes = 2 ** 19;
 
-/** Parts that are at most this far apart are read together. */
+/** Closer parts are read together. */
 const maxGapBytes = 2 ** 14;
 
-/** Bytes to read before signals, replies and the socket get a turn. Each read counts as `readCostBytes` more. */
+/** Bytes to read before signals and replies get a turn. Each read counts as `readCostBytes` more. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
@@ -82,7 +82,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
   let bytesSinceTurn = 0;
 
   const toInputChanged = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
-  /** A synchronous read is faster for bytes in the system's cache. */
+  /** Synchronous reads are faster for cached bytes. */
   const readBytes = async (part: number, { from, into }: { from: number; into: Buffer }) => {
     const count = sources[sourceOf.at(part)]?.bytes.read(into, from) ?? 0;
     bytesSinceTurn += into.length + readCostBytes;
@@ -98,7 +98,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     const length = lengthOf.at(part);
     if (buffered.source !== sourceOf.at(part) || at < 0 || buffered.start + at + length > buffered.end)
       return undefined;
-    // Avoids `Buffer.subarray`, which takes twice as long.
+    // `Buffer.subarray` takes twice as long.
     const bytes = new Uint8Array(window.buffer, at, length);
     if (zlib.crc32(bytes) !== checksumOf.at(part)) throw toInputChanged(part);
     return bytes;
@@ -108,7 +108,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     readNow,
     async read(part: number) {
       const [source, start] = [sourceOf.at(part), startOf.at(part)];
-      // Parts in the order of the input are read ahead.
+      // Reads ahead in the order of the input.
       const isNext = buffered.source === source && start >= buffered.end && start <= buffered.end + maxGapBytes;
       const into = isNext ? window : window.subarray(0, lengthOf.at(part));
       buffered = { source, start, end: start + (await readBytes(part, { from: start, into })) };
@@ -145,9 +145,9 @@ export const openCompressor = (compression: Compression) => {
   return compressor;
 };
 
-/** Compresses a body in memory, so that its length is known and each attempt sends the same bytes. */
+/** Compresses in memory, so that the length is known and all attempts send the same bytes. */
 export const compress = async (chunks: AsyncIterable<Uint8Array>, compression: Compression) => {
-  // The next chunk reuses the memory of a chunk.
+  // The next chunk reuses the memory.
   const copies = async function* () {
     for await (const chunk of chunks) yield Buffer.from(chunk);
   };

@@ -67,11 +67,11 @@ const sendAndReport = async (delivery: Delivery) => {
   const requests = planRequests(dataset, {
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
-    // The service may now accept a size that it refused before.
+    // The service may accept a size that it refused before.
     limit: { ...delivery.limit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
-  // With `--strict`, warnings about the ledger and the plan are errors.
+  // With `--strict`, warnings of the plan are errors.
   if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
@@ -111,7 +111,7 @@ const writeBody = async (delivery: Delivery, jobs: readonly Job[]) => {
 /** Before the next query for claimed groups. */
 const maxPauseMs = 2000;
 
-/** Waits for other runs that claim groups of the jobs, then sends what those runs did not send. */
+/** Waits for other runs that claim groups, then sends the rest. */
 const send = async (delivery: Delivery, jobs: readonly Job[]) => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
@@ -137,7 +137,7 @@ const send = async (delivery: Delivery, jobs: readonly Job[]) => {
       });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
-      // Progress of the other runs restarts the wait.
+      // Progress of other runs restarts the wait.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     }
   } catch (thrown) {
@@ -155,7 +155,7 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
   throw invalidInput(problems, { isSending: sends, valid });
 };
 
-/** Sets outcomes of earlier runs, and returns the unknown requests to resend. */
+/** Returns the unknown requests to resend. */
 const applyPriorOutcomes = (delivery: Delivery): readonly Job[] => {
   const { problems } = delivery.dataset;
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;

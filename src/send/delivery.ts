@@ -1,4 +1,4 @@
-/** Delivers groups with a ledger and a rejects file: once for complete files, repeatedly for a growing file. */
+/** Delivers groups with a ledger and a rejects file. */
 import type { Client } from "../client/index.ts";
 import { isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
@@ -14,7 +14,7 @@ import { emptySendResult, type SendProgress } from "./send-result.ts";
 import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts";
 
 export interface DeliverOptions extends RunLedgerOptions {
-  /** Returns the log URL, or the identity of the local store. */
+  /** Returns the log URL, or the path of the local store. */
   destination: () => Promise<string>;
   client: () => Promise<Client>;
   maxRequestBytes: number;
@@ -41,7 +41,6 @@ interface DeliveryState {
   outcomes: GroupOutcomes;
   dedupKeys: DedupKeys;
   priorOutcomes: PriorOutcomes;
-  /** Returns the number of a group in `priorOutcomes`. */
   numberOf: (group: number) => number;
 }
 
@@ -60,7 +59,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const sendResult = () => sender?.result() ?? emptySendResult();
   const envelope = () => makeEnvelope(dataset, options.split);
 
-  /** Returns a job that resends the bytes of an entry; undefined if the input does not have these bytes. */
+  /** Returns a job that resends an entry's bytes; undefined if the input lacks bytes. */
   const toJob = ({ id, key, firstTried, ...entry }: Entry) => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
     if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;

@@ -62,7 +62,6 @@ interface LogCounts extends sentences.LoggedCounts {
   rejected: number;
   unknown: number;
   requests: number;
-  /** True if a rerun skips the logged groups. */
   hasLedger: boolean;
   resendLogged: boolean;
   ledgerArgs: readonly string[];
@@ -83,7 +82,7 @@ interface RejectedFacts extends LogCounts {
   unreadable: number;
   file: string;
   isEmpty: boolean;
-  /** True if the rejects file has records of another tool, but perhaps not all records that its groups need. */
+  /** True for records of another tool. The file may lack records that its groups need. */
   isConverted: boolean;
 }
 
@@ -98,7 +97,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-/** @param inputDiffers true if the input lacks bytes of the requests to resend */
+/** @param inputDiffers true if the input lacks bytes to resend */
 export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails) => {
   const unknown = sentences.pluralize(facts.unknown, "group");
   const message = `the outcome of ${unknown} of earlier runs is unknown; ${sentences.formatLogged(facts)}`;
@@ -179,7 +178,6 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });
 };
 
-/** Returns the hint of a failure that a rerun alone cannot fix. */
 const findFirstStep = ({ kind, retryable, details }: Failure) => {
   if (kind === "input-changed") return details.problems?.[0]?.advice;
   if (kind === "invalid-input" && details.hint && details.problems?.length !== 1)

@@ -1,4 +1,4 @@
-/** Stores the outcome of each group of a run in a byte. */
+/** Stores the outcomes of groups, one byte each. */
 import { Column, type Groups } from "../groups/index.ts";
 
 const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;

@@ -1,4 +1,4 @@
-/** Splits a refused request or rejects its groups, and locates the service's problems in the input. */
+/** Splits or rejects a refused request, and locates the service's problems in the input. */
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
@@ -15,7 +15,6 @@ import type { RejectedGroup } from "./rejects.ts";
 /** Without `requests` and `refused`, the run ends with `stop`. */
 interface NextStep {
   requests?: readonly PlannedRequest[];
-  /** Maximum bytes of later requests. */
   limit?: number;
   refused?: readonly RejectedGroup[];
   /** Default: the failure of the reply. */
@@ -27,7 +26,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   answer: Answer;
 }
 
-/** Cuts a request of several groups to half its size, or to a larger size that was accepted before. */
+/** Halves a request of several groups, or cuts it to a larger size that was accepted before. */
 export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
   const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
   const { groups, bytes } = refusal.request;
@@ -78,7 +77,7 @@ export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise
 
 type RefusalItem = ReturnType<typeof toRefusalItem>;
 
-/** `position` is the index of the item's group in the request (interface 7), if the request has this group. */
+/** `position` is the index of the item's group in the request (interface 7). */
 const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   const [list, step, ...path] = item.loc[0] === "body" ? item.loc.slice(1) : item.loc;
   const position = parsePosition(step) ?? groups.length;
@@ -86,7 +85,7 @@ const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   return { ...item, position: isOfRequest ? position : undefined, path };
 };
 
-/** Services send numbers, although interface 7 says strings. */
+/** Services send numbers instead of strings (interface 7). */
 const parsePosition = (step: string | number | undefined) => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
@@ -103,7 +102,7 @@ const locateProblems = async (
   const locate = async ({ position, path }: RefusalItem) => {
     const group = request.groups[position ?? -1];
     if (group === undefined) return undefined;
-    // Each trajectory of a bare group is a part.
+    // Trajectories of a bare group are parts.
     const isBare = dataset.groups.isBare(group);
     const [list, step, ...inside] = path;
     const trajectory = isBare && list === "trajectories" ? parsePosition(step) : undefined;
@@ -116,7 +115,7 @@ const locateProblems = async (
   const problems: Problem[] = [];
   for (const item of items.slice(0, maxItems)) {
     const { loc, msg } = item;
-    // If the file changed since it was sent, the problem has no location.
+    // A changed file has no locations.
     const location = await locate(item).catch(() => undefined);
     const text = !location && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
     problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });
@@ -124,7 +123,7 @@ const locateProblems = async (
   return problems;
 };
 
-/** Services put names of types between keys, as in `messages_and_choices.0.UserMessage.content`. */
+/** Services insert names of types, as in `messages_and_choices.0.UserMessage.content`. */
 const removeTypeNames = (whole: unknown, path: Path): Path => {
   let inner = whole;
   return path.flatMap((part, at) => {

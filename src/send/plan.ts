@@ -10,11 +10,10 @@ export interface BodyLimit {
   bytes: number;
   /** True if the limit follows from a 413. */
   isDiscovered: boolean;
-  /** The smallest size that the service refused. */
   refusedBytes?: number;
 }
 
-/** If `tooLarge`, a larger `--max-request-size` would not help. */
+/** If `tooLarge`, a larger `--max-request-size` does not help. */
 const compareSize = (bytes: number, limit: BodyLimit) => {
   const { isDiscovered, refusedBytes = Number.POSITIVE_INFINITY } = limit;
   return { bytes, limit: limit.bytes, tooLarge: isDiscovered || bytes >= refusedBytes };
@@ -59,7 +58,7 @@ export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return { groups: enveloped.groups, bytes: bytesOf(0, count) };
 };
 
-/** Returns the fewest requests within a limit. @param areFull true for full instead of near-equal requests */
+/** Returns the fewest requests. @param areFull true for full instead of near-equal requests */
 export const cutRequests = (
   dataset: Dataset,
   { limit, areFull = false, ...enveloped }: EnvelopedGroups & { limit: number; areFull?: boolean },
@@ -88,7 +87,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   return { count: groups.length, bytesOf };
 };
 
-/** The larger half, if the request is cut as evenly as possible. */
+/** Returns the larger half of the most even cut. */
 export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   const sizes = measureBodies(dataset, enveloped);
   const { count, bytesOf } = sizes;
@@ -96,13 +95,12 @@ export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return Math.max(bytesOf(0, middle), bytesOf(middle, count));
 };
 
-/** The requests are as full as possible. */
 const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number) => {
   const ends: number[] = [];
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
   for (let first = 0; first < count; first = ends.at(-1) ?? count) {
     let end = first + 1;
-    // Searches in halving steps, because the size grows with each group.
+    // Halves the step, because sizes grow with each group.
     for (let step = firstStep; step >= 1; step /= 2) {
       if (end + step <= count && bytesOf(first, end + step) <= limit) end += step;
     }

@@ -1,4 +1,4 @@
-/** Writes rejected groups, byte for byte, and their reasons to another file. */
+/** Writes rejected groups, byte for byte, and their reasons. */
 import { createHash, hash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -22,10 +22,10 @@ export const openRejects = (
 ) => {
   const reasonsPath = `${path}.reasons`;
   const reader = openRejectedLines(dataset);
-  // rollcall does not know who may read a pipe's data.
+  // The data of a pipe may be private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records the digests of the files if they have exactly these groups, because `convert` records no digests. */
+  /** Records the digests of files that have exactly these groups, because `convert` records none. */
   const adopt = async (rejected: readonly RejectedGroup[]) => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -63,20 +63,19 @@ export const openRejects = (
   };
 };
 
-/** Under this name, the ledger stores a file's digest before rollcall writes the file. */
+/** The ledger stores a digest under this name before rollcall writes the file. */
 const pendingName = (path: string) => `${path}.new`;
 
 const requireReplaceable = async (file: string, written: WrittenFiles) => {
   const digest = await hashFile(file);
-  // A killed run recorded the pending digest, and may or may not have replaced the file.
+  // A killed run may or may not have replaced the file.
   const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
 
-/** A draft of this age is from a killed run. */
+/** An older draft is from a killed run. */
 const abandonedMs = 2000;
 
-/** If `isBegun`, appends to the content that this run wrote. */
 const replaceFile = async (
   path: string,
   pieces: Pieces,
@@ -115,7 +114,7 @@ const hashPieces = async (pieces: Pieces, onPiece?: (piece: Buffer) => void) => 
 
 const hashFile = async (path: string) => {
   try {
-    // No recorded digest is empty, so `requireReplaceable` refuses a path that is not a regular file.
+    // No recorded digest is empty, so `requireReplaceable` refuses this path.
     return (await stat(path)).isFile() ? await hashPieces(createReadStream(path)) : "";
   } catch (thrown) {
     if (getErrorCode(thrown) === "ENOENT") return undefined;
@@ -140,7 +139,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
         for await (const { bytes, part, record, beginsLine } of copyParts(parts, { isJoined, window })) {
           if (beginsLine) lineCount++;
           if (beginsLine && !isAtLineStart) yield newlineBytes;
-          // An element of a pretty-printed list has several lines.
+          // Elements of a pretty-printed list have several lines.
           const addedLines = part?.source.origin ? 0 : countLineEnds(bytes);
           if (record) recordLines.set(`${record.file}:${record.line}`, lineCount);
           if (part) {
@@ -173,7 +172,7 @@ const countLineEnds = (bytes: Buffer) => {
   return count;
 };
 
-/** `part` begins in the bytes. `record` is a record of another tool. */
+/** `part` begins in the bytes. `record` is of another tool. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },
@@ -193,7 +192,7 @@ async function* copyParts(
   }
 }
 
-/** True if an earlier file has the same `group_id`, so both groups would be read as one. */
+/** True if an earlier file has the same `group_id`. Both groups would be read as one. */
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
   { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },
@@ -220,10 +219,10 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
   return byLine;
 };
 
-/** Maximum white space between a part and an end of its line. */
+/** White space between a part and the ends of its line. */
 const marginBytes = 4096;
 
-/** Returns only the part if the line has other data. */
+/** Omits other data of the line. */
 const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow) => {
   const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);

@@ -1,4 +1,4 @@
-/** Attempts a request until its outcome is known or no attempt may follow, and records each step. */
+/** Attempts a request until its outcome is known or no attempt may follow. */
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
@@ -12,7 +12,7 @@ import { emptyCallList, findCallList } from "./send-result.ts";
 
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** See guarantees.md. A status decides, even if sending the body failed. */
+/** A status decides, even if sending failed (guarantees.md). */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
   const { status, isBodySent, hasRetryAfter } = attempt;
@@ -27,23 +27,22 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
 /** True if no attempt may follow. After `unknown`, an attempt needs an honored key or `--on-unknown resend`. */
 export const isFinalOutcome = (outcome: Outcome) => ["logged", "too-large", "refused"].includes(outcome);
 
-/** Time after the first attempt (guarantees.md). */
+/** Since the first attempt (guarantees.md). */
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
 type KeyFacts = Pick<SendOptions, "idempotency"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
 
-/** True if the service is known to log a repeated request once, within `keyHonoredMs` of the first attempt. */
+/** True if the service logs a repeated request once. */
 export const isKeyHonored = (
   { key, firstTried }: RecordedRequest,
   { runLedger, idempotency }: KeyFacts,
   honorsKeys = runLedger.honorsKeys,
 ) => {
   const ageMs = runLedger.now() - firstTried;
-  // An attempt in the future has an unknown age, because the clock was set back.
+  // If the clock was set back, the age is unknown.
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
-/** True if rollcall may resend an unknown request of an earlier run. */
 export const canResend = (
   entry: RecordedRequest,
   { resendLogged, onUnknown, ...facts }: KeyFacts & Pick<SendOptions, "resendLogged" | "onUnknown">,
@@ -55,19 +54,18 @@ export interface SentRequest {
   recorded: RecordedRequest;
   /** True if an attempt may have been logged. Then only a success decides the outcome. */
   mayBeLogged: boolean;
-  /** The error of this run's attempt that may have been logged. */
   unknownFailure?: Failure | undefined;
   retryFailure?: Failure | undefined;
   lastOutcome: Omit<RecordedOutcome, "state">;
 }
 
 interface RequestContext extends SendOptions {
-  /** `signal` ends a wait at once, and an attempt after `graceMs`. `urgent` ends both at once. */
+  /** `signal` ends waits at once, and attempts after `graceMs`. `urgent` ends both at once. */
   signals: Pick<Host, "signal" | "urgent">;
   retryBudget: RetryBudget;
   isStopped: () => boolean;
   onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
-  /** Called with the bytes of each sent piece, and after the attempt with the negative sum. */
+  /** Called for each sent piece, and after the attempt with the negative sum. */
   onBytesSent: (bytes: number) => void;
 }
 
@@ -116,7 +114,7 @@ const attemptOnce = async (
     for await (const chunk of chunks()) {
       runLedger.requireLease();
       yield chunk;
-      // Progress counts bytes before compression.
+      // Progress counts uncompressed bytes.
       const bytes = Math.floor((chunk.length * request.bytes) / length);
       handedOver += bytes;
       onBytesSent(bytes);
@@ -136,7 +134,7 @@ const attemptOnce = async (
   }
 };
 
-/** Time for the request in flight after a signal (guarantees.md). */
+/** For the request in flight after a signal (guarantees.md). */
 export const graceMs = 5000;
 
 const openGracePeriod = ({ signal, urgent }: RequestContext["signals"]) => {

@@ -13,7 +13,7 @@ import { emptySendResult, type SendResult } from "./send-result.ts";
 
 export type CheckResult = ReturnType<typeof checkResult>;
 
-/** @param canSkip true if the command has the option `--on-invalid skip` */
+/** @param canSkip true if the command has `--on-invalid skip` */
 export const checkResult = (dataset: Dataset, canSkip = false) => {
   const { problems, split } = dataset;
   const { groups, trajectories } = rejectInvalid(dataset).countByOutcome(dataset.groups);
@@ -33,7 +33,7 @@ export const checkResult = (dataset: Dataset, canSkip = false) => {
 };
 
 const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
-  /** Number of unreadable lines and records. Each counts as a group. */
+  /** Unreadable lines and records count as groups. */
   unreadable: countUnreadable(dataset),
   filteredOut: dataset.filteredOut,
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
@@ -43,7 +43,7 @@ interface LogResultParts
   extends Pick<SendOptions, "modelId" | "batch" | "outcomes" | "resendLogged" | "onUnknown" | "ledgerArgs"> {
   split: string | undefined;
   sent: SendResult;
-  /** The requests of a dry run. `key` is null for a request without a key, or with a new key in each run. */
+  /** `key` is null without a key, or with a new key in each run. */
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFile?: string | undefined;
   rejectsFailure?: Failure | undefined;
@@ -79,7 +79,7 @@ export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch"
   ...{ rejectsFile: undefined, ledger: null, warnings: [], unreadable: 0, filteredOut: undefined, metrics: {} },
 });
 
-/** Returns `not_sent` if the run failed, no group is logged or unknown, and the service refused no group. */
+/** `not_sent` requires that no group is logged, unknown or refused. */
 const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogStatus => {
   if (groups.unknown > 0) return "unknown";
   if (failure) return isUnsent(groups, sent) ? "not_sent" : "partial";
@@ -89,7 +89,6 @@ const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: Sen
 const isUnsent = ({ logged, already_logged, unknown }: OutcomeCounts, { refused }: SendResult) =>
   logged + already_logged + unknown === 0 && refused.length === 0;
 
-/** Adds the problems of rejected groups to the failure of a run that cannot write the rejects file. */
 const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
   const { sent, rejectsFailure: cause = sent.stop } = run;
   const failure = findFailure(dataset, run);
@@ -100,7 +99,7 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
   return failure?.withDetails({ problems });
 };
 
-/** Returns the gravest failure: unknown outcomes, replaced ledger, signal, rejected groups, partial log, or `stop`. */
+/** The conditions begin with the gravest failure. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
@@ -140,7 +139,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
-  // `retryable` needs a ledger, because a rerun without a ledger logs everything again.
+  // A rerun without a ledger logs everything again.
   if (logged + alreadyLogged + rejected > 0)
     return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
@@ -152,7 +151,7 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
   return { http, where, remedy, stack, stoppedBy: cause.code, cause };
 };
 
-/** `--strict` cannot turn warnings of sending into errors. */
+/** `--strict` does not change these warnings. */
 const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts) => {
   const { problems } = dataset;
   const { dividedInto } = sent;

@@ -1,4 +1,4 @@
-/** The progress and the result of sending, and the call ids in replies. */
+/** The progress and the result of sending, and call ids of replies. */
 import type { Retry } from "../client/index.ts";
 import type { Failure } from "../failure.ts";
 import { getValue, parseJson } from "../json/walk.ts";
@@ -6,10 +6,10 @@ import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
-  /** Requests that ended with any outcome. */
+  /** Ended requests, with any outcome. */
   requests: number;
   of: number;
-  /** Bytes that are logged or on their way. */
+  /** Logged or on their way. */
   bytes: number;
   ofBytes: number;
   groups: number;
@@ -21,7 +21,6 @@ export interface RequestChange {
   retry: Retry | undefined;
   groups: number;
   bytes: number;
-  /** The status of the answer, or the code of the transport error. */
   reason: string;
   failure: Failure | undefined;
 }
@@ -40,7 +39,7 @@ export interface SendResult {
   obstacle: Failure | undefined;
   refused: RejectedGroup[];
   unknownIds: Set<string | undefined>;
-  /** Requests whose known outcome the ledger could not record. `status` is null without an answer. */
+  /** Requests with a known outcome that the ledger could not record. */
   unrecorded: { id: string | undefined; status: number | null; isLogged: boolean }[];
   recordFailure: Failure | undefined;
   unknown: (SentRequest & { isKeyHonored: boolean }) | undefined;
@@ -59,7 +58,7 @@ export const maxPrintedBytes = 64 * 1024;
 export interface Reply {
   status: number;
   bytes: number;
-  /** Undefined if all bodies together exceed `maxPrintedBytes`. */
+  /** Undefined if the bodies exceed `maxPrintedBytes`. */
   body: Uint8Array | undefined;
 }
 
@@ -67,7 +66,7 @@ export const emptyCallList = "[]";
 
 const maxCallIdBytes = 200;
 
-/** Returns `call_ids` (assumed) of a reply as JSON; `[]` if they are missing, invalid, too many or too long. */
+/** Returns `call_ids` (assumed) as JSON; `[]` if they are missing, invalid, too many or too long. */
 export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string) => {
   const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
   const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;

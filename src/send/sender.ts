@@ -1,4 +1,4 @@
-/** Sends planned requests, and records each attempt before and after it. */
+/** Sends planned requests, and records each attempt. */
 import type { Answer, Attempt, Retry } from "../client/index.ts";
 import { Failure, isFailure, toFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
@@ -17,7 +17,6 @@ export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest
 
 export type Sender = ReturnType<typeof openSender>;
 
-/** The result has the first failure, such as a refusal, a signal or an unexpected error. */
 export const openSender = (dataset: Dataset, options: SendOptions) => {
   const { host, client, runLedger, outcomes, dedupKeys, envelope, concurrency } = options;
   const sent = results.emptySendResult();
@@ -42,7 +41,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const queueFirst = (cut: readonly PlannedRequest[]) => {
     queue = [...cut.map((request) => ({ request })), ...queue];
   };
-  /** Cuts the groups and the queue again, because the limit is smaller now. */
+  /** Applies a smaller limit to the groups and the queue. */
   const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => !recorded);
     const uncut = Uint32Array.from([...groups, ...planned.flatMap(({ request }) => [...request.groups])]);
@@ -66,7 +65,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     reportProgress({ ...change, groups: groups.length, bytes, reason, failure: attempt.failure });
   };
 
-  /** If recording fails, the outcome is unknown to the next run. */
+  /** If this fails, the next run sees an unknown outcome. */
   const record = async (request: requests.SentRequest, state: RecordedOutcome["state"]) => {
     const { recorded, lastOutcome } = request;
     await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
@@ -92,7 +91,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Returns false if the request is divided or resolved, or if other runs claimed some or all groups. */
+  /** Returns false if the request is divided or resolved, or if other runs claimed groups. */
   const runJob = async ({ request, recorded: earlier }: Job) => {
     const { groups, bytes } = request;
     if (!earlier && bytes > limit && groups.length > 1) {
@@ -134,7 +133,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
         },
       });
     } catch (thrown) {
-      // `Failure` is thrown only before a body's last byte or between attempts. Other errors leave the outcome unknown.
+      // A `Failure` is thrown before the last byte or between attempts. Other errors leave the outcome unknown.
       if (!(thrown instanceof Failure)) sentRequest.mayBeLogged = true;
       if (sentRequest.mayBeLogged) markUnknown(sentRequest);
       await record(sentRequest, sentRequest.mayBeLogged ? "unknown" : "not_sent");
@@ -167,7 +166,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
       await runLedger.recordPassedSize(request.bytes);
     }
-    // A 413 for a single group also rules out requests of that size with several groups.
+    // A 413 for one group also counts for several groups.
     if (isTooLarge) await runLedger.recordRefusedSize(request.bytes);
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome, retry: undefined });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
@@ -195,7 +194,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {
-    // Runs that share an input continue at random positions, so that they seldom claim the same groups.
+    // Random positions keep runs with the same input from claiming the same groups.
     if (!isSharing) for (const job of queue.splice(0, Math.floor(host.random() * queue.length))) queue.push(job);
     isSharing = true;
     const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
@@ -215,7 +214,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
-    /** Sends jobs, unless the run was stopped. After a signal, each job has one attempt. */
+    /** After a signal, each job has one attempt. */
     async send(jobs: readonly Job[], isAfterSignal: boolean) {
       signals = isAfterSignal ? { signal: host.urgent, urgent: host.urgent } : host;
       retryBudget = client.retryBudget();
@@ -228,7 +227,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       await Promise.all(Array.from({ length: lanes }, runLane));
     },
     stopWith,
-    /** Returns and forgets the groups that other runs claimed. */
     removeTakenGroups() {
       const groups = Uint32Array.from(takenGroups).sort();
       takenGroups = [];
@@ -243,7 +241,7 @@ const maxCopiedKeys = 4096;
 
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const keys = new Uint8Array(groups.length * dedupKeyBytes);
-  // Copies the keys of adjacent groups together. `maxCopiedKeys` limits the temporary memory of a copy.
+  // Adjacent groups are copied together. `maxCopiedKeys` limits temporary memory.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; end < first + maxCopiedKeys && groups[end] === group + end - first; ) end++;

@@ -6,7 +6,7 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** A group that was completed after a stopping error (`isAfterError`) is not sent. */
+/** A group that is complete only after a stopping error is not sent. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
 
 /** `isAfterSignal` allows one attempt per request. `canBePartial` allows a last request that is not full. */
@@ -17,10 +17,10 @@ export const openBatches = (delivery: Delivery) => {
   const { outcomes, runLedger, host, maxWaitMs, priorOutcomes, numberOf } = options;
   const { groups, found } = dataset;
   const { columns } = found.parts;
-  /** After a signal, rollcall waits for the ledger at most as long as for a reply. */
+  /** After a signal, the ledger has as much time as a reply. */
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
   const reportProblems = openGroupReporter(dataset);
-  /** Complete groups that are not sent, or whose outcome in another run is unknown. */
+  /** Complete groups that are not sent, or are unknown to another run. */
   let pending: number[] = [];
   let refusedCount = 0;
   /** Monotonic milliseconds when a group or a resend began to wait. */
@@ -61,12 +61,11 @@ export const openBatches = (delivery: Delivery) => {
     const from = refusedCount;
     refusedCount = refused.length;
     await delivery.rejects?.append(refused.slice(from));
-    // After a signal, the last batch may still send the remaining groups.
     if (stop && !isFailure(stop, "interrupted")) throw stop;
   };
 
   const sendWithLedger = async ({ isAfterSignal, canBePartial }: BatchOptions) => {
-    // Equal groups of two files have one dedup key, so the second group waits for the outcome of the first.
+    // Equal groups have one dedup key, so the second group waits for the first.
     const byKey = new Map<number, number>();
     for (const group of listPending("not_sent")) byKey.set(numberOf(group), byKey.get(numberOf(group)) ?? group);
     const candidates = Uint32Array.from(byKey.values());

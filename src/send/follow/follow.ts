@@ -1,4 +1,4 @@
-/** Follows a growing file: checks complete lines, and sends groups in batches. */
+/** Follows a growing file, and sends its groups in batches. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import * as grouping from "../../groups/index.ts";
@@ -15,7 +15,7 @@ import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "
 export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
     Omit<FollowedFileOptions, "split" | "host"> {
-  /** How long a complete group may wait for other groups. */
+  /** Longest wait of a complete group. */
   everyMs: number;
   groupSize: number | undefined;
   groupIdleMs: number;
@@ -38,13 +38,13 @@ export const followFile = async (options: FollowOptions) => {
   return await run().finally(async () => await runLedger.close());
 };
 
-/** rollcall polls, because not every file system reports changes. */
+/** Not every file system reports changes. */
 const pollIntervalMs = 250;
 
-/** Time without new lines until a renamed file is finished, because writers switch files late. */
+/** A renamed file is finished after this time without new lines, because writers switch files late. */
 const quietMs = 1000;
 
-/** Gives each dedup key a number, because keys of earlier runs are read before the groups are known. */
+/** Keys of earlier runs are read before the groups are known. */
 const openKeyNumbers = () => {
   const keys = new grouping.Digests();
   const table = new grouping.DigestTable(keys);
@@ -66,9 +66,8 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     input: basename(name),
     numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + grouping.dedupKeyBytes)),
   });
-  /** Complete groups that are not in the metrics yet. */
   const completed: CompletedGroup[] = [];
-  /** Groups that were complete before a stopping error are still sent. */
+  /** Groups that were complete before this error are sent. */
   let hasStoppingError = false;
   const files = openFollowedFiles(options, {
     ...{ dedupKeys, size },
@@ -92,7 +91,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     } catch (thrown) {
       if (!(thrown instanceof Failure)) return files.toUnreadable(thrown);
       const isSignal = thrown.code === "interrupted";
-      // A file that cannot be followed has no result.
       if (files.all.length === 0 && !isSignal) throw thrown;
       return isSignal ? undefined : thrown;
     }
@@ -106,7 +104,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     if (onInvalid === "stop") throw grouping.invalidInput(problems, { valid: "some" });
   };
 
-  /** Returns true if the file that replaced this file may be read. @throws `input-changed` */
+  /** Returns true if the next file may be read. @throws `input-changed` */
   const poll = async (file: FollowedFile, isLastPoll: boolean) => {
     const { assembler, tail, index } = file;
     if (file.isRewritten) return true;
@@ -134,7 +132,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
       const isLastPoll = host.signal.aborted;
-      // An incomplete group is complete if another run has sent a group with the same bytes.
+      // Another run may have sent the same bytes, which shows that the group is complete.
       if (await runLedger.hasChanged()) {
         await batches.catchUp();
         for (const { assembler } of files.all) assembler.completeSent();
@@ -144,7 +142,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       if (isLastPoll) return;
       const since = batches.waitingSince();
       if (since !== undefined && host.elapsed() - since >= everyMs) await batches.sendAll(false);
-      // After a signal, complete lines are read once more.
+      // After a signal, lines are read once more.
       await host.sleep(waitMs, host.signal).catch(() => undefined);
     }
   };
@@ -164,7 +162,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isChanged;
     const open = files.all.flatMap(({ assembler }) => assembler.incomplete);
     if (!isChanged) for (const group of open) await grouping.finalizeGroup(dataset, group);
-    // With `--strict`, problems of the dataset would be errors, although the groups are sent already.
+    // With `--strict`, these problems would be errors, although the groups are sent already.
     if (isReadable && !options.strictness.strict)
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
@@ -181,7 +179,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       sent: { ...delivery.sendResult(), stop: stop ?? (isComplete ? undefined : signal) },
       rejectsFile: delivery.rejects?.countLines() ? delivery.rejectsFile : undefined,
     });
-    // Input without a valid group is invalid input, as without `--follow`.
     const { rejected, read } = result.groups;
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
@@ -196,7 +193,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       await delivery.rejects?.requireWritable(true);
       const stop = await catchStop(follow());
       const canContinue = !stop || stop.code === "invalid_input";
-      // Sends complete groups also after invalid input.
       const isSending = canContinue && !host.urgent.aborted && !isFailure(stop, "input-changed");
       const lastStop = isSending ? await catchStop(batches.sendAll(host.signal.aborted)) : undefined;
       return { dataset, result: await finish(stop ?? lastStop) };

@@ -1,4 +1,4 @@
-/** Reads the complete lines of followed files: a file, and later files with its name. */
+/** Reads the complete lines of a followed file, and of later files with its name. */
 import { stat } from "node:fs/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
@@ -31,11 +31,10 @@ export interface FollowedFile {
   tail: inputs.Tail;
   assembler: grouping.GroupAssembler;
   scan: Scan;
-  /** Monotonic milliseconds when lines were read, or when the move of the file was found. */
+  /** Monotonic milliseconds of the last lines or of the move. */
   changedAt: number;
-  /** True if another file has the name, and this file should not grow anymore. */
+  /** True if this file lost its name and should not grow anymore. */
   isFinished: boolean;
-  /** True if the groups cannot be read again. */
   isRewritten: boolean;
 }
 
@@ -91,7 +90,6 @@ export const openFollowedFiles = (
 
   return {
     ...{ dataset, all, toUnreadable },
-    /** Opens the file at the path, unless it is open or does not exist yet. */
     async open() {
       const before = all.at(-1);
       if (before && !before.isRewritten && !before.tail.isMoved()) return;
