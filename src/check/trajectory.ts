@@ -173,8 +173,9 @@ const inspectTools = (table: JsonTable, list: number, report: Report) => {
 
 const inspectHistories = (table: JsonTable, list: number, report: Report) => {
   checkElements(table, list, { kind: Kind.object, rule: "history-type" }, report);
-  for (const { table: text, node } of json.elementsOf({ table, node: list })) {
-    if (kindAt(text, node) !== Kind.object) continue;
+  const end = json.nodeAfter(table, list);
+  for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+    if (kindAt(table, node) !== Kind.object) continue;
     const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
     if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, newMessageFacts(), report);
     else report("history-type", { found: describeValue(table, node) }, node);
