@@ -1,19 +1,19 @@
-/** Collects distributions in bounded memory, and merges distributions in any order. */
+/** Collects and merges distributions in bounded memory, in any order. */
 
 const maxExactValues = 512;
 
 /** Smaller magnitudes count as 0, and larger magnitudes as the maximum. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
-/** Doubles start as -0, because V8 recompiles functions if an integer field becomes a double. */
+/** Doubles start as -0, because V8 recompiles functions if an integer becomes a double. */
 export const newSketch = () => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
-  /** The running mean and sum of squared distances from the mean, for display only. */
+  /** Running mean, and sum of squared distances from the mean, for display only. */
   mean: -0,
   squares: -0,
-  /** True if there were more than `maxExactValues` distinct values. */
+  /** True after more than `maxExactValues` distinct values. */
   isRounded: false,
   /** Counts by value. */
   values: new Map<number, number>(),
@@ -59,7 +59,7 @@ const roundValue = (value: number) => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Width of the widest range, whose multiples divide no range; 0 for exact values. */
+/** Width of the widest range; 0 for exact values. Multiples of this width divide no range. */
 export const rangeStep = ({ isRounded, least, most }: Sketch) =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 
@@ -86,14 +86,14 @@ export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
 
 export const countWeights = (weights: readonly Weight[]) => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** Returns the median of ascending weights; 0 without weights. */
+/** Expects ascending weights; 0 without weights. */
 export const median = (weights: readonly Weight[]) => {
   const half = countWeights(weights) / 2;
   const [lower, upper] = [weightedValueAt(weights, half), weightedValueAt(weights, half + 0.5)];
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-/** Returns the value at a rank, from 1, of ascending weights. A fractional rank is rounded up. */
+/** Expects ascending weights. `rank` is from 1, and rounded up. */
 export const weightedValueAt = (weights: readonly Weight[], rank: number) => {
   let passed = 0;
   const found = weights.find(({ count }) => {

@@ -1,4 +1,4 @@
-/** Selects groups and trajectories by CEL, reward, sample or shard, and searches groups. */
+/** Selects and searches groups and trajectories. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
@@ -20,11 +20,11 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 
 /** Default: all groups. */
 export interface Selection {
-  /** CEL expression over a trajectory. */
+  /** CEL over a trajectory. */
   where?: string | undefined;
-  /** Trajectories to keep in a group, highest rewards first. */
+  /** Trajectories of a group, highest rewards first. */
   best?: number | undefined;
-  /** Groups to draw at random. */
+  /** Random groups. */
   sample?: number | undefined;
   seed: string;
   /** `part` counts from 1. The digest of a group decides its shard. */
@@ -55,7 +55,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
   /** Includes all invalid groups. */
   const kept: number[] = [];
-  /** Indexes of the selected trajectories of groups that are not selected whole. */
+  /** Indexes of the selected trajectories of reduced groups. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -77,7 +77,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   return { kept, subsets, filteredOut };
 };
 
-/** Draws the groups whose hashes of seed and digest sort first, so that the order of the input does not matter. */
+/** Sorts by hashes of seed and digest, so that the order of the input does not matter. */
 const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   if (sample === undefined) return undefined;
   const ranked: { group: number; rank: string }[] = [];
@@ -90,16 +90,16 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   return new Set(ranked.slice(0, sample).map(({ group }) => group));
 };
 
-/** A case-sensitive substring, CEL that matches a trajectory of a group, or both. */
+/** A case-sensitive substring, CEL for a trajectory of a group, or both. */
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
 interface SearchOptions {
   signal: AbortSignal;
-  /** Called in order, but perhaps again for a group of several parts. */
+  /** Called in order, perhaps again for a group of several parts. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
-  /** Returns rewards if all are known, so that an expression about rewards alone reads no file. */
+  /** If all rewards are known, an expression about rewards alone reads no file. */
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
@@ -172,7 +172,7 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
 /** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
-/** Time limit for a group, plus 1 ms for each trajectory. */
+/** For a group, plus 1 ms for each trajectory. */
 const maxEvaluationMs = 2000;
 
 const sandbox: { run?: () => void } = createContext({});
@@ -184,7 +184,7 @@ const firstLimitMs = 50;
 /** Returns false after the time limit, even in a regular expression. `run` must be repeatable. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
   const runLimited = (options: RunningScriptOptions) => {
-    // Sets `run` for each try, because searches of the page run at the same time.
+    // For each try, because searches of the page run at the same time.
     sandbox.run = run;
     try {
       script.runInContext(sandbox, options);
