@@ -1,4 +1,4 @@
-/** Recognizes requests, groups and trajectories, checks them, and adds them to the index. */
+/** Recognizes, checks and indexes requests, groups and trajectories. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
@@ -69,7 +69,6 @@ const requestType = defineObjectType(
 const requestKeys = ["trajectory_groups", "split"] as const;
 const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
-/** `facts` is undefined for an invalid part. */
 type CheckedPart = { kind: Part["kind"]; trajectories?: number; facts?: readonly TrajectoryFacts[] | undefined };
 
 const emptyBuffer = Buffer.alloc(0);
@@ -92,7 +91,7 @@ export class Checker {
     this.#readGroupKey = openGroupKeyReader(groupBy);
   }
 
-  /** @param position index of an element of a long array; undefined for a line or document */
+  /** @param position of an element in a long array */
   check(block: Block, node: number, position?: number): void {
     this.#block = block;
     const { table } = block;
@@ -275,7 +274,7 @@ export class Checker {
   #reportSecrets(): void {
     const { table, node } = this.#value;
     for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
-      // The line and path locate the value, and the offset locates the secret.
+      // The offset locates the secret, not the value.
       const locate = (): ProblemLocation => ({
         ...this.#locate(findInnermost(table, { from: node, byte: start }).node, []),
         offset: this.#block.start + start,

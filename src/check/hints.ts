@@ -35,7 +35,6 @@ export const isNotTrajectory = (holder: unknown): boolean =>
   !hasAny(holder, "messages_and_choices") &&
   (hintForWrongLevel(holder) !== undefined || hintForRow(holder) !== undefined);
 
-/** Returns another tool's name for the field, or the nearest key. */
 const findAlias = (field: string, holder: JsonObject) => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
   // The name of a short field resembles too many other names.

@@ -17,7 +17,7 @@ export const newMessageFacts = () => ({
   events: [0],
   /** The used length of `events`, whose memory is reused. */
   eventCount: 0,
-  /** Index in `events` of the first call in the last message; `eventCount` without such a call. */
+  /** The first call in the last message; `eventCount` without such a call. */
   lastCallsIndex: 0,
 });
 
@@ -133,7 +133,6 @@ const addCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
   }
 };
 
-/** Returns 0 for an empty string. */
 const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);
 
 /** Returns undefined for a result, or for a call without a name. */
@@ -172,7 +171,7 @@ export const inspectCalls = (
   }
 };
 
-/** True if each result answers the oldest waiting call, as usual, and no call waits at the end. */
+/** True if each result answers the oldest waiting call, as usual, and no call is left. */
 const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {

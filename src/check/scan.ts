@@ -144,7 +144,7 @@ export const scanSource = async (source: input.Source, options: SourceOptions): 
   onRead(bytes.size);
 };
 
-/** In concatenated files, any line can have one. */
+/** In concatenated files, any line can begin with this mark. */
 const byteOrderMark = Buffer.from("\ufeff");
 
 const blankOutByteOrderMarks = (original: Buffer): Buffer => {
@@ -172,7 +172,7 @@ const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<
 
 const maxWordLength = 40;
 
-/** Searched for the key of a faulty value. */
+/** Bytes before a fault that are searched for the key of the value. */
 const maxBytesBefore = 2 ** 12;
 
 const formatCharacter = (bytes: Buffer, at: number) => {

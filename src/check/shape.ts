@@ -10,7 +10,6 @@ const kinds = new Uint8Array(256).fill(Kind.number);
 const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
 for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
 
-/** Node 0 is an absent member. */
 export const kindOf = (table: JsonTable, node: number) => (node === 0 ? Kind.absent : kindAt(table, node));
 
 /** Node 0 is the root. */
@@ -137,7 +136,6 @@ export class Shape<Name extends string, Facts> {
   }
 }
 
-/** True if a value is or contains an array. */
 const hasArray = (table: JsonTable, value: number) => {
   for (let node = value; node < json.nodeAfter(table, value); node += nodeSize) {
     if (json.firstByteAt(table, node) === openBracket) return true;

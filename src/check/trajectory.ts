@@ -19,7 +19,7 @@ export const newTrajectoryFacts = () => ({
   reward: Number.NaN,
   /** The final policy version, else the initial version; NaN without both. */
   version: Number.NaN,
-  /** The `trainingBits` that the trajectory has and lacks. */
+  /** `trainingBits` of metrics. */
   training: 0,
   /** In the order of `metrics`. */
   metricNames: noMetrics,

@@ -6,10 +6,9 @@ import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/** Receives a problem of a node, or of the (perhaps absent) value at the path `steps` from the node. */
+/** Receives a problem of the value at the path `steps` from the node. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
-/** Returns true for a value without errors. */
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;
 
 /** `check` is for values that are neither absent nor null. */

@@ -16,7 +16,7 @@ import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./positions.ts";
 
-/** @param rewards a sketch for each source @throws the signal's reason */
+/** @param rewards by source @throws the signal's reason */
 export const reportDatasetProblems = async (
   dataset: IndexedGroups,
   rewards: readonly Sketch[],
@@ -141,10 +141,9 @@ const minRewardsForOutliers = 10;
 /** Minimum distance from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** Plus 1. If more rewards are far from the median, none is an outlier. */
+/** As a share, plus 1. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
-/** Returns undefined without outliers. */
 const findOutlierBound = (rewards: Sketch) => {
   if (rewards.count < minRewardsForOutliers) return undefined;
   const weights = toWeights(rewards);
@@ -185,7 +184,7 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
 
-/** `has` is a training bit, and `pathIn` locates the value in a trajectory. */
+/** `has` is a training bit. `pathIn` finds the value in a trajectory. */
 const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
   { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
@@ -252,7 +251,7 @@ const readTrajectories = (groupPart: positions.GroupPart) => {
 
 const maxRereadBytes = 2 ** 26;
 
-/** Locating a converted trajectory converts its record again. */
+/** Locating a converted trajectory converts it again. */
 const maxLocatedOriginals = 1000;
 
 const formatPlace = ({ path = [], ...location }: ProblemLocation) =>

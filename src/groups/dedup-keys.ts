@@ -46,11 +46,11 @@ export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** Repetitions of a digest, by the first group with the digest. */
+  /** By the first group with a digest. */
   const repeats = new Map<number, number>();
   return {
     table,
-    /** Returns the key that the next group with a digest would get. */
+    /** Returns the key of the next group with the digest. */
     next(digest: Uint8Array): Uint8Array {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);

@@ -13,7 +13,7 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   elapsed: () => number;
   /** True if another run sent a group with this key. Such an open group is complete. */
   wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called for each invalid line, and for each open group that becomes invalid for another reason. */
+  /** Called for each invalid line, and for each open group that becomes invalid otherwise. */
   onInvalid: () => void;
   onComplete: (group: number) => void;
 }
@@ -30,7 +30,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   /** By key, longest idle first. */
   const open = new Map<string, OpenGroup>();
   const completeGroups = new Map<string, number>();
-  /** The line of the previous part if unreadable. */
+  /** The line of the previous part, if unreadable. */
   let unreadable: number | undefined;
   const reject = (group: number) => {
     groups.reject(group);

@@ -13,7 +13,6 @@ import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
   dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
 
-/** Enough for many adjacent groups. */
 const windowBytes = 2 ** 20;
 
 /** Reads adjacent parts through one buffer. */
@@ -91,7 +90,7 @@ export const composeGroup = (dataset: IndexedGroups, group: number, window: Read
   return Buffer.concat([replaceLineEnds(Buffer.concat([opening, ...joined, closing])), lineEnd]);
 };
 
-/** Skips invalid groups. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
@@ -102,7 +101,7 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   }
 }
 
-/** Lists a group's trajectories, or the value of another part, if the bytes are JSON. */
+/** Lists a group's trajectories, or the value of another part. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];

@@ -85,7 +85,6 @@ interface PartProblem<Name extends RuleName> {
   locate?: Locate;
 }
 
-/** Reads the part only if the problem is stored. */
 export const reportPart = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
@@ -97,7 +96,6 @@ export const reportPart = <Name extends RuleName>(
   return problems.report(rule, data, find);
 };
 
-/** An error makes the group invalid. */
 export const reportGroup = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,

@@ -52,11 +52,11 @@ export type FilteredOut = Readonly<
 /** All parsed input. Must be closed. */
 export interface Dataset extends IndexedGroups {
   split: string | undefined;
-  /** Every sent request gets these keys. */
+  /** Keys that the interface does not define, for every sent request. */
   ownKeys: OwnKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
-  /** Files in folders without rollouts. */
+  /** Files without rollouts that rollcall found in folders. */
   skippedFiles?: readonly string[] | undefined;
   /** Files that are already inputs under another name. */
   repeatedFiles?: readonly string[];

@@ -192,7 +192,7 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]) => `[${elements.join(",")}]`;
 
-/** Returns spellings in JSON: plain, with escaped non-ASCII, and both escaped again for JSON in a string. */
+/** Returns a text plain, with escaped non-ASCII, and both escaped again for JSON in a string. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(

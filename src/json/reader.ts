@@ -43,7 +43,6 @@ export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes)
 export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
-/** Returns undefined if the bytes are not JSON. */
 export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
@@ -64,7 +63,6 @@ const withReader = cacheReader();
 
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  /** The address for a text. */
   input(): number;
   /** The address of `resultFields`. */
   results(): number;
@@ -137,7 +135,6 @@ export class JsonReader {
     return this.#bytes.length;
   }
 
-  /** Returns false if the text is not JSON. */
   read(bytes: Uint8Array, { skipsLeaves = false } = {}) {
     this.#load(bytes);
     return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;

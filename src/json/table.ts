@@ -11,7 +11,7 @@ export interface JsonTable {
    * string, the shape of an object (0 for none), or the count of an array of only numbers, which is a single node.
    */
   readonly words: Int32Array;
-  /** Shapes of two tables are comparable only if this object is the same. If undefined, shapes have no meaning. */
+  /** Shapes of two tables are comparable only if this object is the same. */
   readonly shapes?: object | undefined;
 }
 

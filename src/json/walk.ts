@@ -33,7 +33,6 @@ export const skipWhite = (bytes: Uint8Array, at: number) => {
   return offset;
 };
 
-/** Skips white space backward from `from`. */
 export const trimmedEnd = (bytes: Uint8Array, from: number) => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
@@ -43,7 +42,6 @@ export const trimmedEnd = (bytes: Uint8Array, from: number) => {
 /** True for `"key":` without an opening brace, with the colon at `at`. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number) => bytes[0] === quote && bytes[at] === colon;
 
-/** Returns the length of the bytes without a newline. */
 export const endOfLine = (bytes: Uint8Array, from: number) => {
   const end = bytes.indexOf(newline, from);
   return end < 0 ? bytes.length : end;
@@ -107,7 +105,6 @@ export const locateOffset = (bytes: Uint8Array, offset: number) => {
   return { line, column: sliceText(bytes, { start: from, end: offset }).length + 1 };
 };
 
-/** Returns undefined if the text is not JSON. */
 export const parseJson = (text: string) => {
   try {
     const value: unknown = JSON.parse(text);

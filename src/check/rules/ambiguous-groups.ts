@@ -15,7 +15,6 @@ interface Membership {
   fileSet: number;
   /** Undefined for a record that is a whole group. */
   group: number | undefined;
-  /** True if the group is not known. */
   isUnknown: boolean;
 }
 

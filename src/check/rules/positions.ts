@@ -4,7 +4,6 @@ import { nodeSize } from "../../json/reader.ts";
 import { endOf, firstByteAt, type JsonTable, nodeAfter, readString, startOf } from "../../json/table.ts";
 import { endOfLine, openBrace } from "../../json/walk.ts";
 
-/** Line and column from 1 (in UTF-16 units), and byte offset. */
 type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 
 interface PositionedBytes {
@@ -16,7 +15,7 @@ interface PositionedBytes {
   unitsBefore?: () => number;
 }
 
-/** Counts from a mark that moves forward, so that a long text is counted once. */
+/** The mark moves forward, so that a long text is counted once. */
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #mark = 0;
@@ -32,7 +31,7 @@ export class PositionCounter {
     this.#line = text.line;
   }
 
-  /** Moves the mark forward to `at`, and returns its line. */
+  /** Returns the line of `at`. */
   mark(at: number) {
     while (this.#mark < at) {
       this.#lineEnd ??= endOfLine(this.#text.bytes, this.#mark);

@@ -1,4 +1,4 @@
-/** Counts all problems. Stores the first of each rule, also in each input. */
+/** Counts all problems, and stores some problems of each rule. */
 import type { Problem, Severity } from "../../failure.ts";
 import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
@@ -29,7 +29,6 @@ type RuleProblems = { severity: Severity; count: number; stored: Problem[]; last
 export class Problems {
   readonly strictness: Strictness;
   inputs: readonly string[] = [];
-  /** The current input. */
   input: string | undefined;
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
@@ -113,7 +112,6 @@ export class Problems {
     return Array.from(this.#byRule, ([rule, { severity, count }]) => ({ rule, severity, count }));
   }
 
-  /** Includes errors that are not stored. */
   get errors() {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
@@ -122,7 +120,7 @@ export class Problems {
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;
-    // Compares digits as numbers, because a name can end with `#row 10`. Creating a collator takes 15 ms.
+    // For names like `#row 10`. Creating a collator takes 15 ms.
     let collator: Intl.Collator | undefined;
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem) => {
       if (a === b) return 0;

@@ -17,15 +17,13 @@ export interface Rule<Data> {
 }
 
 export interface ExampleInputs {
-  /** Contents by name; undefined for a missing file. */
+  /** By name; undefined for a missing file. */
   files: Readonly<Record<string, string | Uint8Array | undefined>>;
   split?: string;
   groupBy?: string;
-  /** A file of another split. */
   against?: string;
 }
 
-/** For a rule without example inputs. */
 type ExampleProblem<Data> = { data: Data; location: { file?: string; line?: number } };
 
 interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {

@@ -20,7 +20,6 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 
 export const getRuleSubject = (name: string) => (isRuleName(name) ? rules[name].about : undefined);
 
-/** Current names of warnings, by former name. */
 const renamedRules: Readonly<Record<string, RuleName>> = {
   "group-empty": "empty-group",
   "group-key-unknown": "group-key-missing",
@@ -50,7 +49,6 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
   "line-unfinished": "incomplete-line",
 };
 
-/** Returns undefined unless `name` is a former name. */
 export const presentRuleName = (name: string) => (Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined);
 
 export const redactMessage = ({ rule, message }: { rule: string; message: string }) =>

@@ -38,7 +38,6 @@ const markBytes = (pattern: RegExp) =>
 const isKeyByte = markBytes(/[\w.-]/);
 const isHexByte = markBytes(/[\da-f]/);
 
-/** 1 at the first two bytes of each key format, as a big-endian number. */
 const keyPrefixes = new Uint8Array(2 ** 16);
 for (const [, { source }] of keyFormats) {
   const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));

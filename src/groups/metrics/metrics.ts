@@ -13,7 +13,7 @@ export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** Such metrics are ignored in trajectories. */
+/** Trajectories cannot set these metrics. */
 export const isCalculated = (key: string) => calculatedNames.has(key);
 
 export class Tally {

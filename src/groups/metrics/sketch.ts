@@ -13,7 +13,6 @@ export const newSketch = () => ({
   /** Running mean, and sum of squared distances from the mean, for display only. */
   mean: -0,
   squares: -0,
-  /** True after more than `maxExactValues` distinct values. */
   isRounded: false,
   /** Counts by value. */
   values: new Map<number, number>(),
@@ -49,7 +48,7 @@ const roundValues = (sketch: Sketch) => {
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Rounds to the middle of one of 64 ranges per doubling, with a relative error of at most 1/128. */
+/** Rounds to the middle of one of 64 ranges per doubling. The relative error is at most 1/128. */
 const roundValue = (value: number) => {
   const magnitude = Math.min(Math.abs(value), maxMagnitude);
   if (magnitude < minMagnitude) return 0;
@@ -78,7 +77,7 @@ export const mergeSketch = (into: Sketch, from: Sketch) => {
 
 type Weight = Readonly<{ value: number; count: number }>;
 
-/** Sorts by value. Rounded values stay between `least` and `most`. */
+/** Rounded values stay between `least` and `most`. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
     (a, b) => a.value - b.value,

@@ -27,7 +27,6 @@ export class Column {
     return false;
   }
 
-  /** Returns the default for positions after the end. */
   at(position: number): number {
     return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
@@ -120,7 +119,6 @@ export class Digests {
   }
 }
 
-/** Copies only unaligned bytes. */
 const toWords = (bytes: Uint8Array) => {
   const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
   return new Uint32Array(buffer, byteOffset, length / 4);

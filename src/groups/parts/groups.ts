@@ -151,7 +151,7 @@ export interface GroupedPart {
   /** Undefined without a group key, as for a group on one line. */
   key: string | undefined;
   isNew: boolean;
-  /** True if the previous part has the same key, or if the parts of a group can be apart. */
+  /** Also true if the parts of a group can be apart. */
   isAdjacent: boolean;
 }
 

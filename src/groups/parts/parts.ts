@@ -9,7 +9,6 @@ const newColumns = () => ({
   line: new Column("u32"),
   /** CRC-32, compared before sending; 0 without digests. */
   checksum: new Column("u32"),
-  /** Words of `digests`. */
   digest: new Column("u32"),
   kind: new Column("u8"),
   valid: new Column("u8", 1),
@@ -85,7 +84,6 @@ export class Parts {
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** Returns undefined without a group key, and after grouping. */
   keyOf(position: number) {
     return this.keys[this.columns.key.at(position) - 1];
   }

@@ -27,7 +27,6 @@ export class Requests {
     return [...this.byContent.values()];
   }
 
-  /** Locates only a request with new content. */
   add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation) {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);

@@ -24,7 +24,6 @@ export interface Selection {
   where?: string | undefined;
   /** Trajectories of a group, highest rewards first. */
   best?: number | undefined;
-  /** Random groups. */
   sample?: number | undefined;
   seed: string;
   /** `part` counts from 1. The digest of a group decides its shard. */
@@ -99,7 +98,7 @@ interface SearchOptions {
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
-  /** If all rewards are known, an expression about rewards alone reads no file. */
+  /** With all rewards, an expression about rewards alone reads no file. */
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
@@ -147,7 +146,6 @@ const openTextSearch = (dataset: IndexedGroups, text: string) => {
   };
 };
 
-/** Values of absent fields in expressions. */
 const fieldDefaults: JsonObject = {
   ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
   ...{ group_id: null, start_time: null, initial_policy_version: null, final_policy_version: null },

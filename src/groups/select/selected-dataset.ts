@@ -124,7 +124,7 @@ const createLineOrigin = (
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
       // For a converted file, a reduced group has a digest of its selected records.
-      // Otherwise, it has a digest of the whole group's digest and the positions.
+      // Otherwise, it has a digest of the group's digest and the positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??

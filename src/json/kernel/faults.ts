@@ -14,7 +14,6 @@ const badEscape: u32 = 8;
 const badNumber: u32 = 9;
 const otherCharacter: u32 = 10;
 
-/** Tokens that can be expected at the fault. */
 export const valueNext: u32 = 0;
 export const keyNext: u32 = 1;
 export const colonNext: u32 = 2;
@@ -28,7 +27,7 @@ export let faultAt: usize = 0;
 /** White space or a 0 byte follows the text, so reading one more byte is safe. */
 let end: usize = 0;
 
-/** The text ends at `limit`, and is correct up to `at`, where the token `next` is expected. */
+/** The text ends at `limit`, and is correct up to `at`, where `next` is expected. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);

@@ -5,7 +5,7 @@ import { byteAt } from "./bytes";
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
 const byHigh: usize = memory.data<u8>([0, 0, 1, 2, 4, 8, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/** Examined at once for runs of at least `minLength` bytes. */
+/** Bytes that are searched at once for runs of `minLength` bytes. */
 const windowBytes: usize = 64;
 const minLength: usize = 16;
 

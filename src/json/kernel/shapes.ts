@@ -10,7 +10,7 @@ export const numberShape: u32 = 3;
 export const stringShape: u32 = 4;
 export const arrayShape: u32 = 5;
 export const leafShape: u32 = 6;
-/** The shape of a registered text (`shapeTextUse`) is this plus its id. */
+/** The shape of a registered text (`shapeTextUse`) is this number plus the text's id. */
 export const textShape: u32 = 256;
 /** Shapes with members have higher numbers. */
 export const emptyShape: u32 = 1024;

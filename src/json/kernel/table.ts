@@ -40,7 +40,7 @@ let skipsLeaves: bool = false;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
 
-/** After `readElements`, the address of the list's closing bracket, or of the first byte of the next piece. */
+/** After `readElements`, the closing bracket, or the first byte of the next piece. */
 export let rest: usize = 0;
 
 function begin(end: usize, terminator: u32, isSkipping: bool): void {
@@ -116,7 +116,7 @@ export function beginElements(): void {
   isFirstElement = true;
 }
 
-/** Each element that ends in this piece of a list is a root. The first piece begins after the bracket. */
+/** Each element that ends in this piece of a list is a root. */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
   begin(end, 0, true);
@@ -191,7 +191,6 @@ function readValue(from: usize): usize {
   let shape: u32 = 0;
   let end = tableEnd;
   while (true) {
-    // For a key and a value.
     if (end + 2 * nodeBytes > memoryEnd && !ensureMemory(end + 2 * nodeBytes)) {
       isOutOfMemory = true;
       return 0;
