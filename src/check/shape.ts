@@ -47,7 +47,7 @@ interface Layout {
   readonly distances: Int32Array;
   /** By slot, the number of values with arrays before the value. */
   readonly arraysBefore: Uint8Array;
-  /** To each value with arrays, from the object's node or the end of the previous such value. */
+  /** To each value with arrays, from the object's node or the end of the previous value with arrays. */
   readonly arrayDistances: readonly number[];
   /** A bit for each slot with a repeated key. The lowest bit has no meaning. */
   readonly repeats: number;

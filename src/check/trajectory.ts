@@ -94,7 +94,7 @@ const { slots } = shape;
 export const isTrajectory = ({ table, node }: JsonValue): boolean =>
   kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
-/** Lists keys that the interface does not define, and keys of the metadata, unless the value is null. */
+/** Lists keys that the interface does not define, and keys of the metadata, without null values. */
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));

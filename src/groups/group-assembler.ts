@@ -13,7 +13,7 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   elapsed: () => number;
   /** True if another run sent a group with this key. Such an open group is complete. */
   wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called for each invalid line, and for each open group that becomes invalid otherwise. */
+  /** Called for each invalid line, and for other groups that become invalid. */
   onInvalid: () => void;
   onComplete: (group: number) => void;
 }

@@ -5,7 +5,7 @@ import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
-/** Adds a valid bare group, or subtracts the trajectories of an invalid group. @throws Failure `input-changed` */
+/** Adds a valid bare group, or subtracts an invalid group. @throws Failure `input-changed` */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
   if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
   else await subtractParts(dataset, group);

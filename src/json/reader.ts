@@ -110,7 +110,7 @@ export class JsonReader {
   #resultStart = 0;
   #keyCount = 0;
   #length = 0;
-  /** Replaced when the kernel forgets its shapes, because later shapes get the same numbers. */
+  /** Replaced when the kernel forgets its shapes. */
   #shapes = {};
   #generation = 0;
 

@@ -4,7 +4,7 @@ import { backslash, type Span } from "../../json/walk.ts";
 
 type Secret = Span & { kind: string };
 
-/** Patterns for the start of a run. `keyPrefixes` expands their first two characters or sets. */
+/** Patterns for the start of a run. `keyPrefixes` expands their first two characters. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],

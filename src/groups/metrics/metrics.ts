@@ -24,7 +24,7 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /** `trajectories` counts trajectories with a choice. `total` counts all trajectories of `addMeasured`. */
+  /** `trajectories` have a choice. `total` counts all trajectories of `addMeasured`. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
   /** Does not count choices. */

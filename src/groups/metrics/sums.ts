@@ -1,4 +1,4 @@
-/** Adds doubles exactly, and computes deviations. The order of the doubles does not matter. */
+/** Adds doubles exactly, and computes deviations. */
 
 /** 32-bit limbs for all bits of doubles (2^-1074 to 2^1023). */
 const limbCount = 66;
@@ -69,7 +69,7 @@ const toUnits = (limbs: Float64Array) => {
   return units;
 };
 
-/** Leading bits that are rounded to a double. The last is set if any lower bit is set. */
+/** Leading bits that are rounded to a double. The last bit is set if any lower bit is set. */
 const roundedBits = 64;
 
 /** Rounds units once, ties to even. The result is `value` times 2^`exponent`. */

@@ -124,7 +124,7 @@ const toWords = (bytes: Uint8Array) => {
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
 
-/** Open-addressed hash table of positions by digest. The hash is the first word. */
+/** Hash table of positions by digest. */
 export class DigestTable {
   readonly #digests: Digests;
   /** Position plus 1; 0 in a free slot. */

@@ -23,7 +23,7 @@ const newColumns = () => ({
   training: new Column("u8"),
   /** Index in `keys`, from 1; 0 without a group key, and after grouping. */
   key: new Column("u32"),
-  /** One per trajectory, in order; 0 in an invalid part. Cleared after the search for duplicates. */
+  /** One per trajectory, in order; 0 in an invalid part. */
   fingerprint: new Column("u32"),
 });
 

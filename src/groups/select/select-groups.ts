@@ -94,7 +94,7 @@ export type SearchQuery = Readonly<{ text?: string | undefined; where?: string |
 
 interface SearchOptions {
   signal: AbortSignal;
-  /** Called in order, perhaps again for a group of several parts. */
+  /** Called in order; perhaps again for a group of several parts. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;

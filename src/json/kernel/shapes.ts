@@ -1,4 +1,4 @@
-/** Numbers the shapes of objects. A shape is the sequence of keys, with the kind or nested shape of each value. */
+/** Numbers shapes of objects: the sequence of keys, with the kind or nested shape of each value. */
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 

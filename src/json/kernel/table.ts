@@ -98,7 +98,7 @@ export function readLines(length: usize): u32 {
   }
 }
 
-/** Replaces the nodes of a text that is not JSON. Returns false without memory. */
+/** Replaces the nodes of a text that is not JSON. */
 function putFault(root: usize, start: usize, end: usize): bool {
   const second = root + nodeBytes;
   tableEnd = second + nodeBytes;
