@@ -1,4 +1,4 @@
-/** Recognizes requests, groups and trajectories, checks them, and adds them to the index. */
+/** Recognizes, checks and indexes requests, groups and trajectories. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
@@ -43,10 +43,9 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The keys with values that no rule reads, and the keys with strings that rules compare. */
+/** No rule reads the values of `leafKeys`. */
 export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTexts: { role: roles } };
 
-/** Has the keys that distinguish requests from groups and trajectories. */
 const requestType = defineObjectType(
   {
     trajectory_groups: required(Kind.array),
@@ -57,7 +56,7 @@ const requestType = defineObjectType(
     reward: anyValue,
   },
   ({ trajectory_groups: groups, split, trajectories, ...fieldKinds }) => {
-    // An object with only a split is a request without groups, not a trajectory without its fields.
+    // An object with only a split is a request without groups, not a trajectory.
     const hasOnlySplit =
       split !== Kind.absent &&
       trajectories === Kind.absent &&
@@ -70,7 +69,6 @@ const requestType = defineObjectType(
 const requestKeys = ["trajectory_groups", "split"] as const;
 const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
-/** `trajectories` is the size of a group. `facts` is undefined for an invalid part. */
 type CheckedPart = { kind: Part["kind"]; trajectories?: number; facts?: readonly TrajectoryFacts[] | undefined };
 
 const emptyBuffer = Buffer.alloc(0);
@@ -93,7 +91,7 @@ export class Checker {
     this.#readGroupKey = openGroupKeyReader(groupBy);
   }
 
-  /** @param position index of an element of a long array; undefined for a line or document */
+  /** @param position of an element in a long array */
   check(block: Block, node: number, position?: number): void {
     this.#block = block;
     const { table } = block;
@@ -102,7 +100,7 @@ export class Checker {
     else for (const [at, element] of json.childrenOf({ table, node })) this.#checkRecord({ ...element, path: [at] });
   }
 
-  /** Adds bytes that are not JSON. @param faultAt offset of the fault from the start of the span */
+  /** @param faultAt offset from the start of the span */
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
     this.#line = block.positions.mark(span.start);
@@ -124,7 +122,7 @@ export class Checker {
     const { table, node } = value;
     if (kindAt(table, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(table, node) }, node);
-      // A string or an array may be a trajectory of any group. Any other value is a separate invalid group.
+      // Other values are separate invalid groups.
       const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
       this.#addPart(table, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });
       return;
@@ -204,7 +202,7 @@ export class Checker {
     return areObjects && areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  /** Returns facts that the next group overwrites. */
+  /** The next group overwrites the facts. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
     return this.#facts[position];
@@ -239,7 +237,7 @@ export class Checker {
     const bytes = parts.hasDigests ? table.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
-        // The fields are listed, because V8 compiles the code again for each layout of a spread object.
+        // No spread, because V8 compiles code again for each layout of a spread object.
         kind,
         valid,
         trajectories: count,
@@ -253,7 +251,7 @@ export class Checker {
         length: end - start,
         checksum: parts.hasDigests ? crc32(bytes) : 0,
       },
-      // A string that is copied to pooled memory is cheaper than a buffer from `hash`.
+      // Copying a string to pooled memory is cheaper than a buffer from `hash`.
       parts.hasDigests ? Buffer.from(hash("sha256", bytes, "binary"), "latin1") : emptyBuffer,
     );
   }
@@ -276,7 +274,7 @@ export class Checker {
   #reportSecrets(): void {
     const { table, node } = this.#value;
     for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
-      // The line and path locate the value, and the offset locates the secret.
+      // The offset locates the secret, not the value.
       const locate = (): ProblemLocation => ({
         ...this.#locate(findInnermost(table, { from: node, byte: start }).node, []),
         offset: this.#block.start + start,

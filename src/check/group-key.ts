@@ -6,7 +6,7 @@ import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
-/** Names of group keys, the most certain first. Prompts are last, because different groups can share a prompt. */
+/** Most certain first. Prompts are last, because different groups can share a prompt. */
 const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 const maxSearchedObjects = 16;
@@ -16,7 +16,7 @@ const readKeyValue = (trajectory: unknown, name: string) =>
     .map((path) => getValue(trajectory, path))
     .find((value) => value !== undefined && value !== null);
 
-/** Finds group keys in a trajectory, its metadata and the objects in both, by their names for `--group-by`. */
+/** Searches a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
 export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
@@ -32,7 +32,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
   );
 };
 
-/** Returns the group key of a trajectory as text: the value at `groupBy`, else at a name in `groupKeyNames`. */
+/** Returns the value at `groupBy`, else at a name in `groupKeyNames`. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
   const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
@@ -40,13 +40,13 @@ export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) =
   return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
 };
 
-/** Ranks a key by the certainty of its name, then by its depth; lower is better. */
+/** Ranks by the certainty of the name, then by depth; lower is better. */
 export const rankGroupKey = (name: string) => {
   const steps = name.split(".");
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
-/** Opens a reader of the group key that `groupBy` names, by default of `group_id` at the top level. */
+/** Default: `group_id` at the top level. */
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
   return (trajectory: json.JsonValue, report: Report) => {
@@ -67,7 +67,7 @@ const enterStep = (value: json.JsonValue | undefined, step: string) => {
 
 const digestDigits = 16;
 
-/** Formats a group key as JSON, but an array or object as a digest. Keys of different types differ. */
+/** Returns JSON, but a digest of an array or object. Keys of different types differ. */
 const formatKey = (key: json.JsonValue) => {
   const { table, node } = key;
   const { start, end } = json.spanOf(key);

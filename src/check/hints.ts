@@ -1,4 +1,4 @@
-/** Suggests fixes for values of a wrong shape, such as values with the names or nesting of other tools. */
+/** Suggests fixes for values of a wrong shape, such as names of other tools. */
 import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
@@ -18,7 +18,7 @@ const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject
 const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
-/** @param isElement true if the holder is in an array, so that `convert` cannot read the holder */
+/** @param isElement true if the holder is in an array, which `convert` cannot read */
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean) => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
@@ -30,13 +30,11 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
   return isAlias ? `rename ${alias} to ${field}` : undefined;
 };
 
-/** True if an object at the position of a trajectory is something else. */
 export const isNotTrajectory = (holder: unknown): boolean =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
   (hintForWrongLevel(holder) !== undefined || hintForRow(holder) !== undefined);
 
-/** Returns another tool's name for the field, or the nearest key. */
 const findAlias = (field: string, holder: JsonObject) => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
   // The name of a short field resembles too many other names.

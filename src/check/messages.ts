@@ -1,4 +1,4 @@
-/** Checks the roles, content and tool calls of messages, and counts choices. */
+/** Checks messages, and counts choices. */
 import { nodeSize } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
@@ -12,13 +12,12 @@ export const newMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Three numbers for each call or result of a tool, in order. For a call: the nodes of the call, its id and its tool's
-  // name; 0 if the id or name is not a string or is empty. For a result: 0, the node of its id (0 if not a string), and
-  // `resultMark`.
+  // Three numbers for each tool call or result, in order. A call has the nodes of the call, its id and its name (0 if
+  // not a string or empty). A result has 0, the node of its id (0 if not a string), and `resultMark`.
   events: [0],
-  /** The used length of `events`. The list keeps its memory for the next trajectory. */
+  /** The used length of `events`, whose memory is reused. */
   eventCount: 0,
-  /** Index in `events` of the first call in the last message; `eventCount` without such a call. */
+  /** The first call in the last message; `eventCount` without such a call. */
   lastCallsIndex: 0,
 });
 
@@ -134,7 +133,6 @@ const addCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
   }
 };
 
-/** Returns 0 for an empty string. */
 const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);
 
 /** Returns undefined for a result, or for a call without a name. */
@@ -143,7 +141,7 @@ const readToolName = (table: JsonTable, events: readonly number[], at: number) =
   return nameNode > 0 ? json.readString(table, nameNode) : undefined;
 };
 
-/** @param offered names of the offered tools; undefined if unknown */
+/** @param offered names of tools; undefined if unknown */
 export const inspectCalls = (
   table: JsonTable,
   facts: MessageFacts,
@@ -173,7 +171,7 @@ export const inspectCalls = (
   }
 };
 
-/** True if each result answers the oldest waiting call, as usual, and no call waits at the end. */
+/** True if each result answers the oldest waiting call, as usual, and no call is left. */
 const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
@@ -191,12 +189,12 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
   const { bytes } = table;
   const [from, end, other] = [json.startOf(table, a), json.endOf(table, a), json.startOf(table, b)];
   if (json.endOf(table, b) - other !== end - from) return false;
-  // For texts as short as ids, a loop is faster than a call into Node.
+  // For short texts, a loop is faster than a call into Node.
   for (let at = from; at < end; at++) if (bytes[at] !== bytes[at - from + other]) return false;
   return true;
 };
 
-/** A result without an id, which another rule reports, answers the oldest call. */
+/** A result without an id answers the oldest call. */
 const matchCalls = (table: JsonTable, events: readonly number[], end: number) => {
   const waiting = new Map<string, number[]>();
   const answeredTools = new Set<string>();

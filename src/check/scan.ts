@@ -1,4 +1,4 @@
-/** Reads and checks the records of a source: lines, a document, or the elements of a long array. */
+/** Scans the records of a source: lines, a document, or elements of a long array. */
 import { isUtf8 } from "node:buffer";
 import { mergeScanResult, newScanResult, type ScanResult } from "../groups/parts/scan-result.ts";
 import * as input from "../input/index.ts";
@@ -75,7 +75,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.positions.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
-    // If the source has an `origin`, the conversion or selection already reported the broken lines.
+    // The conversion or selection already reported its broken lines.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
@@ -144,7 +144,7 @@ export const scanSource = async (source: input.Source, options: SourceOptions): 
   onRead(bytes.size);
 };
 
-/** In concatenated files, any line can begin with a byte order mark. */
+/** In concatenated files, any line can begin with this mark. */
 const byteOrderMark = Buffer.from("\ufeff");
 
 const blankOutByteOrderMarks = (original: Buffer): Buffer => {
@@ -172,7 +172,7 @@ const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<
 
 const maxWordLength = 40;
 
-/** Maximum bytes before a fault to search for the key of the faulty value. */
+/** Bytes before a fault that are searched for the key of the value. */
 const maxBytesBefore = 2 ** 12;
 
 const formatCharacter = (bytes: Buffer, at: number) => {
@@ -185,15 +185,15 @@ const findInvalidByte = (bytes: Buffer) => {
   const decoded = Buffer.from(bytes.toString("utf8"));
   let end = 0;
   while (bytes[end] === decoded[end]) end++;
-  // The first difference can be inside a character, so the end moves to the start of the character.
+  // The first difference can be inside a character.
   while (!isUtf8(bytes.subarray(0, end))) end--;
   return end;
 };
 
-/** Maximum bytes before the elements of a long array (white space and the bracket), and after them (white space). */
+/** White space and the bracket before the elements of a long array, or white space after them. */
 const maxAroundBytes = 2 ** 16;
 
-/** Scans some elements at a time. Returns false, and adds nothing, if the text is not a valid array. */
+/** Returns false, and adds nothing, if the text is not a valid array. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,

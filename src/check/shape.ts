@@ -1,4 +1,4 @@
-/** Names the kinds of JSON values, and computes facts of objects once for each shape. */
+/** Names the kinds of JSON values, and computes facts of objects by shape. */
 import { nodeSize, registerKey } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
@@ -10,7 +10,6 @@ const kinds = new Uint8Array(256).fill(Kind.number);
 const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
 for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
 
-/** Node 0 means that the member is absent. */
 export const kindOf = (table: JsonTable, node: number) => (node === 0 ? Kind.absent : kindAt(table, node));
 
 /** Node 0 is the root. */
@@ -42,34 +41,34 @@ export const kindsAsFacts = <Value>(value: Value) => value;
 
 interface Layout {
   /**
-   * For each slot, the distance from the object's node to the last value of the key, in words of `JsonTable.words`; 0
-   * if the key is missing. A value with arrays has a varying number of nodes, so later distances start at its end.
+   * By slot, the distance from the object's node to the last value of the key, in words; 0 if the key is missing.
+   * Distances after a value with arrays start at its end, because its number of nodes varies.
    */
   readonly distances: Int32Array;
-  /** For each slot, the number of values with arrays before the slot's value. */
+  /** By slot, the number of values with arrays before the value. */
   readonly arraysBefore: Uint8Array;
-  /** The distance to each value with arrays, from the object's node or the end of the previous value with arrays. */
+  /** To each value with arrays, from the object's node or the end of the previous value with arrays. */
   readonly arrayDistances: readonly number[];
-  /** A bit for the slot of each repeated key. The lowest bit has no meaning. */
+  /** A bit for each slot with a repeated key. The lowest bit has no meaning. */
   readonly repeats: number;
 }
 
-/** Key ids are 1 to 256 (src/json/kernel/keys.ts). */
+/** Ids are 1 to 256 (src/json/kernel/keys.ts). */
 const keyIdCount = 257;
 
-/** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
+/** Numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
 const shapeCount = 9216;
 
-/** Finds the values of known keys, and derived facts, by the shape of an object. */
+/** Finds values and derived facts by the shape of an object. */
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
-  /** Numbers from 1. Slot 0 is for keys that are not in `names`. */
+  /** From 1. Slot 0 is for keys that are not in `names`. */
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
   /** By shape number, for tables with `#shapeSource`. */
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
-  /** Another `JsonTable.shapes` invalidates `#knownShapes`. */
+  /** `JsonTable.shapes` of `#knownShapes`. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
@@ -81,7 +80,7 @@ export class Shape<Name extends string, Facts> {
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
-  /** After this call, `at` and `hasDuplicate` refer to the object. */
+  /** Selects the object for `at` and `hasDuplicate`. */
   read(table: JsonTable, object: number) {
     const known = table.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(table, object)] : undefined;
     if (known === undefined) return this.#deriveShape(table, object);
@@ -90,7 +89,7 @@ export class Shape<Name extends string, Facts> {
     return known.facts;
   }
 
-  /** Returns a node in the object of the last `read`; 0 if the key is missing. */
+  /** Returns 0 if the key is missing. */
   at(table: JsonTable, slot: number) {
     const { distances, arraysBefore, arrayDistances } = this.#layout;
     const distance = distances[slot] ?? 0;
@@ -137,7 +136,6 @@ export class Shape<Name extends string, Facts> {
   }
 }
 
-/** True if a value is or contains an array. */
 const hasArray = (table: JsonTable, value: number) => {
   for (let node = value; node < json.nodeAfter(table, value); node += nodeSize) {
     if (json.firstByteAt(table, node) === openBracket) return true;
@@ -145,7 +143,7 @@ const hasArray = (table: JsonTable, value: number) => {
   return false;
 };
 
-/** Returns the node of the last value of each key. */
+/** A repeated key has its last value. */
 export const mapMembers = (table: JsonTable, object: number): ReadonlyMap<string, number> => {
   const members = new Map<string, number>();
   const end = json.nodeAfter(table, object);

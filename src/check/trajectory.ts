@@ -1,4 +1,4 @@
-/** Checks a trajectory (interface 2.1), and collects facts for the metrics. */
+/** Checks a trajectory (interface 2.1), and collects facts. */
 import { isDateTime } from "../contract/date-time.ts";
 import { isCalculated, trainingBits } from "../groups/metrics/metrics.ts";
 import { nodeSize } from "../json/reader.ts";
@@ -17,9 +17,9 @@ const noMetrics: readonly string[] = [];
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
-  /** The final policy version, else the initial version; NaN if both are absent. */
+  /** The final policy version, else the initial version; NaN without both. */
   version: Number.NaN,
-  /** The training data that the trajectory has and lacks, as bits (groups/metrics/metrics.ts). */
+  /** `trainingBits` of metrics. */
   training: 0,
   /** In the order of `metrics`. */
   metricNames: noMetrics,
@@ -64,7 +64,7 @@ const checkStartTime: Check = (table, node, report) => {
   return fits;
 };
 
-/** Keys of failed trajectories. `exception_rate` ignores them, because it counts the exceptions of groups. */
+/** `exception_rate` ignores these keys, because it counts exceptions of groups. */
 const failureKeys = ["exception", "exceptions"] as const;
 
 /** Assumed: messages and reward are required. Other fields can be absent, or null with a warning. */
@@ -94,7 +94,7 @@ const { slots } = shape;
 export const isTrajectory = ({ table, node }: JsonValue): boolean =>
   kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
-/** Lists keys that the interface does not define, and keys of the metadata. Omits keys whose value is null. */
+/** Lists keys that the interface does not define, and keys of the metadata, without null values. */
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
@@ -173,8 +173,9 @@ const inspectTools = (table: JsonTable, list: number, report: Report) => {
 
 const inspectHistories = (table: JsonTable, list: number, report: Report) => {
   checkElements(table, list, { kind: Kind.object, rule: "history-type" }, report);
-  for (const { table: text, node } of json.elementsOf({ table, node: list })) {
-    if (kindAt(text, node) !== Kind.object) continue;
+  const end = json.nodeAfter(table, list);
+  for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
+    if (kindAt(table, node) !== Kind.object) continue;
     const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
     if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, newMessageFacts(), report);
     else report("history-type", { found: describeValue(table, node) }, node);
@@ -190,7 +191,7 @@ const inspectMetadata = (table: JsonTable, object: number, report: Report) => {
   }
 };
 
-/** Derives the names of the metrics; undefined if a metric is repeated, reserved or of a wrong type. */
+/** Names of metrics; undefined if a metric is repeated, reserved or of a wrong type. */
 const metricsShape = new Shape([], (_, table, object) => {
   const members = mapMembers(table, object);
   const areUnique = members.size === (json.nodeAfter(table, object) - object - nodeSize) / (2 * nodeSize);

@@ -1,4 +1,4 @@
-/** Defines types of objects by their fields, and checks values. */
+/** Defines types of objects, and checks values. */
 import { nodeSize } from "../json/reader.ts";
 import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
 import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
@@ -6,10 +6,9 @@ import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/** Receives a problem of a node, or of the value at the path `steps` from the node. This value can be absent. */
+/** Receives a problem of the value at the path `steps` from the node. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
-/** Reports problems of a value; returns true if the value is valid, perhaps with warnings. */
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;
 
 /** `check` is for values that are neither absent nor null. */
@@ -70,7 +69,6 @@ export const defineObjectType = <Name extends string, Derived>(
 
 const maxIndent = 64;
 
-/** True if the bytes before a value show that the value is in an array. */
 const isElement = ({ bytes }: JsonTable, start: number) =>
   /[[,]\s*$/.test(bytes.toString("latin1", Math.max(0, start - maxIndent), start));
 
@@ -84,7 +82,7 @@ export const reportWrongType = (
   return false;
 };
 
-/** Kind of the elements of a list, and the rule for other elements. Default: `wrong-type` of `<field>.<index>`. */
+/** `rule` is for elements of other kinds. Default: `wrong-type` of `<field>.<index>`. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
 export const checkElements = (table: JsonTable, list: number, type: ElementType, report: Report) => {

@@ -1,4 +1,4 @@
-/** Reports problems that no single value shows: zero variance, stale versions, outliers, duplicates. */
+/** Reports problems that no single value shows, such as outliers and duplicates. */
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
@@ -16,7 +16,7 @@ import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./positions.ts";
 
-/** @param rewards a sketch for each source @throws the signal's reason */
+/** @param rewards by source @throws the signal's reason */
 export const reportDatasetProblems = async (
   dataset: IndexedGroups,
   rewards: readonly Sketch[],
@@ -47,7 +47,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    // For a group that is one line, the checker already compared the versions.
+    // The checker already compared the versions of a group on one line.
     if (!groups.isBare(group) || dataset.found.parts.columns.version.hasOnlyDefaults) return;
     const { least, most } = findVersionBounds(dataset, group);
     if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
@@ -138,13 +138,12 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) =>
 
 const minRewardsForOutliers = 10;
 
-/** Minimum distance of an outlier from the median, as a multiple of the median distance. */
+/** Minimum distance from the median, as a multiple of the median distance. */
 const outlierFactor = 30;
 
-/** As a share of the rewards, plus 1. If more rewards are far from the median, none is an outlier. */
+/** As a share, plus 1. If more rewards are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
-/** Returns undefined without outliers. */
 const findOutlierBound = (rewards: Sketch) => {
   if (rewards.count < minRewardsForOutliers) return undefined;
   const weights = toWeights(rewards);
@@ -185,7 +184,7 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
 
-/** `has` is a training bit, and `pathIn` locates the value in a trajectory. */
+/** `has` is a training bit. `pathIn` finds the value in a trajectory. */
 const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
   { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
@@ -196,7 +195,7 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-/** Reports a missing feature once if the input or file never has it, otherwise for each part. */
+/** Reports once if the input or file never has the feature, otherwise for each part. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
@@ -210,7 +209,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     const isMissingInFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
-    // With --strict, no group of a file without the feature is valid, so each such file gets an error.
+    // With --strict, a file without the feature has no valid group, so each such file gets an error.
     if (!isMissingInFile || reportedFile === undefined || ((strict || !isMissingInInput) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
       positions.reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
@@ -224,7 +223,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
   }
 };
 
-/** For each of up to a thousand parts. */
+/** For a part, because a run searches up to a thousand parts. */
 const maxSearchedBytes = 2 ** 20;
 
 const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature) => {
@@ -252,7 +251,7 @@ const readTrajectories = (groupPart: positions.GroupPart) => {
 
 const maxRereadBytes = 2 ** 26;
 
-/** Locating a converted trajectory converts its record again. */
+/** Locating a converted trajectory converts it again. */
 const maxLocatedOriginals = 1000;
 
 const formatPlace = ({ path = [], ...location }: ProblemLocation) =>
@@ -309,7 +308,7 @@ const findRepeatedNumbers = (numbers: Column) => {
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups) => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // The table keeps the last of several equal groups, because it is added first.
+  // Adds the last group first, because the table keeps the first of equal groups.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {

@@ -1,11 +1,11 @@
-/** Assigns dedup keys: the digest of a group or, for a repeated group, a hash of digest and repetition number. */
+/** Assigns dedup keys: the group's digest or, for a repetition, a hash of digest and repetition number. */
 import { createHash } from "node:crypto";
 import { Digests, DigestTable, digestBytes } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
 
 export const dedupKeyBytes = digestBytes;
 
-/** Stores dedup keys by group number. Keys of equal groups are interchangeable. */
+/** By group number. Keys of equal groups are interchangeable. */
 export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
@@ -34,7 +34,7 @@ export class DedupKeys {
     return -1;
   };
 
-  /** Repetitions are counted in each input, as in a run of that input alone. */
+  /** Counts repetitions as in a run of the input alone. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
@@ -46,16 +46,16 @@ export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** Number of repetitions of a digest, by the first group with this digest. */
+  /** By the first group with a digest. */
   const repeats = new Map<number, number>();
   return {
     table,
-    /** Returns the key that the next group with a digest would get. */
+    /** Returns the key of the next group with the digest. */
     next(digest: Uint8Array): Uint8Array {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    /** @param digest default: the digest that `keys` has for the group */
+    /** @param digest default: the group's digest in `keys` */
     add(group: number, digest?: Uint8Array) {
       if (digest !== undefined) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {

@@ -1,4 +1,4 @@
-/** Assembles the lines of a growing file into groups, and reports when a group is complete. */
+/** Assembles the lines of a growing file into groups. */
 import type { InputKeys } from "./dedup-keys.ts";
 import { digestBytes } from "./parts/column.ts";
 import { type GroupedPart, type GroupingOptions, openGroupDigest, openGrouping } from "./parts/groups.ts";
@@ -11,9 +11,9 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   /** Trajectories per group; undefined if unknown. */
   size: number | undefined;
   elapsed: () => number;
-  /** True if another run sent a group with this dedup key, so an open group with the key is complete. */
+  /** True if another run sent a group with this key. Such an open group is complete. */
   wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called for each invalid line, and for each open group that becomes invalid for another reason. */
+  /** Called for each invalid line, and for other groups that become invalid. */
   onInvalid: () => void;
   onComplete: (group: number) => void;
 }
@@ -30,7 +30,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   /** By key, longest idle first. */
   const open = new Map<string, OpenGroup>();
   const completeGroups = new Map<string, number>();
-  /** The line of the previous part if that part is unreadable. */
+  /** The line of the previous part, if unreadable. */
   let unreadable: number | undefined;
   const reject = (group: number) => {
     groups.reject(group);
@@ -97,7 +97,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     get incomplete() {
       return Array.from(open.values(), ({ group }) => group);
     },
-    /** Completes the groups without a new part after `since`, in monotonic milliseconds. */
+    /** @param since monotonic milliseconds */
     completeIdle(since: number) {
       for (const [key, openGroup] of open) {
         if (openGroup.changedAt > since) return;

@@ -13,7 +13,6 @@ import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
   dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
 
-/** Enough for many adjacent groups. */
 const windowBytes = 2 ** 20;
 
 /** Reads adjacent parts through one buffer. */
@@ -22,13 +21,13 @@ export class ReadWindow {
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Reads `length` bytes, or fewer at the source's end. Lets other tasks run before it reads the source. */
+  /** Reads fewer bytes at the source's end. Lets other tasks run before it reads the source. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
     if (!this.#has(source, start, length)) await setImmediate();
     return this.#readNow(source, start, length);
   }
 
-  /** @throws Failure `input-changed` if the bytes differ from the checked bytes */
+  /** @throws Failure `input-changed` */
   async readPart(groupPart: GroupPart): Promise<Buffer> {
     return requireUnchanged(await this.read(groupPart.source, groupPart.part.start, groupPart.part.length), groupPart);
   }
@@ -76,7 +75,7 @@ export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<S
 const comma = Buffer.from(",");
 const lineEnd = Buffer.from("\n");
 
-/** Reads a valid group as a line. `chosen`: indexes of trajectories; default: all. @throws Failure `input-changed` */
+/** Expects a valid group. @param chosen indexes of trajectories; default: all @throws Failure `input-changed` */
 export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow, chosen?: readonly number[]) => {
   const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
   const [whole = lineEnd] = parts;
@@ -91,7 +90,7 @@ export const composeGroup = (dataset: IndexedGroups, group: number, window: Read
   return Buffer.concat([replaceLineEnds(Buffer.concat([opening, ...joined, closing])), lineEnd]);
 };
 
-/** Skips invalid groups. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
@@ -102,7 +101,7 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   }
 }
 
-/** Lists a group's trajectories, or the value of another part, if the bytes are JSON. */
+/** Lists a group's trajectories, or the value of another part. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
@@ -143,7 +142,7 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
 export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number): Buffer =>
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
-/** Yields the rewards (NaN if missing) of valid groups. @throws Failure `input-changed`; the signal's reason */
+/** Yields rewards of valid groups; NaN if missing. @throws Failure `input-changed`; the signal's reason */
 export async function* readRewards(dataset: IndexedGroups, signal: AbortSignal) {
   const { groups } = dataset;
   const window = new ReadWindow();

@@ -1,11 +1,11 @@
-/** Adds complete groups to the metrics, and subtracts groups that are invalid or refused. */
+/** Adds groups to the metrics, and subtracts invalid or refused groups. */
 import { inputChanged } from "../input/index.ts";
 import { hasZeroVariance } from "./dataset-problems.ts";
 import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
-/** Adds a valid bare group, or subtracts the trajectories of an invalid group. @throws Failure `input-changed` */
+/** Adds a valid bare group, or subtracts an invalid group. @throws Failure `input-changed` */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
   if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
   else await subtractParts(dataset, group);
@@ -36,7 +36,7 @@ const subtractParts = async (dataset: IndexedGroups, group: number) => {
 
 export type Distributions = ReturnType<typeof collectDistributions>;
 
-/** Returns the distribution of rewards, and the numbers of groups and choices that trainers can use. */
+/** Returns rewards, and the numbers of groups and choices that trainers can use. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
   const counts = { trainable: 0, total: 0 };
@@ -49,7 +49,7 @@ export const collectDistributions = (dataset: IndexedGroups) => {
   const { count, least, most, mean } = rewards;
   const weights = toWeights(rewards);
   const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
-  /** Bounds of the rewards without the lowest and highest 1%, and without at least one reward at each end. */
+  /** Bounds without the lowest and highest 1%, at least one reward each. */
   const middle = [weightedValueAt(weights, first), weightedValueAt(weights, last)] as const;
   const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
   return {

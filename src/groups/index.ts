@@ -1,4 +1,4 @@
-/** Reads groups of trajectories, and finds their metrics, bytes, positions and problems. */
+/** Reads groups, and finds their metrics, bytes, positions and problems. */
 export {
   hasNoSampledTurn,
   hasZeroVariance,

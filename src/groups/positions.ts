@@ -1,4 +1,4 @@
-/** Converts a part and a path to file, line and column, and a problem back to its group. */
+/** Finds the position of a path in a part, and the group of a problem. */
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
@@ -21,7 +21,7 @@ export const getPart = ({ sources, found }: IndexedGroups, at: number): GroupPar
   return { source, part };
 };
 
-/** @throws Failure `input-changed` if the source has become shorter */
+/** @throws Failure `input-changed` for a shorter source */
 export const readPartStart = ({ source, part }: GroupPart, maxLength = part.length): Buffer => {
   const bytes = Buffer.allocUnsafe(Math.min(part.length, maxLength));
   if (source.bytes.read(bytes, part.start) < bytes.length) throw inputChanged(source.name);
@@ -85,7 +85,6 @@ interface PartProblem<Name extends RuleName> {
   locate?: Locate;
 }
 
-/** Reads the part only if the problem is stored. */
 export const reportPart = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
@@ -97,7 +96,6 @@ export const reportPart = <Name extends RuleName>(
   return problems.report(rule, data, find);
 };
 
-/** An error makes the group invalid. */
 export const reportGroup = <Name extends RuleName>(
   dataset: IndexedGroups,
   rule: Name,
@@ -115,7 +113,7 @@ export const locateGroup = (dataset: IndexedGroups, group: number) => {
   return locateLine(source, part.line);
 };
 
-/** Finds the last part of a source at or before `offset`; without an offset, at or before `line`. */
+/** Finds the last part at or before `offset`, else at or before `line`. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,
@@ -132,7 +130,7 @@ const findPartAt = (
 /** Returns indexes; undefined if no group has the problem. */
 export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, problem: Problem) => {
   const { file, line, offset, readAt } = problem;
-  // For converted input, `readAt` is `file:line`, and `readPath` is the path in the converted group.
+  // `readPath` is the path in the converted group.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
   const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
   const source = sources.findIndex((candidate) => candidate.name === (name ?? file));

@@ -23,10 +23,10 @@ export interface SourceOptions {
   split: string | undefined;
   /** True if the options or all inputs must name the split. */
   splitNeeded: boolean;
-  /** Key that groups trajectories, even if they are not adjacent. Default: `group_id` groups adjacent trajectories. */
+  /** Groups trajectories that can be apart. Default: `group_id`, for adjacent trajectories. */
   groupBy: string | undefined;
   strictness?: Strictness | undefined;
-  /** True if nothing is sent, selected or compared, so parts need no digests. */
+  /** True if nothing is sent, selected or compared. */
   skipsDigests?: boolean;
   onProgress: (progress: { bytes: number; of: number }) => void;
 }
@@ -36,12 +36,12 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   /** `-` or an empty list is standard input. */
   files: readonly string[];
   maxUnpackedBytes: number;
-  /** True to read the inputs that can be opened if others cannot. */
+  /** True to read the other inputs if an input cannot be opened. */
   continuesAfterErrors?: boolean;
   foreign: FormatOptions;
   /** Default: a URL is the name of a file. */
   remote?: inputs.RemoteAccess | undefined;
-  /** Called before any input is read. An exception of the callback ends the run. */
+  /** Called before any input is read. An exception ends the run. */
   onOpened: () => void;
 }
 
@@ -52,7 +52,7 @@ export type FilteredOut = Readonly<
 /** All parsed input. Must be closed. */
 export interface Dataset extends IndexedGroups {
   split: string | undefined;
-  /** Keys of requests in the input, except the interface's. Every sent request gets them. */
+  /** Keys that the interface does not define, for every sent request. */
   ownKeys: OwnKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
@@ -61,9 +61,9 @@ export interface Dataset extends IndexedGroups {
   /** Files that are already inputs under another name. */
   repeatedFiles?: readonly string[];
   filteredOut?: FilteredOut | undefined;
-  /** Returns the number of a group before the selection. */
+  /** Returns the number before the selection. */
   originalGroup?: (group: number) => number;
-  /** The result of `countUnreadable` before a selection; undefined without a selection. */
+  /** `countUnreadable` before a selection. */
   unreadable?: number;
   close(): Promise<void>;
 }
@@ -188,6 +188,6 @@ const checkGroupKey = (read: IndexedGroups, key: string) => {
 const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
   first === undefined || others.length > 0 ? {} : { file: first.name };
 
-/** True if nothing was read yet, or only whole requests, which can name their split. */
+/** True before the first part, and for whole requests, which can name their split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

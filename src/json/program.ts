@@ -1,2 +1,2 @@
-/** The compiled kernel in base64, which the build inserts (build/kernel.ts). Empty without a build. */
+/** The compiled kernel in base64 (build/kernel.ts). Empty without a build. */
 export const program: string = "";

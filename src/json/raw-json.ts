@@ -1,11 +1,11 @@
-/** Reads and composes JSON, and keeps digits of numbers, order of keys and repeated keys. Runs in browsers, too. */
+/** Reads and composes JSON, and keeps digits, order and repeated keys. Runs in browsers, too. */
 export type RawMember = Readonly<{ key: string; value: RawJson }>;
 
 type Kind = "text" | "number" | "word" | "list" | "object";
 
 const kindsByStart: Record<string, Kind> = { '"': "text", "{": "object", "[": "list", t: "word", f: "word", n: "word" };
 
-/** A value in a text of valid JSON. The content is read on demand. */
+/** Expects valid JSON, and reads the content on demand. */
 export class RawJson {
   readonly kind: Kind;
   readonly #source: string;
@@ -67,7 +67,7 @@ const skipWhite = (text: string, from: number) => {
   }
 };
 
-/** Returns the offset after the closing quote of a string whose content begins at `from`. */
+/** `from` is after the opening quote. The result is after the closing quote. */
 export const endOfString = (text: string, from: number) => {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at - 1;
@@ -138,7 +138,7 @@ const readScalar = (value: RawJson | undefined, kind: Kind) => (value?.kind === 
 export const textAt = (value: RawJson | undefined, ...path: readonly string[]) =>
   readScalar(findValue(value, ...path), "text");
 
-/** Returns a number as it is written; undefined for other values. */
+/** Returns a number as it is written. */
 export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]) =>
   readScalar(findValue(value, ...path), "number");
 
@@ -192,7 +192,7 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]) => `[${elements.join(",")}]`;
 
-/** Returns a text's spellings in JSON: plain, with escaped non-ASCII, and both escaped again for JSON in a string. */
+/** Returns a text plain, with escaped non-ASCII, and both escaped again for JSON in a string. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(

@@ -43,7 +43,6 @@ export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes)
 export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
-/** Returns undefined for the texts that `JSON.parse` refuses. */
 export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
@@ -52,7 +51,7 @@ export const cacheReader = (uses?: KeyUses) => {
   return <Result>(work: (reader: JsonReader) => Result) => {
     cached ??= new JsonReader(uses);
     const result = work(cached);
-    // Memory of WebAssembly never shrinks, so a reader that became too large is dropped.
+    // Memory of WebAssembly never shrinks, so a large reader is dropped.
     if (cached.size > maxCachedBytes) cached = undefined;
     return result;
   };
@@ -64,9 +63,8 @@ const withReader = cacheReader();
 
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
-  /** The address to write a text to. */
   input(): number;
-  /** The address of the results of the last read (`resultFields`). */
+  /** The address of `resultFields`. */
   results(): number;
   readText(length: number, isSkipping: boolean): number;
   readLines(length: number): number;
@@ -112,7 +110,7 @@ export class JsonReader {
   #resultStart = 0;
   #keyCount = 0;
   #length = 0;
-  /** Replaced when the kernel forgets its shapes, because later shapes get the same numbers. */
+  /** Replaced when the kernel forgets its shapes. */
   #shapes = {};
   #generation = 0;
 
@@ -137,13 +135,12 @@ export class JsonReader {
     return this.#bytes.length;
   }
 
-  /** Returns false if the text is not JSON. */
   read(bytes: Uint8Array, { skipsLeaves = false } = {}) {
     this.#load(bytes);
     return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
   }
 
-  /** The table has a root for each line that is not blank, in order. */
+  /** Each line that is not blank becomes a root. */
   readLines(bytes: Uint8Array) {
     this.#load(bytes);
     this.#checkResult(this.#exports.readLines(bytes.length));
@@ -154,8 +151,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads the complete elements in a piece of a list. The first piece begins after the list's bracket, and the next
-   * piece must begin at the returned `restAt`. With `isTolerant`, an element that is not JSON gets two nodes.
+   * Reads the complete elements in a piece of a list. The first piece begins after the bracket, and the next piece at
+   * the returned `restAt`. With `isTolerant`, an element that is not JSON has two nodes.
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);
@@ -164,7 +161,7 @@ export class JsonReader {
     return { restAt: this.#result("rest"), isEnd: result === jsonResult, fault };
   }
 
-  /** Returns the memory for a text that is read in place. The memory keeps its current content. */
+  /** Returns memory for a text that is read in place. The memory keeps its content. */
   reserve(length: number): Buffer {
     this.#refreshViews();
     const missing = this.#input + length + readAheadBytes - this.#bytes.length;
@@ -175,7 +172,7 @@ export class JsonReader {
     return this.#bytes.subarray(this.#input, this.#input + length);
   }
 
-  /** The returned text and table are valid until the next read or reservation. */
+  /** Valid until the next read or reservation. */
   viewTable(): JsonTable {
     const table = this.#result("table") / wordBytes;
     const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
@@ -183,7 +180,7 @@ export class JsonReader {
     return { bytes, words, shapes: this.#shapes };
   }
 
-  /** Finds the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`. Returns `end` without a run. */
+  /** Finds the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`; `end` without a run. */
   findRun(from: number, end: number, length: number) {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }
@@ -193,10 +190,10 @@ export class JsonReader {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
 
-  /** @param bytes the text that was read, which the caller must not overwrite */
+  /** @param bytes of the text, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
     const start = this.#result("table");
-    // Buffers of small tables share memory, because an allocation takes longer than copying such a table.
+    // Small buffers share memory, because an allocation takes longer than the copy.
     const copy = Buffer.allocUnsafe(this.#result("length"));
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
@@ -207,7 +204,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
-  /** Expects the root of a line or element that is not JSON. Such a root has the end 0. */
+  /** Expects the root of a line or element that is not JSON. Its end is 0. */
   faultOf({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }
@@ -228,7 +225,7 @@ export class JsonReader {
     }
   }
 
-  /** @throws RangeError if the table needs more memory than WebAssembly can have */
+  /** @throws RangeError if memory is full */
   #checkResult(result: number) {
     if (result === outOfMemoryResult) throw new RangeError("the JSON has too many values");
     this.#refreshViews();

@@ -1,18 +1,17 @@
-/** Reads values from the table of JSON values that the kernel writes. */
+/** Reads values from the table that the kernel writes. */
 import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
 import * as syntax from "./walk.ts";
 
-/** A text and its table: a node for each value, and a node for each key before the node of its value. */
+/** A text, with a node for each value, and a node for each key before its value. */
 export interface JsonTable {
   readonly bytes: Buffer;
   /**
-   * Four words for each node: the byte offsets of its start and end (exclusive), the node after its content (0 for a
-   * key), and a detail. The number of a node is the index of its first word. The detail is the id of a key, the UTF-16
-   * units of a string, the shape of an object (0 for none), or the count of an array of only numbers. Such an array is
-   * a single node. Objects of one shape have the same keys and kinds of values, in the same order.
+   * Four words per node: the byte offsets of its start and end (exclusive), the node after its content (0 for a key),
+   * and a detail. A node's number is the index of its first word. The detail is the id of a key, the UTF-16 units of a
+   * string, the shape of an object (0 for none), or the count of an array of only numbers, which is a single node.
    */
   readonly words: Int32Array;
-  /** Shapes of two tables are comparable only if this object is the same. If undefined, shapes have no meaning. */
+  /** Shapes of two tables are comparable only if this object is the same. */
   readonly shapes?: object | undefined;
 }
 
@@ -37,7 +36,7 @@ export const keyIdOf = (table: JsonTable, key: number) => {
   return id === encodedKey ? (keyIds.get(readString(table, key)) ?? 0) : id;
 };
 
-/** Returns the count of an array that contains only numbers; 0 for other arrays. */
+/** Returns 0 unless all elements are numbers. */
 export const countNumbers = (table: JsonTable, array: number) =>
   nodeAfter(table, array) === array + nodeSize ? detailOf(table, array) : 0;
 
@@ -91,7 +90,7 @@ const hasKey = (table: JsonTable, node: number, key: string) => {
   return true;
 };
 
-/** Expands an array of numbers to a table with an empty node, and a node for each number. */
+/** The table has an empty node, and a node for each number. */
 export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
   const { bytes } = table;
   const count = bytes[startOf(table, array)] === syntax.openBracket ? detailOf(table, array) : 0;
@@ -111,7 +110,7 @@ export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
 
 export type JsonValue = Readonly<{ table: JsonTable; node: number }>;
 
-/** Returns undefined for texts that `JSON.parse` refuses. */
+/** Returns undefined if the bytes are not JSON. */
 export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   const table = readTable(bytes);
   return table && { table, node: 0 };
@@ -135,7 +134,7 @@ export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefi
   return closed && Buffer.concat(closed);
 };
 
-/** The reader skips the content of the values of `leafKeys`, so that the table is small. */
+/** Skips the content of `leafKeys`, so that the table is small. */
 export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => {
   const withReader = cacheReader({ leafKeys });
   return (bytes) =>
@@ -172,7 +171,7 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
 export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]): JsonValue | undefined =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
-/** Returns the value at a path, or at the longest existing start of the path. */
+/** Returns the value at the longest existing start of the path. */
 export const findDeepest = (value: JsonValue, path: readonly (string | number)[]): JsonValue => {
   let deepest = value;
   for (const step of path) {
@@ -188,7 +187,6 @@ export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =
     ? Array.from(childrenOf(array), ([, element]) => element)
     : [];
 
-/** Yields keys and values of an object, or indexes and elements of an array. */
 export function* childrenOf({ table, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
   const end = nodeAfter(table, node);
   const first = firstByteAt(table, node);
@@ -205,7 +203,7 @@ export function* childrenOf({ table, node }: JsonValue): Generator<readonly [str
   }
 }
 
-/** If the table skipped the content (`KeyUses.leafKeys`), returns the value from a new table. */
+/** Reads skipped content (`KeyUses.leafKeys`) into a new table. */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { table, node } = value;
   const { start, end } = spanOf(value);

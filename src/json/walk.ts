@@ -1,11 +1,11 @@
-/** Finds syntax, white space and lines in bytes of JSON, and reads parsed values. */
+/** Walks bytes of JSON, and reads parsed values. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Offsets of bytes. `end` is after the last byte. */
+/** Byte offsets. `end` is exclusive. */
 export type Span = Readonly<Record<"start" | "end", number>>;
 
 export const quote = 0x22;
@@ -18,7 +18,7 @@ export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 export const newline = 0x0a;
 
-/** JSON forbids a byte order mark, but some programs write the mark. */
+/** JSON forbids a byte order mark, but some programs write it. */
 export const bomLength = (bytes: ArrayLike<number>): number =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? maxBomLength : 0;
 
@@ -33,29 +33,27 @@ export const skipWhite = (bytes: Uint8Array, at: number) => {
   return offset;
 };
 
-/** Skips white space backward from `from`. */
 export const trimmedEnd = (bytes: Uint8Array, from: number) => {
   let end = from;
   while (end > 0 && isWhite(bytes[end - 1])) end--;
   return end;
 };
 
-/** True if bytes begin with a quote and have a colon at `at`, like an object without its opening brace. */
+/** True for `"key":` without an opening brace, with the colon at `at`. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number) => bytes[0] === quote && bytes[at] === colon;
 
-/** Returns the length of the bytes without a newline. */
 export const endOfLine = (bytes: Uint8Array, from: number) => {
   const end = bytes.indexOf(newline, from);
   return end < 0 ? bytes.length : end;
 };
 
-/** Changes the bytes in place. No value changes, because strings of valid JSON contain no newlines. */
+/** In place. Strings of valid JSON contain no newlines. */
 export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes) => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;
 };
 
-/** Returns the offset after the closing quote; the length of the bytes if the string is cut off. */
+/** Returns the offset after the closing quote; the end of the bytes if cut off. */
 export const endOfString = (bytes: Uint8Array, at: number) => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let before = close - 1;
@@ -65,7 +63,7 @@ export const endOfString = (bytes: Uint8Array, at: number) => {
   return bytes.length;
 };
 
-/** Counts the objects and arrays in JSON, up to one more than `max`. */
+/** Counts objects and arrays, up to `max` + 1. */
 export const countNested = (bytes: Uint8Array, max: number) => {
   let count = 0;
   for (let at = 0; at < bytes.length && count <= max; ) {
@@ -76,7 +74,7 @@ export const countNested = (bytes: Uint8Array, max: number) => {
   return count;
 };
 
-/** Needs no table, because the table of a long list would take too much memory. */
+/** A table of a long list would take too much memory. */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];
   for (let at = start; at < bytes.length && (at === start || depth > 0); at++) {
@@ -93,7 +91,7 @@ export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, vo
 
 export const sliceText = (bytes: Uint8Array, { start, end }: Span) => toBuffer(bytes).toString("utf8", start, end);
 
-/** Returns a Buffer over the same memory. */
+/** Shares the memory. */
 export const toBuffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
@@ -107,7 +105,6 @@ export const locateOffset = (bytes: Uint8Array, offset: number) => {
   return { line, column: sliceText(bytes, { start: from, end: offset }).length + 1 };
 };
 
-/** Returns undefined if the text is not JSON. */
 export const parseJson = (text: string) => {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,6 +1,6 @@
-/** Lists names of group keys, and finds the groups that an unreadable record may belong to. */
+/** Finds the groups that an unreadable record may belong to. */
 
-/** The most certain names come first. */
+/** Most certain first. */
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
@@ -11,18 +11,16 @@ export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
 };
 
 interface Membership {
-  /** Identifies the files that the record can share a group with. */
+  /** The files that can share a group with the record. */
   fileSet: number;
   /** Undefined for a record that is a whole group. */
   group: number | undefined;
-  /** True for a record whose group is unknown. */
   isUnknown: boolean;
 }
 
 /**
- * Finds the groups that a record of an unknown group may belong to: the groups before and after it or, if the members
- * of some group do not follow each other, all groups of its files. Returns the position of the first such record by
- * group.
+ * Returns the groups that records of unknown groups may belong to, each with the position of its first such record. If
+ * the members of each group are adjacent, a record may belong to its neighbors, else to all groups of its files.
  */
 export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);
@@ -41,7 +39,7 @@ export const findAmbiguousGroups = (memberships: readonly Membership[], needsPro
   return ambiguous;
 };
 
-/** True if no group continues after another group and, if `needsProof`, a group has two adjacent members. */
+/** False if a group continues after another group or, with `needsProof`, if no group has adjacent members. */
 const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean) => {
   const seen = new Set<number>();
   let previous: number | undefined;

@@ -1,4 +1,4 @@
-/** Defines rules for input that cannot be read, and for text that is not JSON. */
+/** Defines rules for unreadable input, and for text that is not JSON. */
 import type { Fault } from "../../json/reader.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { formatCommandLine } from "../../shell-words.ts";
@@ -18,7 +18,7 @@ const corruptFile = (program: string, name: string) =>
     example: problem({ wrong: "cut" }, name),
   });
 
-/** A UTF-8 text of up to this many bytes fits in a V8 string, because each UTF-16 unit takes at least one byte. */
+/** UTF-8 of this size fits in a V8 string, because a UTF-16 unit takes at least one byte. */
 export const maxTextBytes = 2 ** 29 - 24;
 
 const nonFiniteRule = (example: string, advice: string, why: string) =>

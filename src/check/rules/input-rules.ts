@@ -1,4 +1,4 @@
-/** Defines rules for the whole input, and for the responses, the ledger and the growing files of a run. */
+/** Defines rules for the whole input, responses, the ledger and growing files. */
 import { pluralize } from "../../sentences.ts";
 import { formatLedgerCommand } from "../../shell-words.ts";
 import {
@@ -61,7 +61,7 @@ export const inputRules = {
     why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
-  /** If no trajectory has the key, an error of the whole input, and `others` lists other keys. */
+  /** An error of the whole input if no trajectory has the key. Then `others` lists other keys. */
   "group-key-missing": warning<{ key: string; others?: readonly string[] }>({
     message: ({ key, others }) =>
       others === undefined

@@ -1,10 +1,9 @@
-/** Converts positions of bytes to lines and columns, finds paths of values, and shortens names. */
+/** Converts byte positions to lines and columns, finds paths, and shortens names. */
 import type { Problem } from "../../failure.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { endOf, firstByteAt, type JsonTable, nodeAfter, readString, startOf } from "../../json/table.ts";
 import { endOfLine, openBrace } from "../../json/walk.ts";
 
-/** Line and column from 1 (columns in UTF-16 units), and byte offset. */
 type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 
 interface PositionedBytes {
@@ -12,11 +11,11 @@ interface PositionedBytes {
   start: number;
   /** Line of the first byte, from 1. */
   line: number;
-  /** UTF-16 units from the start of the line to the first byte. Default: 0. */
+  /** UTF-16 units before the first byte in its line. Default: 0. */
   unitsBefore?: () => number;
 }
 
-/** Counts positions from a mark that moves forward, so that a long text is counted once. */
+/** The mark moves forward, so that a long text is counted once. */
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #mark = 0;
@@ -32,7 +31,7 @@ export class PositionCounter {
     this.#line = text.line;
   }
 
-  /** Moves the mark forward to `at`, and returns the line of `at`. */
+  /** Returns the line of `at`. */
   mark(at: number) {
     while (this.#mark < at) {
       this.#lineEnd ??= endOfLine(this.#text.bytes, this.#mark);
@@ -46,7 +45,7 @@ export class PositionCounter {
     return this.#line;
   }
 
-  /** The bytes from `start` to `end` must not contain a newline. */
+  /** The skipped bytes must not contain a newline. */
   skip(start: number, end: number) {
     this.mark(start);
     this.#mark = end;
@@ -74,7 +73,7 @@ export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file
 
 export type Path = readonly (string | number)[];
 
-/** Finds the innermost value that contains `byte`. The path starts at the node `from`. */
+/** Finds the innermost value that contains `byte`, and its path from the node `from`. */
 export const findInnermost = (table: JsonTable, { from, byte }: { from: number; byte: number }) => {
   const path: (string | number)[] = [];
   for (let holder = from; ; ) {

@@ -1,13 +1,13 @@
-/** Counts all problems. Stores the first problems of each rule, and the first problem of each rule in each input. */
+/** Counts all problems, and stores some problems of each rule. */
 import type { Problem, Severity } from "../../failure.ts";
 import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
 
-/** Maximum stored problems of a rule, because a file can have a problem on every line. */
+/** A file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** For errors if rejected groups are written, because the reasons file lists all of them. */
+/** For errors, because the reasons file lists all errors of rejected groups. */
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
@@ -29,7 +29,6 @@ type RuleProblems = { severity: Severity; count: number; stored: Problem[]; last
 export class Problems {
   readonly strictness: Strictness;
   inputs: readonly string[] = [];
-  /** The input whose problems are reported. */
   input: string | undefined;
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
@@ -38,7 +37,7 @@ export class Problems {
     this.strictness = strictness;
   }
 
-  /** Returns the severity in this run; undefined if the rule is silenced. Locates only problems that are stored. */
+  /** Returns undefined if the rule is silenced. Locates only stored problems. */
   report<Name extends RuleName>(
     name: Name,
     data: RuleData<Name>,
@@ -66,7 +65,7 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
-  /** Replaces the problems of a rule with an error of the whole input, which `--allow` does not silence. */
+  /** Replaces a rule's problems with an error of the whole input that `--allow` does not silence. */
   replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation) {
     const severity = "error";
     const stored = [{ ...createProblem(name, data, location), severity }] satisfies Problem[];
@@ -78,7 +77,7 @@ export class Problems {
     this.#inputRules.add(name);
   }
 
-  /** True if an error concerns the whole input, so that rejecting groups cannot fix the error. */
+  /** True if rejecting groups cannot fix an error. */
   get isInputBroken() {
     const isOfInput = (rule: string) => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
@@ -113,16 +112,15 @@ export class Problems {
     return Array.from(this.#byRule, ([rule, { severity, count }]) => ({ rule, severity, count }));
   }
 
-  /** Includes errors that are not stored. */
   get errors() {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** Sorts stored problems by file (first the files in `inputs`, in that order), line and column. */
+  /** By file (first `inputs`, in their order), line and column. */
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;
-    // Compares digits as numbers, because a name can end with `#row 10`. Creating a collator takes 15 ms.
+    // For names like `#row 10`. Creating a collator takes 15 ms.
     let collator: Intl.Collator | undefined;
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem) => {
       if (a === b) return 0;

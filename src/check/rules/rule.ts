@@ -1,4 +1,4 @@
-/** Defines the parts of a rule (severity, message, advice, reason and example), and texts that examples share. */
+/** Defines the parts of a rule, and texts that examples share. */
 import type { Severity } from "../../failure.ts";
 
 export type RuleText<Data> = string | ((data: Data) => string);
@@ -6,26 +6,24 @@ export type RuleText<Data> = string | ((data: Data) => string);
 export interface Rule<Data> {
   severity: Severity;
   message: RuleText<Data>;
-  /** The message without content of the file; undefined if the message has none. */
+  /** The message without content of the file; undefined if it has none. */
   redactedMessage?: string;
   advice: RuleText<Data>;
   /** Undefined if the message gives the reason. */
   why?: string;
-  /** `whole`: the problem has no excerpt. `input`: rejecting groups cannot solve the problem. */
+  /** `whole`: no excerpt. `input`: rejecting groups cannot solve the problem. */
   about: "value" | "whole" | "input";
   example: ExampleInputs | ExampleProblem<Data>;
 }
 
 export interface ExampleInputs {
-  /** Contents of files by name; undefined for a missing file. */
+  /** By name; undefined for a missing file. */
   files: Readonly<Record<string, string | Uint8Array | undefined>>;
   split?: string;
   groupBy?: string;
-  /** Content of a file of another split. */
   against?: string;
 }
 
-/** For a rule without example inputs. */
 type ExampleProblem<Data> = { data: Data; location: { file?: string; line?: number } };
 
 interface RuleDefinition<Data> extends Omit<Rule<Data>, "severity" | "about" | "example"> {
@@ -41,12 +39,12 @@ const ruleFactory =
     example: typeof example === "string" || example instanceof Uint8Array ? fileExample(example) : example,
   });
 
-/** Creates a rule that cannot be silenced. */
+/** Cannot be silenced. */
 export const error = ruleFactory("error");
 export const errorOfWhole = ruleFactory("error", "whole");
 export const errorOfInput = ruleFactory("error", "input");
 
-/** Creates a rule that `--strict` makes an error and `--allow` silences. */
+/** `--strict` makes it an error, and `--allow` silences it. */
 export const warning = ruleFactory("warning");
 export const warningOfWhole = ruleFactory("warning", "whole");
 

@@ -1,4 +1,4 @@
-/** Lists all rules by their public names, and parses how strictly a run applies rules. */
+/** Lists all rules, and parses `--strict` and `--allow`. */
 import { wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { fileRules } from "./file-rules.ts";
@@ -20,7 +20,6 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 
 export const getRuleSubject = (name: string) => (isRuleName(name) ? rules[name].about : undefined);
 
-/** Current names of warnings, by former name, for `--allow` and `explain`. */
 const renamedRules: Readonly<Record<string, RuleName>> = {
   "group-empty": "empty-group",
   "group-key-unknown": "group-key-missing",
@@ -50,7 +49,6 @@ const renamedRules: Readonly<Record<string, RuleName>> = {
   "line-unfinished": "incomplete-line",
 };
 
-/** Returns undefined for a name that is not a former name. */
 export const presentRuleName = (name: string) => (Object.hasOwn(renamedRules, name) ? renamedRules[name] : undefined);
 
 export const redactMessage = ({ rule, message }: { rule: string; message: string }) =>
@@ -60,13 +58,13 @@ export const redactMessage = ({ rule, message }: { rule: string; message: string
 export interface Strictness {
   strict: boolean;
   allowed: ReadonlySet<string>;
-  /** True if a rejects file needs the reasons of all errors. */
+  /** A rejects file needs the reasons of all errors. */
   writesRejects?: boolean;
 }
 
 export const defaultStrictness: Strictness = { strict: false, allowed: new Set() };
 
-/** Parses --strict and --allow. @throws Failure `invalid-option-value` */
+/** @throws Failure `invalid-option-value` */
 export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: readonly string[] }): Strictness => {
   const wrong = allow.find((name) => !warningRules.includes(name));
   if (wrong === undefined) return { strict, allowed: new Set(allow) };

@@ -2,10 +2,9 @@
 import type { JsonReader } from "../../json/reader.ts";
 import { backslash, type Span } from "../../json/walk.ts";
 
-/** `kind` includes an article, as in `an API key of OpenAI`. */
 type Secret = Span & { kind: string };
 
-/** For the start of a run of key characters. `keyPrefixes` expands their first two characters or sets. */
+/** Patterns for the start of a run. `keyPrefixes` expands their first two characters. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
@@ -39,7 +38,6 @@ const markBytes = (pattern: RegExp) =>
 const isKeyByte = markBytes(/[\w.-]/);
 const isHexByte = markBytes(/[\da-f]/);
 
-/** Has a 1 for each key format. The index is the format's first two bytes, as a big-endian number. */
 const keyPrefixes = new Uint8Array(2 ** 16);
 for (const [, { source }] of keyFormats) {
   const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));
@@ -72,11 +70,11 @@ const matchSecret = (bytes: Buffer, from: number, end: number) => {
   return undefined;
 };
 
-/** Without `wandb_v1_`, keys of Weights & Biases look like commit ids, so a name before the key must identify them. */
+/** Without `wandb_v1_`, keys of Weights & Biases look like commit ids, so they need a name before them. */
 const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
 const namedKeyLength = 40;
 
-/** Bytes of a key's name, and of the characters between name and key. */
+/** The name, and the characters between name and key. */
 const maxBytesBeforeKey = 24;
 
 const matchNamedKey = (bytes: Buffer, start: number) => {
@@ -102,7 +100,7 @@ const isPlaceholder = (key: string) =>
 
 const redaction = "***";
 
-/** Also matches private keys that are cut off at the start or end of a text. */
+/** Also matches private keys that are cut off. */
 const anyKeyFormat = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
@@ -115,7 +113,7 @@ const anyKeyFormat = new RegExp(
 
 export const redactText = (text: string) => text.replace(anyKeyFormat, redaction);
 
-/** Adjusts `from` and `to`, so that they bound the same characters. */
+/** The new `from` and `to` bound the same characters. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
   let removedLength = 0;

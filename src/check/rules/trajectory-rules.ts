@@ -1,4 +1,4 @@
-/** Defines rules for the types of trajectories and groups, for input that some services refuse, and for training. */
+/** Defines rules for types of trajectories and groups, and for training. */
 import { formatCommandLine } from "../../shell-words.ts";
 import {
   answer,
@@ -15,7 +15,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Returns advice, or a tool name. rollcall calls it only for problems that it stores. */
+/** Called only for stored problems. */
 type LazyText = () => string | undefined;
 
 const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
@@ -32,7 +32,7 @@ const exampleShapes: Readonly<Record<string, string>> = {
   function: toolShape,
 };
 
-/** Rules for types of values (interface 2.1). */
+/** Interface 2.1. */
 export const typeRules = {
   "missing-field": error<{ field: string; instead: LazyText }>({
     message: ({ field }) => `${field} is missing`,
@@ -74,7 +74,7 @@ const leaveOutAdvice = "leave the key out (in Pydantic: model_dump(exclude_none=
 export const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
 export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
-/** Returns thirty trajectories. The last has the reward `last`, and the others have 0 and 1 in turn. */
+/** Thirty trajectories with the rewards 0, 1, 0, …, and `last`. */
 export const rewards = (last: number): string =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
@@ -85,10 +85,10 @@ export const versions = (...policyVersions: readonly number[]): string =>
     )
     .join("\n");
 
-/** Joined from pieces, so that this source file does not contain a key. */
+/** Joined, so that this file does not contain a key. */
 const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
-/** Rules for valid input that some services refuse, that metrics exclude, or that harms training. */
+/** For valid input that some services refuse, that metrics exclude, or that harms training. */
 export const trainingRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,

@@ -1,19 +1,19 @@
-/** Computes metrics of trajectories (metrics.md), which do not depend on the order of adding and merging. */
+/** Computes metrics (metrics.md). The order of trajectories does not matter. */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
 
-/** The largest difference between equal rewards (metrics.md). */
+/** Largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** Bits of the training data in a part. Twice a bit means that a trajectory needs but lacks the data. */
+/** Training data in a part. Twice a bit means that a trajectory needs but lacks the data. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** True for a metric that rollcall calculates and ignores in trajectories. */
+/** Trajectories cannot set these metrics. */
 export const isCalculated = (key: string) => calculatedNames.has(key);
 
 export class Tally {
@@ -24,10 +24,10 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /** `trajectories` counts trajectories with a choice. `total` counts all trajectories of `addMeasured`. */
+  /** `trajectories` have a choice. `total` counts all trajectories of `addMeasured`. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
-  /** Adds a trajectory whose choices are not counted. */
+  /** Does not count choices. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory) {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
@@ -44,7 +44,7 @@ export class Tally {
     this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), total: 1 });
   }
 
-  /** Adds or subtracts a group, but not its trajectories. */
+  /** Does not add or subtract the group's trajectories. */
   addGroup({ rewards, exceptions }: { rewards: readonly number[]; exceptions: number }, sign: 1 | -1 = 1) {
     this.groups += sign;
     this.exceptions += sign * exceptions;

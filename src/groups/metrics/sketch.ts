@@ -1,19 +1,18 @@
-/** Collects distributions in bounded memory, and merges distributions in any order. */
+/** Collects and merges distributions in bounded memory, in any order. */
 
 const maxExactValues = 512;
 
 /** Smaller magnitudes count as 0, and larger magnitudes as the maximum. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
-/** Doubles start as -0, because V8 recompiles functions if an integer field becomes a double. */
+/** Doubles start as -0, because V8 recompiles functions if an integer becomes a double. */
 export const newSketch = () => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
-  /** The running mean and sum of squared distances from the mean, for display only. */
+  /** Running mean, and sum of squared distances from the mean, for display only. */
   mean: -0,
   squares: -0,
-  /** True if there were more than `maxExactValues` distinct values. */
   isRounded: false,
   /** Counts by value. */
   values: new Map<number, number>(),
@@ -49,7 +48,7 @@ const roundValues = (sketch: Sketch) => {
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Rounds to the middle of one of 64 ranges per doubling, with a relative error of at most 1/128. */
+/** Rounds to the middle of one of 64 ranges per doubling. The relative error is at most 1/128. */
 const roundValue = (value: number) => {
   const magnitude = Math.min(Math.abs(value), maxMagnitude);
   if (magnitude < minMagnitude) return 0;
@@ -59,7 +58,7 @@ const roundValue = (value: number) => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Width of the widest range, whose multiples divide no range; 0 for exact values. */
+/** Width of the widest range; 0 for exact values. Multiples of this width divide no range. */
 export const rangeStep = ({ isRounded, least, most }: Sketch) =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 
@@ -78,7 +77,7 @@ export const mergeSketch = (into: Sketch, from: Sketch) => {
 
 type Weight = Readonly<{ value: number; count: number }>;
 
-/** Sorts by value. Rounded values stay between `least` and `most`. */
+/** Rounded values stay between `least` and `most`. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
     (a, b) => a.value - b.value,
@@ -86,14 +85,14 @@ export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
 
 export const countWeights = (weights: readonly Weight[]) => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** Returns the median of ascending weights; 0 without weights. */
+/** Expects ascending weights; 0 without weights. */
 export const median = (weights: readonly Weight[]) => {
   const half = countWeights(weights) / 2;
   const [lower, upper] = [weightedValueAt(weights, half), weightedValueAt(weights, half + 0.5)];
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-/** Returns the value at a rank, from 1, of ascending weights. A fractional rank is rounded up. */
+/** Expects ascending weights. `rank` is from 1, and rounded up. */
 export const weightedValueAt = (weights: readonly Weight[], rank: number) => {
   let passed = 0;
   const found = weights.find(({ count }) => {

@@ -1,17 +1,17 @@
-/** Adds doubles exactly, rounds sums once, and computes deviations. The order of the doubles does not matter. */
+/** Adds doubles exactly, and computes deviations. */
 
-/** 32-bit limbs for all bits of doubles, from 2^-1074 to 2^1023. */
+/** 32-bit limbs for all bits of doubles (2^-1074 to 2^1023). */
 const limbCount = 66;
 const lowestExponent = -1074;
 
 /** After more additions, a limb might be inexact. */
 const maxLimbAdditions = 2 ** 20;
 
-/** Starts an exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
+/** Exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
 export const newSum = () => ({
-  /** The sum without `limbs`, in units of 2^-1074. Every double is a multiple of this unit. */
+  /** The sum without `limbs`, in units of 2^-1074, which divide every double. */
   units: 0n,
-  /** The rest of the sum, the lowest limb first. */
+  /** The rest, lowest limb first. */
   limbs: new Float64Array(limbCount),
   limbAdditions: 0,
   count: 0,
@@ -53,7 +53,7 @@ export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign
   into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
-/** Rounds the sum once, then divides. The result is finite even if the sum overflows a double. */
+/** Rounds the sum once. The mean is finite even if the sum overflows a double. */
 export const meanOfSum = (sum: ExactSum) => {
   emptyLimbs(sum);
   const { count } = sum;
@@ -69,7 +69,7 @@ const toUnits = (limbs: Float64Array) => {
   return units;
 };
 
-/** Leading bits that are rounded to a double. The last is set if any lower bit is set. */
+/** Leading bits that are rounded to a double. The last bit is set if any lower bit is set. */
 const roundedBits = 64;
 
 /** Rounds units once, ties to even. The result is `value` times 2^`exponent`. */
@@ -104,7 +104,7 @@ export const computeMoments = (values: ArrayLike<number>) => {
   return { mean, deviation: standardDeviation(values), least, most };
 };
 
-/** For the few rewards of a group, an insertion sort without new memory is faster than V8's sort. */
+/** For few rewards, an insertion sort without new memory is faster than V8's sort. */
 const fewNumbers = new Float64Array(32);
 
 /** Population standard deviation of finite doubles; 0 without values. */

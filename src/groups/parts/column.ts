@@ -1,4 +1,4 @@
-/** Stores numbers and digests in columns that grow, and finds digests with a hash table. */
+/** Stores numbers and digests in growing columns, and finds digests. */
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type Values = Float64Array | Uint32Array | Uint8Array;
@@ -27,7 +27,6 @@ export class Column {
     return false;
   }
 
-  /** Returns the default for positions after the end. */
   at(position: number): number {
     return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
@@ -120,20 +119,19 @@ export class Digests {
   }
 }
 
-/** Views bytes as 32-bit words; copies unaligned bytes. */
 const toWords = (bytes: Uint8Array) => {
   const { buffer, byteOffset, length } = bytes.byteOffset % 4 === 0 ? bytes : Uint8Array.from(bytes);
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
 
-/** An open-addressed hash table of positions by digest. The hash is the first word. */
+/** Hash table of positions by digest. */
 export class DigestTable {
   readonly #digests: Digests;
-  /** The position of a digest plus 1; 0 in a free slot. */
+  /** Position plus 1; 0 in a free slot. */
   #slots: Int32Array;
   #count = 0;
 
-  /** @param expected the number of digests that fit without growth */
+  /** @param expected digests that fit without growth */
   constructor(digests: Digests, expected = 0) {
     this.#digests = digests;
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));

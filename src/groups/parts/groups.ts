@@ -1,4 +1,4 @@
-/** Puts parts into groups. Groups grow, and the numbers of groups never change. */
+/** Puts parts into groups, whose numbers never change. */
 import { createHash } from "node:crypto";
 import { Column, Digests, digestBytes } from "./column.ts";
 import type { Parts } from "./parts.ts";
@@ -9,14 +9,14 @@ export const groupClosing = Buffer.from("]}");
 const rejectedBit = 1;
 const keyedBit = 2;
 
-/** Groups in the order of their first parts. If each part is a group, the columns are all 0 and take no memory. */
+/** In the order of first parts. If each part is a group, the columns are all 0 and take no memory. */
 export class Groups {
   readonly #parts: Parts;
-  /** For each part, its index minus the number of its group. */
+  /** By part, its index minus its group. */
   readonly #fromGroup = new Column("u32");
-  /** For each part, the distance to the next part of its group; 0 for the last part. */
+  /** By part, the distance to the next part of its group; 0 for the last part. */
   readonly #toNext = new Column("u32");
-  /** For each group, the index of its first part minus its number. */
+  /** By group, the index of its first part minus its number. */
   readonly #toFirst = new Column("u32");
   readonly #flags = new Column("u8");
 
@@ -36,7 +36,7 @@ export class Groups {
     return group;
   }
 
-  /** Returns the group. @param last the last part of the group */
+  /** @param last the last part of the group */
   addPart(last: number, part: number) {
     const group = this.groupOf(last);
     this.#assignGroup(part, group);
@@ -69,7 +69,7 @@ export class Groups {
     return part - this.#fromGroup.at(part);
   }
 
-  /** True if the trajectories are separate parts; false for a group on one line and for unreadable bytes. */
+  /** True if the trajectories are separate parts. */
   isBare(group: number) {
     return this.#parts.kindOf(this.firstOf(group)) === "trajectory";
   }
@@ -96,7 +96,7 @@ export class Groups {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
 
-  /** Returns the length in a request. */
+  /** Length in a request. */
   bytesOf(group: number) {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
@@ -113,7 +113,7 @@ export class Groups {
     return sum;
   }
 
-  /** Returns the digest of the group's bytes; for a bare group, a digest of the trajectories' digests. */
+  /** Digest of the bytes; for a bare group, of the trajectories' digests. */
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
     if (!this.isBare(group)) return digests.at(this.firstOf(group));
@@ -139,7 +139,7 @@ export type ScatteredPart = Readonly<{ part: number; first: number; key: string 
 export interface GroupingOptions {
   parts: Parts;
   groups: Groups;
-  /** True to group all parts of all inputs by a key, false to group adjacent parts of an input by `group_id`. */
+  /** True to group all parts by a key, false to group adjacent parts of an input by `group_id`. */
   byKey: boolean;
   onPart?: (part: number, how: { endsGroups: boolean }) => void;
   onGrouped?: (grouped: GroupedPart) => void;
@@ -151,7 +151,7 @@ export interface GroupedPart {
   /** Undefined without a group key, as for a group on one line. */
   key: string | undefined;
   isNew: boolean;
-  /** True if the previous part has the same key, or if the parts of a group can be apart. */
+  /** Also true if the parts of a group can be apart. */
   isAdjacent: boolean;
 }
 

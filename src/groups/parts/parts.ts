@@ -3,13 +3,12 @@ import { Column, Digests, digestBytes } from "./column.ts";
 
 const newColumns = () => ({
   source: new Column("u32"),
-  /** Offset in the source, in bytes. */
+  /** Byte offset in the source. */
   start: new Column("f64"),
   length: new Column("u32"),
   line: new Column("u32"),
-  /** CRC-32 of the bytes, compared before sending. 0 without digests. */
+  /** CRC-32, compared before sending; 0 without digests. */
   checksum: new Column("u32"),
-  /** Words of `digests`. */
   digest: new Column("u32"),
   kind: new Column("u8"),
   valid: new Column("u8", 1),
@@ -22,9 +21,9 @@ const newColumns = () => ({
   version: new Column("f64", Number.NaN),
   /** `trainingBits` of metrics/metrics.ts. */
   training: new Column("u8"),
-  /** Index in `keys`, from 1, of the group key; 0 without a key. Cleared after grouping. */
+  /** Index in `keys`, from 1; 0 without a group key, and after grouping. */
   key: new Column("u32"),
-  /** One per trajectory, in order; 0 in an invalid part. Cleared after the search for duplicates. */
+  /** One per trajectory, in order; 0 in an invalid part. */
   fingerprint: new Column("u32"),
 });
 
@@ -38,7 +37,7 @@ export class Parts {
   readonly columns = newColumns();
   /** Group keys. Adjacent parts with the same key share an element. */
   readonly keys: string[] = [];
-  /** True if parts have checksums and digests, which sending, selecting and comparing need. */
+  /** True if parts have checksums and digests, for sending, selecting and comparing. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;
@@ -51,7 +50,7 @@ export class Parts {
     return this.columns.start.length;
   }
 
-  /** @param hash the SHA-256 of the part's bytes; empty without digests */
+  /** @param hash SHA-256 of the bytes; empty without digests */
   push(part: Part, hash: Uint8Array) {
     const { columns } = this;
     // A loop over the columns takes ten times as long.
@@ -85,7 +84,6 @@ export class Parts {
     this.columns.key.set(this.count - 1, this.keys.length);
   }
 
-  /** Returns undefined without a group key, and after grouping. */
   keyOf(position: number) {
     return this.keys[this.columns.key.at(position) - 1];
   }

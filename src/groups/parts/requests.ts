@@ -1,11 +1,11 @@
-/** Compares the requests of the input, whose splits and own keys must agree. */
+/** Compares requests, whose splits and own keys must agree. */
 import { toFileLine } from "../../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
 import { compactJson } from "../../json/raw-json.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
-/** Keys of a request that the interface does not define, by decoded name, with their original JSON. */
+/** Keys that the interface does not define, by decoded name, with their original JSON. */
 export type OwnKeys = ReadonlyMap<string, { name: string; value: string }>;
 
 interface RequestFacts {
@@ -27,7 +27,6 @@ export class Requests {
     return [...this.byContent.values()];
   }
 
-  /** Locates the request only if no earlier request has the same content. */
   add({ split, keys }: Pick<RequestFacts, "split" | "keys">, locate: (key?: string) => ProblemLocation) {
     this.count++;
     const content = JSON.stringify([split ?? null, [...keys.values()].map(({ name, value }) => [name, value])]);
@@ -43,7 +42,7 @@ export class Requests {
   }
 }
 
-/** Reports mixed shapes, and requests with another split or own keys. @param location of mixed shapes */
+/** Reports mixed shapes, splits and own keys. @param location of mixed shapes */
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },
@@ -74,7 +73,7 @@ const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
     (key) => compactJson(a.get(key)?.value ?? "") !== compactJson(b.get(key)?.value ?? ""),
   );
 
-/** Returns the split that all requests name; undefined if other input has no split. */
+/** Returns the split that all input names. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>) => {
   const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;

@@ -1,4 +1,4 @@
-/** Selects groups and trajectories by CEL, reward, sample or shard, and searches groups. */
+/** Selects and searches groups and trajectories. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
@@ -20,11 +20,10 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 
 /** Default: all groups. */
 export interface Selection {
-  /** CEL expression over a trajectory. */
+  /** CEL over a trajectory. */
   where?: string | undefined;
-  /** Trajectories to keep in a group, highest rewards first. */
+  /** Trajectories of a group, highest rewards first. */
   best?: number | undefined;
-  /** Groups to draw at random. */
   sample?: number | undefined;
   seed: string;
   /** `part` counts from 1. The digest of a group decides its shard. */
@@ -55,7 +54,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
   /** Includes all invalid groups. */
   const kept: number[] = [];
-  /** Indexes of the selected trajectories of groups that are not selected whole. */
+  /** Indexes of the selected trajectories of reduced groups. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -77,7 +76,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   return { kept, subsets, filteredOut };
 };
 
-/** Draws the groups whose hashes of seed and digest sort first, so that the order of the input does not matter. */
+/** Sorts by hashes of seed and digest, so that the order of the input does not matter. */
 const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   if (sample === undefined) return undefined;
   const ranked: { group: number; rank: string }[] = [];
@@ -90,16 +89,16 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   return new Set(ranked.slice(0, sample).map(({ group }) => group));
 };
 
-/** A case-sensitive substring, CEL that matches a trajectory of a group, or both. */
+/** A case-sensitive substring, CEL for a trajectory of a group, or both. */
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
 interface SearchOptions {
   signal: AbortSignal;
-  /** Called in order, but perhaps again for a group of several parts. */
+  /** Called in order; perhaps again for a group of several parts. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
-  /** Returns rewards if all are known, so that an expression about rewards alone reads no file. */
+  /** With all rewards, an expression about rewards alone reads no file. */
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
@@ -147,7 +146,6 @@ const openTextSearch = (dataset: IndexedGroups, text: string) => {
   };
 };
 
-/** Values of absent fields in expressions. */
 const fieldDefaults: JsonObject = {
   ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
   ...{ group_id: null, start_time: null, initial_policy_version: null, final_policy_version: null },
@@ -172,7 +170,7 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
 /** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
-/** Time limit for a group, plus 1 ms for each trajectory. */
+/** For a group, plus 1 ms for each trajectory. */
 const maxEvaluationMs = 2000;
 
 const sandbox: { run?: () => void } = createContext({});
@@ -184,7 +182,7 @@ const firstLimitMs = 50;
 /** Returns false after the time limit, even in a regular expression. `run` must be repeatable. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
   const runLimited = (options: RunningScriptOptions) => {
-    // Sets `run` for each try, because searches of the page run at the same time.
+    // For each try, because searches of the page run at the same time.
     sandbox.run = run;
     try {
       script.runInContext(sandbox, options);

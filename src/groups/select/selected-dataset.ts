@@ -1,4 +1,4 @@
-/** Builds the dataset of a selection, and composes its lines from parts of the inputs. */
+/** Composes the dataset of a selection. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
@@ -54,14 +54,14 @@ export const selectDataset = async (
   };
 };
 
-/** Replaces the line of an invalid group, whose bytes are not read again. */
+/** For an invalid group, whose bytes are not read again. */
 const invalidLine = Buffer.from("!\n");
 
-/** The group of each composed line, ascending, and the offset of the line. */
+/** By line, its group (ascending) and offset. */
 type ComposedLines = ReturnType<typeof newLines>;
 const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
 
-/** Composes a source for each input, with a line for each selected group that starts in the input. */
+/** A source has a line for each selected group that starts in its input. */
 const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = dataset;
   const composedSources = dataset.sources.map((source) => ({ source, lines: newLines() }));
@@ -75,7 +75,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
     if (lines === undefined) continue;
     lines.groups.push(group);
     lines.starts.push(lines.size);
-    // The length of a whole group is known without reading the group.
+    // The length of a whole group is known.
     const isReduced = subsets.has(group);
     if (isReduced) await setImmediate();
     lines.size += isReduced || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
@@ -123,8 +123,8 @@ const createLineOrigin = (
       const positions = subsets.get(group);
       const digest = groups.digestOf(group);
       if (positions === undefined) return digest;
-      // For a converted file, the digest of a reduced group comes from the records of the selected trajectories.
-      // Otherwise, it combines the digest of the whole group with the selected positions.
+      // For a converted file, a reduced group has a digest of its selected records.
+      // Otherwise, it has a digest of the group's digest and the positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??

@@ -1,8 +1,8 @@
-/** Finds the kind and the position of the fault in bytes that are not JSON. */
+/** Finds the fault in bytes that are not JSON. */
 import { backslash, byteAt, closeBrace, closeBracket, comma, isDigit, minus, plus, point, quote, zero } from "./bytes";
 import { escapeLength, falseWord, isHex, nullWord, skipDigits, trueWord } from "./scalars";
 
-/** Numbers of faults in the order of `faults` in src/json/reader.ts. */
+/** In the order of `faults` in src/json/reader.ts. */
 const cutOff: u32 = 1;
 const trailing: u32 = 2;
 const unknownWord: u32 = 3;
@@ -14,7 +14,6 @@ const badEscape: u32 = 8;
 const badNumber: u32 = 9;
 const otherCharacter: u32 = 10;
 
-/** The token that was expected at the fault. */
 export const valueNext: u32 = 0;
 export const keyNext: u32 = 1;
 export const colonNext: u32 = 2;
@@ -25,10 +24,10 @@ export const endNext: u32 = 4;
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
-/** The end of the text. White space or a 0 byte follows, so reading one more byte is safe. */
+/** White space or a 0 byte follows the text, so reading one more byte is safe. */
 let end: usize = 0;
 
-/** The text ends at `limit`, and is correct up to `at`, where the token `next` is expected. */
+/** The text ends at `limit`, and is correct up to `at`, where `next` is expected. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);
@@ -55,7 +54,7 @@ function findInScalar(at: usize): usize {
   return setFault(at, isMissing ? missingValue : faultOf(at));
 }
 
-/** True if the text from `at` on is the beginning of `word`. */
+/** True if the rest of the text is a beginning of `word`. */
 function isCutOff(at: usize, word: u64): bool {
   const length = end - at;
   return length < 8 && ((load<u64>(at) ^ word) & ((u64(1) << (u64(length) << 3)) - 1)) === 0;

@@ -8,7 +8,7 @@ export { addKey, keyAddress, setKeyUse } from "./keys";
 export { findRun } from "./runs";
 export { beginElements, input, readElements, readLines, readText } from "./table";
 
-/** The six results of the last read (`resultFields` in src/json/reader.ts), because six calls are slow. */
+/** Six results of the last read (`resultFields` in src/json/reader.ts), because six calls are slow. */
 const fields: usize = memory.data(24, 4);
 
 export function results(): usize {

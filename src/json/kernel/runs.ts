@@ -1,11 +1,11 @@
 /** Finds long runs of letters, digits, `_`, `-` and `.`, such as secrets. */
 import { byteAt } from "./bytes";
 
-/** Bits for each low half and each high half of a byte. A byte belongs to a run if its halves have a common bit. */
+/** Bits by half of a byte. A byte belongs to a run if its halves have a common bit. */
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
 const byHigh: usize = memory.data<u8>([0, 0, 1, 2, 4, 8, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/** Each run of at least `minLength` bytes in a window of bytes is found at once. */
+/** Bytes that are searched at once for runs of `minLength` bytes. */
 const windowBytes: usize = 64;
 const minLength: usize = 16;
 
@@ -13,7 +13,7 @@ function isRunByte(byte: u32): bool {
   return (load<u8>(byLow + usize(byte & 15)) & load<u8>(byHigh + usize(byte >> 4))) !== 0;
 }
 
-/** Returns sixteen bits, one per byte: 1 for a byte that belongs to a run. */
+/** Sixteen bits: 1 for a byte that belongs to a run. */
 function runBits(at: usize): u64 {
   const bytes = v128.load(at);
   const low = i8x16.swizzle(v128.load(byLow), v128.and(bytes, i8x16.splat(15)));
@@ -21,7 +21,7 @@ function runBits(at: usize): u64 {
   return u64(~i8x16.bitmask(i8x16.eq(v128.and(low, high), i8x16.splat(0))) & 0xffff);
 }
 
-/** Keeps only the bits that begin sixteen set bits in a row. */
+/** Keeps the bits that begin sixteen set bits in a row. */
 function longRuns(bits: u64): u64 {
   let runs = bits & (bits >> 1);
   runs &= runs >> 2;
@@ -29,7 +29,7 @@ function longRuns(bits: u64): u64 {
   return runs & (runs >> 8);
 }
 
-/** Returns the start of the first run of at least `length` (16 or more) bytes; `end` without such a run. */
+/** Returns the start of the first run of at least `length` (≥ 16) bytes, or `end`. */
 export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
   while (at < end) {

@@ -1,4 +1,4 @@
-/** Numbers the shapes of objects. A shape is the sequence of keys, with the kind or nested shape of each value. */
+/** Numbers shapes of objects: the sequence of keys, with the kind or nested shape of each value. */
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
@@ -18,17 +18,17 @@ export const emptyShape: u32 = 1024;
 const maxShapes: u32 = 8192;
 let count: u32 = 1;
 
-/** Incremented when shapes are forgotten, because later shapes get the same numbers. */
+/** Incremented when shapes are forgotten, because later shapes reuse numbers. */
 export let generation: u32 = 0;
 
-/** Eight bytes for each shape: the last member (id of key, shape of value) that extended it, and the new shape. */
+/** Eight bytes per shape: the last member (key id, value shape) that extended it, and the new shape. */
 const shapes: usize = memory.data(8 * 8192, 8);
 
-/** A hash table of extensions, 16 bytes each: a shape, the added key and value, and the new shape. */
+/** Hash table of extensions, 16 bytes each: shape, added key and value, new shape. */
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets shapes and learned keys if ids are stale or space is full, because newer shapes may be more frequent. */
+/** If space is full, newer shapes may be more frequent. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
@@ -73,7 +73,7 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** For each value of the lower bits of `before` (see `beginShape`), the first key of the last object after it. */
+/** By lower bits of `before` (see `beginShape`), the first key of the last object. */
 const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
 let firstKeySlot: usize = firstKeys;
@@ -87,11 +87,11 @@ export function setFirstKey(id: u32): void {
   store<u16>(firstKeySlot, u16(id));
 }
 
-/** Returns the id of the key that last followed a shape, if that key is at `at`; 0 for another key. */
+/** Returns the key that last followed a shape; 0 if another key is at `at`. */
 export function expectedKey(shape: u32, at: usize): u32 {
   if (shape === noShape) return 0;
   const id: u32 = load<u16>(shape === emptyShape ? firstKeySlot : shapes + (usize(shape - emptyShape) << 3));
   if (id === 0) return 0;
-  // The quote after a key is compared, too, because another key can begin with this key.
+  // Compares the quote, too, because another key can begin with this key.
   return isEqual(addressOf(id), at, lengthOf(id) + 1) ? id : 0;
 }

@@ -1,4 +1,4 @@
-/** Writes the table of JSON values in one pass over the bytes, without knowledge of fields or rules. */
+/** Writes the table of JSON values in one pass, without knowledge of fields or rules. */
 import {
   backslash,
   byteAt,
@@ -19,7 +19,7 @@ import { idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, uses
 import { endOfString, numberCount, skipNumber, skipNumbers, skipWord, unitCount } from "./scalars";
 import * as shapes from "./shapes";
 
-/** `JsonTable` in src/json/table.ts describes the four words of a node. */
+/** `JsonTable` in src/json/table.ts describes the words. */
 const nodeBytes: usize = 16;
 
 /** The id of a key with escapes or non-ASCII characters. */
@@ -40,11 +40,11 @@ let skipsLeaves: bool = false;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
 
-/** After `readElements`, the address of the list's closing bracket, or of the first byte of the next piece. */
+/** After `readElements`, the closing bracket, or the first byte of the next piece. */
 export let rest: usize = 0;
 
 function begin(end: usize, terminator: u32, isSkipping: bool): void {
-  // The terminator, 0 or a newline, stops the pass in any open value. As a terminator, a newline is not white space.
+  // The terminator (0 or a newline) stops the pass in any value. Such a newline is not white space.
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
@@ -68,8 +68,8 @@ export function readText(length: usize, isSkipping: bool): u32 {
 }
 
 /**
- * Reads the lines of a block into consecutive roots. A line that is not JSON has two nodes. The words of the first node
- * are the line's start, 0, the next root, and the kind of fault. The second node has the offsets of fault and line end.
+ * Each line becomes a root. A line that is not JSON has two nodes. The first has the line's start, 0, the next root and
+ * the fault. The second has the offsets of the fault and of the line end.
  */
 export function readLines(length: usize): u32 {
   const start = input();
@@ -98,7 +98,7 @@ export function readLines(length: usize): u32 {
   }
 }
 
-/** Replaces the nodes of a text that is not JSON. Returns false without memory. */
+/** Replaces the nodes of a text that is not JSON. */
 function putFault(root: usize, start: usize, end: usize): bool {
   const second = root + nodeBytes;
   tableEnd = second + nodeBytes;
@@ -116,7 +116,7 @@ export function beginElements(): void {
   isFirstElement = true;
 }
 
-/** Each element that ends in this piece of a list is a root. The first piece begins after the bracket. */
+/** Each element that ends in this piece of a list is a root. */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
   begin(end, 0, true);
@@ -147,7 +147,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
   }
 }
 
-/** Returns the address of the comma or bracket after an element that is not JSON; 0 if the text has neither. */
+/** Returns the comma or bracket after an element that is not JSON; 0 without both. */
 function endOfElement(from: usize, end: usize): usize {
   let depth = 0;
   for (let at = from; at < end; at++) {
@@ -177,24 +177,20 @@ function stopAt(at: usize, expected: u32): usize {
 /** In ASCII, `]` and `}` are two after `[` and `{`. */
 const closingDistance: u32 = 2;
 
-/**
- * Reads a value and the white space after it. Returns the end of both; 0 if the pass stopped. A single function, so
- * that all variables stay in registers.
- */
+/** Returns the end after white space; 0 if the pass stopped. A single function keeps variables in registers. */
 function readValue(from: usize): usize {
   let at = skipWhite(from);
-  /** The node of the outermost open value whose key has `leafUse`; 0 for none. */
+  /** The outermost open value whose key has `leafUse`; 0 for none. */
   let leaf: usize = 0;
   /**
-   * The innermost open array or object: its node (0 for none), its first byte and its shape. Until it is closed, the
-   * words of the node are: start, first byte, enclosing node, and the shape before the last inner value.
+   * The innermost open array or object: node (0 for none), first byte and shape. Until it is closed, the words of the
+   * node are: start, first byte, enclosing node, and the shape before the last inner value.
    */
   let open: usize = 0;
   let opening: u32 = 0;
   let shape: u32 = 0;
   let end = tableEnd;
   while (true) {
-    // For a key and a value.
     if (end + 2 * nodeBytes > memoryEnd && !ensureMemory(end + 2 * nodeBytes)) {
       isOutOfMemory = true;
       return 0;
@@ -242,7 +238,7 @@ function readValue(from: usize): usize {
         if (skipsLeaves && leaf === 0 && key !== 0 && (usesOf(key) & leafUse) !== 0) leaf = node;
         if (open !== 0) store<u32>(open, shape, 12);
         putNode(node, byte, u32(open), 0);
-        // Before its first element, an array has the id of its key instead of a shape, for `shapes.beginShape`.
+        // Before its first element, an array has its key instead of a shape, for `shapes.beginShape`.
         if (byte === openBracket) shape = key;
         else if (skipsLeaves && leaf === 0) {
           shapes.beginShape(shape);
