@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** Lengths are in UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
+/** In UTF-16 units. A line can be a whole call. */
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
@@ -21,13 +21,13 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
   }
 }
 
-/** @param why completes the sentence "it is …" */
+/** `why` completes "it is …". */
 const invalidCallId = (line: number, why: string) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
     hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
 
-/** Yields trimmed lines. @throws Failure `invalid-call-id` if a line is too long */
+/** @throws Failure `invalid-call-id` if a line is too long */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder();
   let line = 1;

@@ -1,8 +1,8 @@
-/** Describes endpoints of the service, for the client and the local service. */
+/** Describes endpoints of the service. */
 import type * as z from "zod/mini";
 import type { ReplyReader } from "./replies.ts";
 
-/** By default, the URL of `log` is that of `base`. */
+/** `log` has the URL of `base` by default. */
 export type EndpointHost = "base" | "inference" | "log";
 
 /** Basic for `calls`, Bearer for the others (interface 5). */
@@ -11,7 +11,7 @@ export type CredentialUse = "log" | "inference" | "calls";
 /** A key, or the password of call reads (interface 5). */
 export type Credential = Readonly<{
   secret: string;
-  /** The source of the secret, such as a variable. */
+  /** The secret's source, such as a variable. */
   from: string;
   /** The profile with the key or its command; undefined if from the environment. */
   profile?: string | undefined;
@@ -41,6 +41,6 @@ export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = S
 
 export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>) => value;
 
-/** Each value becomes one percent-encoded segment, because model ids contain `/`, spaces and `%`. */
+/** Each value becomes one segment, because model ids contain `/`, spaces and `%`. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>) =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));

@@ -72,7 +72,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
     if (isVerified) screen.notice(pluralize(counts.read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
-  // The problems concern groups in the ledger, so excerpts of lines would not help.
+  // The problems concern the ledger, so excerpts of lines would not help.
   context.explain = (thrown) => withExcerpts(context, [], thrown, verification.problemCounts);
   throw failures.ledgerDiffers(verification);
 };
@@ -180,7 +180,7 @@ const printEntries = async (
       destination: {
         rank: allDestinations ? 0 : 8,
         hasNames: allDestinations,
-        // In a table, the path of the log endpoint would only repeat the model.
+        // The path of the log endpoint would repeat the model.
         text: ({ destination }) =>
           screen.format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
       },
@@ -191,7 +191,7 @@ const printEntries = async (
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
-/** `ledger` is undefined if no ledger exists yet. */
+/** `ledger` is undefined if it does not exist. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
