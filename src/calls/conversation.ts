@@ -28,14 +28,13 @@ export type Part = Readonly<
   | Media
   | ReturnType<typeof toToolCall>
   | { kind: "result"; id: string | undefined; parts: readonly Part[] }
-  /** Members that no other part shows. */
   | { kind: "other"; members: readonly RawMember[] }
 >;
 
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** `items` are messages and choices, if one is recognized. `rest` has the other members. */
+/** Without a recognized message, `rest` has everything. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
 /** A `system` member becomes the first message. */
@@ -73,11 +72,11 @@ export const toObject = (members: readonly RawMember[]) =>
 export const composeMessage = (role: string, content: RawJson) =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
-/** Returns a message, or the message of a choice. Assumed: a choice has no `role`. */
+/** Assumed: a choice has a `message`, but no `role`. */
 export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Removes the next tool message with this id. */
+/** Removes the next answer to this id. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** A tool's answer becomes the result of its call. */
@@ -111,7 +110,6 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** Texts with their own display. */
 const shownTexts = ["role", "refusal", "name", "tool_call_id", ...thoughtKeys];
 
 const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] => {

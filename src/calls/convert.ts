@@ -15,7 +15,7 @@ import { findOperation } from "./facts.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
-/** JSON without newlines, or a reason such as `it was deleted`. */
+/** A line of JSON, or a reason such as `it was deleted`. */
 export type ConversionResult = { readonly line: string } | { readonly why: string; readonly needsReward?: true };
 
 /** JSON has newlines only between values. */
@@ -98,7 +98,7 @@ const readItems = (call: RawJson): readonly RawJson[] | string => {
     return typeof answer === "string" ? answer : [...messages, ...answer];
   }
   const exception = findValue(call, "exception")?.json ?? '""';
-  // Without an output, the inputs can be a complete rollout that ends with a tool's message.
+  // Without an output, the inputs can be a complete rollout.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
   const isComplete = exception === '""' && findValue(call, "ended_at") !== undefined && messages.some(isFromModel);
   return isComplete ? messages : "it has no output";

@@ -41,7 +41,7 @@ export const findState = (call: RawJson, prefix: string): CallState => {
 export const isRunning = (call: RawJson) =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
-/** True even if `omitContent` removed the value; false for an empty text. */
+/** True even if `omitContent` removed the value. */
 const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
   return value !== undefined && !isEmpty(value);
@@ -72,7 +72,7 @@ export const findModels = (call: RawJson, prefix: string) => {
 
 const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Assumed: the numbers of tokens are in `summary.usage[model]`, or else in `output.usage`. */
+/** Assumed: tokens are in `summary.usage[model]`, or else in `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
@@ -110,7 +110,7 @@ export const readCosts = (call: RawJson, prefix: string) =>
 
 export const readDollars = ({ unit, total }: Cost) => (unit === "USD" ? total : undefined);
 
-/** Assumed: `key` is in `summary`, or in an object of `summary`, such as that of the vendor prefix. */
+/** Assumed: `key` is in `summary`, or in an object of `summary`. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
@@ -146,7 +146,7 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** Omits lists and objects below `levels`. If `isName`, keeps only a short text or another scalar. */
+/** Omits lists and objects below `levels`. If `isName`, keeps only short texts and other scalars. */
 const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")

@@ -6,7 +6,7 @@ import { isObject, parseJson } from "../json/walk.ts";
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
-/** A line begins with an id, or is JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/** @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {

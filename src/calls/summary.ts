@@ -63,7 +63,7 @@ const openGroup = (op: string, model: string) => {
       if (amounts.length > 0) callsWithCost++;
       dollars = amounts.reduce(addDecimals, dollars);
     },
-    /** `calls` counts the calls that have the value. `usd` is the exact sum of valid costs. */
+    /** Each `calls` counts the calls that have the value. */
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
       /** By nearest rank, in seconds. */

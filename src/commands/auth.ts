@@ -103,7 +103,7 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: s
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** Results of a key's test, with their texts in tables. */
+/** Texts for tables. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 

@@ -11,9 +11,9 @@ export type CredentialUse = "log" | "inference" | "calls";
 /** A key, or the password of call reads (interface 5). */
 export type Credential = Readonly<{
   secret: string;
-  /** The secret's source, such as a variable. */
+  /** Such as a variable. */
   from: string;
-  /** The profile with the key or its command; undefined if from the environment. */
+  /** The profile with the key or its command. */
   profile?: string | undefined;
   /** For call reads. Default: `api`. */
   username?: string | undefined;
@@ -23,14 +23,13 @@ export type Schema = z.ZodMiniType;
 export type SchemaInput<Of extends Schema> = z.input<Of>;
 export type SchemaOutput<Of extends Schema> = z.output<Of>;
 
-/** An operation (interface 4). */
+/** Interface 4. */
 export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = Schema, Reply = unknown> = Readonly<{
   name: string;
   method: "GET" | "POST";
   host: EndpointHost;
-  /** Each parameter in braces fills one segment. */
   path: `/${string}`;
-  /** If undefined, the operation is public. */
+  /** Undefined for public operations. */
   use?: CredentialUse;
   repeatable: boolean;
   parameters: Parameters;

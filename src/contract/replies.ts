@@ -70,7 +70,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
 
 const letterN = 0x6e;
 
-/** Reads `{"<member>":…}` with an object or null. An object stays bytes, because it can be large. */
+/** Reads `{"<member>":…}` with an object or null. An object stays bytes. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {

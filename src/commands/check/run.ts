@@ -23,7 +23,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
     counts: Dataset["problems"]["counts"] = [],
   ) => {
     if (reports.length === 0) return;
-    // An unreadable input has problems, but no source.
+    // An unreadable input has no source.
     const names = [...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])];
     const inputs = [...new Set(names)];
     const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);

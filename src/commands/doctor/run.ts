@@ -157,7 +157,7 @@ const checkCredentials = async (checkContext: CheckContext): Promise<readonly Fi
     return { check: `credential ${use}`, ...(await checkCredential(checkContext, settings, use)) };
   });
   const found = await Promise.all(checking);
-  // A missing credential is an error only if no use has a credential.
+  // Missing credentials are errors only if no use has a credential.
   if (found.some(({ status, facts }) => status !== "skipped" && facts?.state !== "missing")) return found;
   return found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }));
 };
@@ -200,7 +200,7 @@ const checkUrls = async (checkContext: CheckContext, credentials: Promise<readon
   if (settings.local) return [skipped("the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
-    // `checkSettings` reports an invalid URL.
+    // `checkSettings` reports invalid URLs.
     const address = ignoreErrors(() => settings.address(kind));
     if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
   }
@@ -299,7 +299,7 @@ const toDamageFinding = (check: string, damages: readonly string[], facts: { pat
 const checkStore = async ({ context, settings }: CheckContext) => {
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped("cannot locate the store, because the home folder is unknown")];
-  // Imported here, so a missing native module becomes a finding.
+  // If the native module is missing, this import becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
   if (found === undefined) return [ok("none yet; the first use of --local creates it")];

@@ -191,7 +191,6 @@ const printEntries = async (
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
-/** `ledger` is undefined if it does not exist. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
@@ -205,7 +204,7 @@ const openLedger = async (
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
   const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);
-  // By default, a command of the ledger does not wait for a database at a URL.
+  // By default, ledger commands do not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {
     host,

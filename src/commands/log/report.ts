@@ -1,4 +1,4 @@
-/** Prints the progress, the result and the next command of `log`. */
+/** Prints the progress and the result of `log`. */
 import { formatRetry } from "../../connect.ts";
 import type { GlobalFlags } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
@@ -53,7 +53,7 @@ const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined
   );
 };
 
-/** The local service has no URL, because its port differs in every run. */
+/** The port of the local service differs in every run, so its URL is null. */
 const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   method: "POST",
   url: target?.url.startsWith("http") ? target.url : null,
@@ -90,7 +90,7 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
-  // `not_sent` includes groups of requests that the service refused.
+  // `not_sent` includes refused groups.
   const names: Readonly<Record<string, string>> = { already_logged: "already logged", not_sent: "not logged" };
   const text = outcomes.map(([outcome, count]) => `${count} ${names[outcome] ?? outcome}`).join(", ");
   return outcomes.length === 1 ? text : `${read}: ${text}`;
@@ -118,7 +118,7 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
   return toFacts({ next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) });
 };
 
-/** For another command on the run's ledger and service. */
+/** For other commands on the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
   ...listServiceArgs(context.flags),

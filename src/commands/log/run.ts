@@ -45,7 +45,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
-  /** The meter prints events, so no notice repeats them. */
+  /** No notice repeats these events. */
   const printsEvents = progress === "lines" || progress === "json";
   return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
 };
@@ -141,7 +141,6 @@ const printOutcome = async (run: LogRun, result: send.LogResult) => {
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-/** Undefined without a URL. */
 export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>>;
 
 const findPlanTarget = async ({ context, settings, typed, compression }: LogRun) => {

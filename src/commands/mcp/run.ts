@@ -123,7 +123,7 @@ const toSchema = ({ about: description, placeholder, choices, repeatable }: Kind
   if (placeholder === undefined) return { type: "boolean", description };
   const itemSchema = choices === undefined ? textSchema : { type: "string", enum: choices };
   if (repeatable) return { type: "array", items: itemSchema, minItems: isArgument ? 1 : 0, maxItems: 100, description };
-  // Agents often send a number for an option such as --min-context.
+  // Agents often send numbers, such as for --min-context.
   return { ...itemSchema, ...(isArgument || choices !== undefined ? {} : { type: ["string", "number"] }), description };
 };
 
@@ -145,7 +145,7 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
   const toSchemas = (kinds: typeof args, isArgument: boolean) =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, isArgument)]));
   const verbChoice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
-  // No argument can default to stdin, which the protocol uses.
+  // The protocol uses stdin, so no argument can default to stdin.
   const requiredArgs = args.filter(([, { required, repeatable }]) => required || repeatable);
   const parameters = { ...verbChoice, ...toSchemas(args, true), ...toSchemas(options, false) };
   const inputSchema: mcp.Tool["inputSchema"] = {
@@ -180,7 +180,7 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
   return { name, description, inputSchema, usesService: name !== "check", run };
 };
 
-/** An agent gives up after a minute, and can retry itself. */
+/** An agent gives up after a minute. */
 const defaults = { max_wait: "10s" };
 const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
 
@@ -188,7 +188,7 @@ const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows
 const runVerb = async ({ context: given, program }: Server, argv: readonly string[], signal: AbortSignal) => {
   const chunks: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void chunks.push(chunk)) });
-  // A screen never removes its listeners, so each verb has its own stream.
+  // A screen never removes its listeners from a stream.
   const stderr = new Writable({ write: (chunk, _, done) => void given.host.stderr.write(chunk, done) });
   // The protocol uses stdin.
   const host = { ...withSignal(given.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };
@@ -207,7 +207,7 @@ type PageRequest = Readonly<{ listKey: string } & Record<"offset" | "limit" | "m
 /** In UTF-16 units: about 15,000 tokens. */
 const maxPageLength = 60_000;
 
-/** Adds `total` and `next_offset` to the object. Shortens long values. */
+/** Adds `total` and `next_offset`, and shortens long values. */
 export const formatPage = (document: string, { listKey, offset, limit, maxTextLength }: PageRequest) => {
   const parts = parseRawJson(document).members.flatMap(({ key, value }) => {
     const name = JSON.stringify(key);
@@ -230,7 +230,6 @@ export const formatPage = (document: string, { listKey, offset, limit, maxTextLe
 /** `textLength` is in UTF-16 units. */
 type Bounds = Readonly<Record<"textLength" | "entries" | "levels", number>>;
 
-/** Halves the bounds until the text fits into a page. */
 const formatFitting = (value: RawJson, textLength: number, entries = 200): string => {
   const text = formatBounded(value, { textLength, entries, levels: 12 });
   if (text.length <= maxPageLength) return text;

@@ -62,13 +62,12 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
-  // Aborted at the first progress.
   const inputReadable = new AbortController();
   const showProgress: OnRead = (progress) => {
     inputReadable.abort();
     viewer.showProgress(progress);
   };
-  // `showInput` serves until the run ends, so this promise settles only with an error.
+  // `showInput` serves until the run ends, so `failed` settles only with an error.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
@@ -125,7 +124,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   };
 };
 
-/** Options for the page's `log` command, which selects a group by number instead of --sample. */
+/** The page's `log` command selects a group by number, so it needs no --sample. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
