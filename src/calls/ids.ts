@@ -27,7 +27,6 @@ const invalidCallId = (line: number, why: string) =>
     hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
 
-/** @throws Failure `invalid-call-id` if a line is too long */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder();
   let line = 1;

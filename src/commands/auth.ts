@@ -34,7 +34,7 @@ const login = command({
     const { profile } = started.settings;
     let uses: readonly CredentialUse[] = [];
     let state: KeyState = "untried";
-    // Each answer is saved, so that Ctrl-C at the next question does not lose it.
+    // Each answer is saved, so Ctrl-C does not lose it.
     do {
       if (!noCheck && state === "untried") state = await testKey(context, started, uses);
       const saved = await started.save();

@@ -36,7 +36,7 @@ const Tool = z.looseObject({
 /** Per request to the local service. */
 export const maxFaults = 100;
 
-/** Unlike zod's lists, stops at `maxFaults`, because a body can have millions of faults. */
+/** Stops at `maxFaults`, because a body can have millions of faults. */
 const Tools = z.custom<readonly z.infer<typeof Tool>[]>().check(({ value, issues }) => {
   if (!Array.isArray(value)) issues.push({ code: "invalid_type", expected: "array", input: value });
   else

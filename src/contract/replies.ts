@@ -27,7 +27,7 @@ export const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 /** Accepts fractions. */
 export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
-/** `invalidPath` is dotted. Undefined if the bytes are not JSON. */
+/** `invalidPath` is dotted. Undefined if not JSON. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
