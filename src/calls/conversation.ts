@@ -1,4 +1,4 @@
-/** Converts messages and choices to turns with texts, tool calls and their answers. */
+/** Converts messages and choices to turns. */
 import {
   findValue,
   itemsOf,
@@ -11,13 +11,13 @@ import {
 } from "../json/raw-json.ts";
 
 export type Turn = Readonly<{
-  /** Index in the messages and choices, from 0. */
+  /** Index in the messages and choices. */
   at: number;
   role: string | undefined;
   isSampled: boolean;
   name: string | undefined;
   toolCallId: string | undefined;
-  /** The members of a choice, except its message. Empty for a message. */
+  /** Members of a choice, except its message. */
   choiceMembers: readonly RawMember[];
   parts: readonly Part[];
 }>;
@@ -28,17 +28,16 @@ export type Part = Readonly<
   | Media
   | ReturnType<typeof toToolCall>
   | { kind: "result"; id: string | undefined; parts: readonly Part[] }
-  /** Members that no other part shows. */
   | { kind: "other"; members: readonly RawMember[] }
 >;
 
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** `items` are messages and choices, if one is recognized. `rest` has the other members. */
+/** Without a recognized message, `rest` has everything. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
-/** A system message that a client sent as `system` comes first. */
+/** A `system` member becomes the first message. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
@@ -73,11 +72,11 @@ export const toObject = (members: readonly RawMember[]) =>
 export const composeMessage = (role: string, content: RawJson) =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
-/** Returns an item that is a message, or the message of a choice. Assumed: a choice has no `role`. */
+/** Assumed: a choice has a `message`, but no `role`. */
 export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Removes the next tool message with this id from the conversation. */
+/** Removes the next answer to this id. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** A tool's answer becomes the result of its call. */
@@ -111,7 +110,6 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
-/** These have their own display if they are texts. */
 const shownTexts = ["role", "refusal", "name", "tool_call_id", ...thoughtKeys];
 
 const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] => {
@@ -131,7 +129,7 @@ const toToolCall = (call: RawJson, takeAnswer: TakeAnswer) => {
   const kind = "call" as const;
   const callee = findValue(call, "function") ?? findValue(call, "custom") ?? call;
   const [name, id] = [textAt(callee, "name"), textAt(call, "id")];
-  // A call without a name is shown completely, in place of its arguments.
+  // A call without a name is shown completely.
   if (name === undefined) return { kind, name, id: undefined, callArguments: call, result: undefined };
   const callArguments = findValue(callee, "arguments") ?? findValue(callee, "input");
   return { kind, name, id, callArguments, result: takeAnswer(id) };

@@ -15,10 +15,10 @@ import { findOperation } from "./facts.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
-/** JSON without newlines, or a clause that explains why the call cannot be converted, such as `it was deleted`. */
+/** A line of JSON, or a reason such as `it was deleted`. */
 export type ConversionResult = { readonly line: string } | { readonly why: string; readonly needsReward?: true };
 
-/** Removes newlines, which JSON has only between values. */
+/** JSON has newlines only between values. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
 
 export const toMessages = (call: RawJson): ConversionResult => {
@@ -81,7 +81,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/** The local service stores only messages in the inputs of a call, and the choices in `attributes.choices`. */
+/** The local service stores choices in `attributes.choices`, and their messages in the inputs. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;
@@ -98,7 +98,7 @@ const readItems = (call: RawJson): readonly RawJson[] | string => {
     return typeof answer === "string" ? answer : [...messages, ...answer];
   }
   const exception = findValue(call, "exception")?.json ?? '""';
-  // Without an output, the inputs may be a complete rollout, which can end with a tool's message.
+  // Without an output, the inputs can be a complete rollout.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
   const isComplete = exception === '""' && findValue(call, "ended_at") !== undefined && messages.some(isFromModel);
   return isComplete ? messages : "it has no output";

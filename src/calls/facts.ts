@@ -1,4 +1,4 @@
-/** Reads the facts of a traced call: name, state, duration, models, tokens and costs (interface 2.4). */
+/** Reads the facts of a traced call (interface 2.4). */
 import { addDecimals, formatDecimal, parseDecimal, zero } from "../decimal.ts";
 import {
   composeMembers,
@@ -41,7 +41,7 @@ export const findState = (call: RawJson, prefix: string): CallState => {
 export const isRunning = (call: RawJson) =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
-/** True even if `omitContent` removed the value. An empty text is not a value. */
+/** True even if `omitContent` removed the value. */
 const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
   return value !== undefined && !isEmpty(value);
@@ -49,7 +49,7 @@ const hasValue = (call: RawJson, field: string) => {
 
 const isEmpty = (value: RawJson) => isAbsent(value) || value.json === '""';
 
-/** Undefined if the start or end is unknown; negative if the end comes first. */
+/** Negative if the end comes first. */
 export const findDurationMicros = (call: RawJson) => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
@@ -72,7 +72,7 @@ export const findModels = (call: RawJson, prefix: string) => {
 
 const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Assumed: the numbers of tokens are in `summary.usage[model]`, or else in `output.usage`. */
+/** Assumed: tokens are in `summary.usage[model]`, or else in `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
@@ -110,14 +110,14 @@ export const readCosts = (call: RawJson, prefix: string) =>
 
 export const readDollars = ({ unit, total }: Cost) => (unit === "USD" ? total : undefined);
 
-/** Assumed: `key` is directly in `summary`, in the object of the vendor prefix, or in another object of `summary`. */
+/** Assumed: `key` is in `summary`, or in an object of `summary`. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** In the order of interface 2.4. The value of vendor_prefix replaces `vendor`. */
+/** In the order of interface 2.4. `withPrefix` replaces `vendor`. */
 export const callFields: readonly string[] = `id project_id op_name trace_id started_at attributes inputs display_name
   parent_id thread_id turn_id ended_at exception output summary vendor_user_id vendor_username vendor_run_id
   vendor_run_step vendor_run_step_end deleted_at storage_size_bytes total_storage_size_bytes`.split(/\s+/);
@@ -129,7 +129,7 @@ export const listFieldNames = (prefix: string) => callFields.flatMap((field) => 
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 const omittedKey = "omitted_bytes";
 
-/** Removes texts of people and models, except short facts. `omitted_bytes` counts the removed bytes by field. */
+/** Removes texts, except short facts. `omitted_bytes` counts the removed bytes by field. */
 export const omitContent = (call: RawJson, prefix: string) => {
   const kept: [key: string, json: string][] = [];
   const omitted = new Map<string, number>();
@@ -146,7 +146,7 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** Omits objects and lists below `levels`. If `isName`, keeps only a short text or a scalar. */
+/** Omits lists and objects below `levels`. If `isName`, keeps only short texts and other scalars. */
 const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")

@@ -2,11 +2,11 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** Lengths are in UTF-16 units. A line can be a whole call from `call read -o jsonl`. */
+/** In UTF-16 units. A line can be a whole call. */
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
-/** A line begins with an id, or is JSON with ids. @throws Failure `call-ids-missing`, `invalid-call-id` */
+/** @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
   for await (const { text, line } of splitLines(chunks)) {
@@ -21,13 +21,12 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
   }
 }
 
-/** @param why completes the sentence "it is …" */
+/** `why` completes "it is …". */
 const invalidCallId = (line: number, why: string) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
     hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
   });
 
-/** Yields trimmed lines. @throws Failure `invalid-call-id` if a line is too long */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
   const decoder = new TextDecoder();
   let line = 1;

@@ -1,4 +1,4 @@
-/** Reads, summarizes and converts traced calls in memory. */
+/** Reads, summarizes and converts traced calls. */
 export * from "./conversation.ts";
 export * from "./convert.ts";
 export * from "./facts.ts";

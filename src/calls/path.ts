@@ -1,19 +1,19 @@
-/** Finds one value of a call by its path, such as `output.choices[0].message.content`. */
+/** Finds a value by its path, such as `output.choices[0].message.content`. */
 import { wrongValue } from "../failures.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 
-/** Keys of objects and indexes of lists. A negative index counts from the end. */
+/** A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `found` lists the steps that exist there. `near` is a similar path. */
+/** `at` ends with the missing step. `found` lists the steps that exist there. */
 export type MissingStep = Readonly<{ kind: "missing"; at: string; found: readonly string[]; near: string | undefined }>;
 
 const stepPattern =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
 
-/** Keys with dots or brackets are written as `["a.b"]`. @throws Failure `invalid-option-value` */
+/** @throws Failure `invalid-option-value` */
 export const parsePath = (text: string, option: string): CallPath => {
   const path: (string | number)[] = [];
   stepPattern.lastIndex = 0;

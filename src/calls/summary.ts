@@ -1,4 +1,4 @@
-/** Summarizes calls by operation and model: states, durations, tokens and costs. */
+/** Summarizes calls by operation and model. */
 import { addDecimals, formatDecimal, zero } from "../decimal.ts";
 import type { RawJson } from "../json/raw-json.ts";
 import * as facts from "./facts.ts";
@@ -43,11 +43,10 @@ const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
-/** An unknown `op` or `model` is empty. */
+/** `op` and `model` are empty if unknown. */
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
-  /** A sum is undefined if no call has this count. */
   const tokens: Partial<Record<facts.TokenKind, bigint>> = {};
   let [calls, callsWithTokens, callsWithCost, dollars] = [0, 0, 0, zero];
   return {
@@ -64,7 +63,7 @@ const openGroup = (op: string, model: string) => {
       if (amounts.length > 0) callsWithCost++;
       dollars = amounts.reduce(addDecimals, dollars);
     },
-    /** `calls` counts the calls that have the value. `usd` is the exact sum of the valid costs in US dollars. */
+    /** Each `calls` counts the calls that have the value. */
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
       /** By nearest rank, in seconds. */

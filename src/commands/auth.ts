@@ -34,7 +34,7 @@ const login = command({
     const { profile } = started.settings;
     let uses: readonly CredentialUse[] = [];
     let state: KeyState = "untried";
-    // Each answer is saved before the next question, so that Ctrl-C does not lose the key.
+    // Each answer is saved, so Ctrl-C does not lose it.
     do {
       if (!noCheck && state === "untried") state = await testKey(context, started, uses);
       const saved = await started.save();
@@ -55,7 +55,6 @@ const login = command({
   },
 });
 
-/** Warns if the answer is unclear. @param savedUses the uses of the key that are already saved */
 const testKey = async (context: Context, started: config.StartedLogin, savedUses: readonly CredentialUse[]) => {
   const { settings } = started;
   const logins = started.findLogins();
@@ -104,11 +103,11 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: s
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** Results of a key's test, with their texts in tables. `unclear` if the reply shows no result. */
+/** Texts for tables. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 
-/** Tests the first testable credential with a read. */
+/** Tests the first testable credential. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,
@@ -123,7 +122,7 @@ export const testCredential = async (
     if (use === "inference") {
       await client.send((await import("../contract/models.ts")).listModels, { parameters: {}, body: undefined });
     } else {
-      // No call has this id, but the answer shows if the service accepts the credential.
+      // No call has this id, so the answer only tests the credential.
       const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
       await client.send((await import("../contract/call.ts")).readCall, { parameters: {}, body });
     }

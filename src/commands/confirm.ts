@@ -1,4 +1,4 @@
-/** Asks for confirmation before an action. */
+/** Asks for confirmation. */
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { askLine } from "../settings/index.ts";

@@ -52,7 +52,6 @@ export const resolutionMissing = () =>
     hint: "pass --assume-logged if the service has the groups, or --resend if it does not",
   });
 
-/** @param states of all requests in the ledger, by id */
 export const noSuchRequest = (
   ids: readonly string[],
   { states, allDestinations }: { states: ReadonlyMap<string, string>; allDestinations: boolean },

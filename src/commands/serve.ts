@@ -1,4 +1,4 @@
-/** `rollcall serve`: the local service in the foreground, and keys for the people who use it. */
+/** `rollcall serve`: the local service, and keys for its users. */
 import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
@@ -25,7 +25,7 @@ const options = {
   log: cli.withDefault(cli.choice("format of the output: text or json", ["text", "json"], "form"), "text"),
 };
 
-/** Serves until a signal. @throws Failure `interrupted` if a request in flight was aborted */
+/** @throws Failure `interrupted` if a signal aborted a request */
 const runService = async (context: Context, typed: cli.Values<typeof options>) => {
   const { host, screen } = context;
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
@@ -33,7 +33,7 @@ const runService = async (context: Context, typed: cli.Values<typeof options>) =
   if (invalidHost !== undefined)
     throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
   if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
-  // Warnings are printed later, because programs read the URL from the first line of output.
+  // The first line of output must be the URL.
   const earlyProblems: Problem[] = [];
   let printProblem = (problem: Problem): void => void earlyProblems.push(problem);
   const warn = (problem: Problem) => printProblem(problem);
@@ -91,7 +91,7 @@ const openLog =
 
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
   const { createKey, openStore, storePath } = await import("../service/index.ts");
-  // Here, `--project` is the project of a key, not the setting.
+  // `--project` is the project of a key, not the setting.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const serviceSettings = await settings.service();
   const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };
@@ -134,7 +134,7 @@ const addKey = cli.command({
     screen.notice(`copy the key of ${name} now, because rollcall stores only its digest`);
     if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
     await screen.printText(`${key}\n`);
-    // Without this option, `auth login` tests the key for a use that the key does not have.
+    // Otherwise, `auth login` tests a use that the key does not have.
     const login = `rollcall auth login${uses.length === 1 ? ` --for ${uses[0]}` : ""}`;
     screen.notice(`to save the key, run \`${login}\` with the URL and the project of the service`);
   },

@@ -1,11 +1,11 @@
-/** A traced call, and the operation that reads one (interface 2.4 and 4.3). */
+/** Traced calls (interface 2.4 and 4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { describe, freeObject, integer, objectReader, text } from "./replies.ts";
 
 const dateTime = describe("date and time, ISO 8601", text);
 
-/** A call (interface 2.4). Assumed: deployments replace `vendor_` with the setting `vendor_prefix`. */
+/** Interface 2.4. Assumed: deployments replace `vendor_` with the setting `vendor_prefix`. */
 export const Call = z.looseObject({
   id: text,
   project_id: text,
@@ -34,7 +34,7 @@ export const Call = z.looseObject({
 
 const isIncluded = z._default(z.boolean(), false);
 
-/** Reads one call (interface 4.3). Assumed: if the call is missing, the reply has null. */
+/** Interface 4.3. Assumed: the reply has null if the call is missing. */
 export const readCall = endpoint({
   name: "read call",
   method: "POST",

@@ -1,12 +1,12 @@
-/** The two public catalogs of models (interface 2.5, 4.4 and 4.5). */
+/** Public catalogs of models (interface 2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { describe, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
 
-/** Prices (interface 2.5). Assumed: decimal strings in US dollars per token, or per unit for `image` and `request`. */
+/** Assumed (interface 2.5): decimal strings in US dollars per token, or per unit for `image` and `request`. */
 const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
 
-/** A model of a catalog (interface 2.5). Assumed: `created` is Unix seconds, and enumerated fields are any string. */
+/** Interface 2.5. Assumed: `created` is Unix seconds, and enumerated fields are any string. */
 export const CatalogModel = z.looseObject({
   id: text,
   name: text,

@@ -1,8 +1,8 @@
-/** Describes endpoints of the service, for the client and the local service. */
+/** Describes endpoints of the service. */
 import type * as z from "zod/mini";
 import type { ReplyReader } from "./replies.ts";
 
-/** By default, the URL of `log` is that of `base`. */
+/** `log` has the URL of `base` by default. */
 export type EndpointHost = "base" | "inference" | "log";
 
 /** Basic for `calls`, Bearer for the others (interface 5). */
@@ -11,9 +11,9 @@ export type CredentialUse = "log" | "inference" | "calls";
 /** A key, or the password of call reads (interface 5). */
 export type Credential = Readonly<{
   secret: string;
-  /** The source of the secret, such as a variable. */
+  /** Such as a variable. */
   from: string;
-  /** The profile with the key or its command; undefined if from the environment. */
+  /** The profile with the key or its command. */
   profile?: string | undefined;
   /** For call reads. Default: `api`. */
   username?: string | undefined;
@@ -23,14 +23,13 @@ export type Schema = z.ZodMiniType;
 export type SchemaInput<Of extends Schema> = z.input<Of>;
 export type SchemaOutput<Of extends Schema> = z.output<Of>;
 
-/** An operation (interface 4). */
+/** Interface 4. */
 export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = Schema, Reply = unknown> = Readonly<{
   name: string;
   method: "GET" | "POST";
   host: EndpointHost;
-  /** Each parameter in braces fills one segment. */
   path: `/${string}`;
-  /** If undefined, the operation is public. */
+  /** Undefined for public operations. */
   use?: CredentialUse;
   repeatable: boolean;
   parameters: Parameters;
@@ -41,6 +40,6 @@ export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = S
 
 export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>) => value;
 
-/** Each value becomes one percent-encoded segment, because model ids contain `/`, spaces and `%`. */
+/** Each value becomes one segment, because model ids contain `/`, spaces and `%`. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>) =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));

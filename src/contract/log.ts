@@ -1,4 +1,4 @@
-/** Logging trajectories (interface 2.1 and 4.1), and validation errors (interface 7). */
+/** Logs of trajectories (interface 2.1 and 4.1) and validation errors (interface 7). */
 import * as z from "zod/mini";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
@@ -9,7 +9,7 @@ const checked = (expected: "number" | "int", isValid: (value: unknown) => boolea
     if (!isValid(value)) issues.push({ code: "invalid_type", expected, input: value });
   });
 
-/** A number too large for a double, such as `1e400`, is infinite. */
+/** May be infinite, such as `1e400`. */
 const JsonNumber = checked("number", (value) => typeof value === "number");
 
 /** May exceed 2^53. */
@@ -33,10 +33,10 @@ const Tool = z.looseObject({
   }),
 });
 
-/** Maximum faults that the local service reports per request. */
+/** Per request to the local service. */
 export const maxFaults = 100;
 
-/** Unlike a list of zod, stops at `maxFaults`, because a body can contain millions of faults. */
+/** Stops at `maxFaults`, because a body can have millions of faults. */
 const Tools = z.custom<readonly z.infer<typeof Tool>[]>().check(({ value, issues }) => {
   if (!Array.isArray(value)) issues.push({ code: "invalid_type", expected: "array", input: value });
   else
@@ -61,7 +61,7 @@ export const Trajectory = z.looseObject({
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
-/** Trajectories of the same scenario (interface 2.1). */
+/** Trajectories of one scenario (interface 2.1). */
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
@@ -78,11 +78,11 @@ export const logTrajectories = endpoint({
   repeatable: false,
   parameters: z.object({ model_id: z.string().check(z.minLength(1)) }),
   body: LogRequest,
-  // Assumed: a reply with a status of success is a success, whatever its body.
+  // Assumed: a success status is a success, whatever the body.
   reply: () => ({ value: undefined }),
 });
 
-/** Assumed (interface 7): `loc` mixes strings and array positions, although the interface says strings. */
+/** Assumed: `loc` mixes strings and array positions, although interface 7 says strings. */
 export const ValidationItem = z.looseObject({
   loc: z.array(z.union([z.string(), z.number()])),
   msg: z.string(),

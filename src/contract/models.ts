@@ -1,9 +1,9 @@
-/** The list of models that can be called (interface 2.3 and 4.2). */
+/** Models that can be called (interface 2.3 and 4.2). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { describe, integer, readListReply, text } from "./replies.ts";
 
-/** A model that can be called (interface 2.3). Assumed: `created` is Unix seconds, 0 if unknown. */
+/** Interface 2.3. Assumed: `created` is Unix seconds, 0 if unknown. */
 export const InferenceModel = z.looseObject({
   id: text,
   object: describe('"model"', text),

@@ -1,9 +1,9 @@
-/** Reads replies of the service without checking the types of fields. */
+/** Reads replies, without checking the types of fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";
 
-/** A field may be absent, null or of any type, so each use of a field checks its type. */
+/** Fields may be absent, null or of any type. */
 export type ServiceObject = JsonObject;
 
 export const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
@@ -11,7 +11,7 @@ export const textOf = (value: unknown) => (typeof value === "string" ? value : u
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
-/** Adds JSON Schema members that zod does not generate. `notes.id` is the schema's name in `$defs`. */
+/** Adds JSON Schema members. `notes.id` is the name in `$defs`. */
 export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.GlobalMeta): Of => {
   const noted = schema.clone();
   z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
@@ -24,26 +24,26 @@ export const describe = <Of extends z.ZodMiniType>(description: string, schema: 
 export const text = z.nullish(z.string());
 export const texts = z.nullish(z.array(z.string()));
 export const freeObject = z.nullish(z.record(z.string(), z.unknown()));
-/** Accepts fractions, too. */
+/** Accepts fractions. */
 export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
-/** `invalidPath` is a dotted path. The result is undefined if the bytes are not JSON. */
+/** `invalidPath` is dotted. Undefined if not JSON. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
 export type ReplyEntry = Readonly<{
   value: ServiceObject;
   raw: Uint8Array;
-  /** Index in the list. Null elements count, too. */
+  /** Index in the list, with null elements. */
   position: number;
 }>;
 
-/** The objects in the list of a reply, without null elements. */
+/** Without null elements. */
 export type ReplyList = Readonly<{
   bytes: Uint8Array;
   entries: readonly ReplyEntry[];
   nullCount: number;
-  /** Assumed: `has_more` means that the list has more pages, which the interface cannot request. */
+  /** Assumed: `has_more` means more pages, which the interface cannot request. */
   hasMore: boolean;
 }>;
 
@@ -70,7 +70,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
 
 const letterN = 0x6e;
 
-/** Reads `{"<member>":…}` with an object or null. An object stays bytes, because it can be large. */
+/** Reads `{"<member>":…}` with an object or null. An object stays bytes. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {

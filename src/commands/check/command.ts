@@ -1,4 +1,4 @@
-/** `rollcall check`: the same checks and metrics as `log`, offline. */
+/** `rollcall check`: the checks of `log`, offline. */
 import { command, repeated, text, type Values } from "../../cli/index.ts";
 import * as inputs from "../inputs/options.ts";
 

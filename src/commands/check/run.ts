@@ -23,11 +23,11 @@ export const check = async (context: Context, typed: CheckOptions) => {
     counts: Dataset["problems"]["counts"] = [],
   ) => {
     if (reports.length === 0) return;
-    // An unreadable input has problems, but no source.
+    // An unreadable input has no source.
     const names = [...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])];
     const inputs = [...new Set(names)];
     const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
-    // GitHub shows only ten warnings, so a report for GitHub has only the first warnings of each rule.
+    // GitHub shows only ten warnings.
     const { shown } = await selectProblems([], { problems: problems.filter(isWarning), counts });
     const folded = [...problems.filter((problem) => !isWarning(problem)), ...shown];
     for (const report of reports) {
@@ -37,7 +37,6 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
     const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
-      // If reading fails, the reports contain only the unreadable inputs.
       if (thrown instanceof Failure && thrown.code === "invalid_input")
         await printReports([], thrown.details.problems ?? []);
       throw thrown;

@@ -1,4 +1,4 @@
-/** Runs `rollcall convert`: reads and checks rollouts, and writes their groups as lines. */
+/** Runs `rollcall convert`. */
 import { effectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { requiredOptionMissing } from "../../failures.ts";

@@ -1,4 +1,4 @@
-/** `rollcall doctor`: checks settings, credentials, URLs, ledger and store. */
+/** `rollcall doctor`. */
 import { command, flag } from "../../cli/index.ts";
 
 export const doctor = command({

@@ -1,4 +1,4 @@
-/** Runs the checks of `rollcall doctor` at the same time, and prints their findings. */
+/** Runs `rollcall doctor`. */
 import { loadDownloads } from "../../client/index.ts";
 import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
@@ -13,7 +13,7 @@ import { testCredential } from "../auth.ts";
 import { printObjects } from "../lists/object-list.ts";
 
 type Finding = Readonly<{
-  /** A stable name, for scripts. Default: the name in `runChecks`. */
+  /** Stable, for scripts. Default: the name in `runChecks`. */
   check?: string;
   status: "ok" | "warning" | "error" | "skipped";
   message: string;
@@ -69,7 +69,7 @@ const runChecks = async (context: Context, isOffline: boolean) => {
     "local store": checkStore(checkContext),
   };
   const results = Object.entries(running).map(async ([check, findings]) => {
-    // A check must end even if a database or a credential_command does not answer. Requests time out a second earlier.
+    // A database or a credential_command may never answer. Requests time out a second earlier.
     const timeOut = async () => {
       await host.sleep(silenceMs + 1000, host.signal);
       throw new Failure("unavailable", "doctor-timeout", `no answer within ${Math.round(silenceMs / 100) / 10} s`, {
@@ -126,7 +126,7 @@ const checkSettings = async ({ context }: CheckContext) => {
   const { profile, rows, unknown } = config.listSettings(withoutNotices(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const settings = set.map(({ name, value, source, from }) => {
-    // A command line may contain secrets, so only the program is shown.
+    // The arguments may contain secrets.
     const shown = name === "credential_command" ? `${value?.split(/\s/, 1)[0]} …` : value;
     return [name, { value: shown, source, from }];
   });
@@ -157,7 +157,7 @@ const checkCredentials = async (checkContext: CheckContext): Promise<readonly Fi
     return { check: `credential ${use}`, ...(await checkCredential(checkContext, settings, use)) };
   });
   const found = await Promise.all(checking);
-  // A missing credential is an error only if no credential exists for any use (log, inference, calls).
+  // Missing credentials are errors only if no use has a credential.
   if (found.some(({ status, facts }) => status !== "skipped" && facts?.state !== "missing")) return found;
   return found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }));
 };
@@ -193,14 +193,14 @@ const checkCredential = async (
   }
 };
 
-/** Checks that each URL answers. A web page with a status below 400 is an error, unless its origin accepted a key. */
+/** A web page with a status below 400 is an error, unless its origin accepted a key. */
 const checkUrls = async (checkContext: CheckContext, credentials: Promise<readonly Finding[]>) => {
   const { settings, isOffline } = checkContext;
   if (settings === undefined) return [skipped(settingsUnreadable)];
   if (settings.local) return [skipped("the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
-    // `checkSettings` reports an invalid URL. Missing URLs are a problem only if all are missing.
+    // `checkSettings` reports invalid URLs.
     const address = ignoreErrors(() => settings.address(kind));
     if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
   }
@@ -299,7 +299,7 @@ const toDamageFinding = (check: string, damages: readonly string[], facts: { pat
 const checkStore = async ({ context, settings }: CheckContext) => {
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped("cannot locate the store, because the home folder is unknown")];
-  // Imported here, so that a missing native module becomes a finding.
+  // If the native module is missing, this import becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
   if (found === undefined) return [ok("none yet; the first use of --local creates it")];

@@ -72,7 +72,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
     if (isVerified) screen.notice(pluralize(counts.read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
-  // The problems concern groups in the ledger, so excerpts of lines would not help.
+  // The problems concern the ledger, so excerpts of lines would not help.
   context.explain = (thrown) => withExcerpts(context, [], thrown, verification.problemCounts);
   throw failures.ledgerDiffers(verification);
 };
@@ -180,7 +180,7 @@ const printEntries = async (
       destination: {
         rank: allDestinations ? 0 : 8,
         hasNames: allDestinations,
-        // In a table, the path of the log endpoint would only repeat the model.
+        // The path of the log endpoint would repeat the model.
         text: ({ destination }) =>
           screen.format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
       },
@@ -191,7 +191,6 @@ const printEntries = async (
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
-/** `ledger` is undefined if no ledger exists yet. */
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
@@ -205,7 +204,7 @@ const openLedger = async (
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
   const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);
-  // By default, a command of the ledger does not wait for a database at a URL.
+  // By default, ledger commands do not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {
     host,

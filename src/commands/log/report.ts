@@ -1,4 +1,4 @@
-/** Prints the progress, the result and the next command of `log`. */
+/** Prints the progress and the result of `log`. */
 import { formatRetry } from "../../connect.ts";
 import type { GlobalFlags } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
@@ -14,7 +14,7 @@ import type { LogRun, PlanTarget } from "./run.ts";
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
-  // `metrics` counts only valid groups. With --follow, `groups.not_sent` can include invalid groups.
+  // With --follow, `groups.not_sent` can include invalid groups, but `metrics` cannot.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
   if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
@@ -33,7 +33,7 @@ const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
     ? "the only valid group of the input, not known to be logged"
     : `all ${groups} valid groups of the input, ${logged} of them logged`;
 
-/** Composes the document as text, because the answers of the service keep their bytes. */
+/** Text, so that the service's answers keep their bytes. */
 const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined, target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
@@ -53,7 +53,7 @@ const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined
   );
 };
 
-/** The local service has no URL, because its port differs in every run. */
+/** The port of the local service differs in every run, so its URL is null. */
 const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   method: "POST",
   url: target?.url.startsWith("http") ? target.url : null,
@@ -90,7 +90,7 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
   const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
   if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
-  // `not_sent` includes groups of requests that the service refused.
+  // `not_sent` includes refused groups.
   const names: Readonly<Record<string, string>> = { already_logged: "already logged", not_sent: "not logged" };
   const text = outcomes.map(([outcome, count]) => `${count} ${names[outcome] ?? outcome}`).join(", ");
   return outcomes.length === 1 ? text : `${read}: ${text}`;
@@ -118,7 +118,7 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
   return toFacts({ next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) });
 };
 
-/** The options with which another command finds the run's ledger and service. */
+/** For other commands on the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
   ...listServiceArgs(context.flags),
@@ -133,7 +133,7 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...context.host.argv]) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
-    // With another split, batch or grouping, the groups would have other dedup keys.
+    // The dedup keys of groups depend on these options.
     const identity = toOptionArgs({ split, batch, groupBy: typed.groupBy });
     return next("log", modelId, rejectsFile, ...identity);
   }

@@ -1,4 +1,4 @@
-/** Runs `rollcall log`: reads, plans, sends and prints. */
+/** Runs `rollcall log`. */
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
@@ -45,7 +45,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
-  /** Then no notice repeats the events. */
+  /** No notice repeats these events. */
   const printsEvents = progress === "lines" || progress === "json";
   return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
 };
@@ -79,7 +79,7 @@ const readFiles = async (run: LogRun) => {
     ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
     onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
-    // Reports a missing URL before checking a large input.
+    // Fails before checking a large input.
     onOpened: () => void (dryRun || settings.local || settings.address("log")),
   });
   return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
@@ -141,7 +141,6 @@ const printOutcome = async (run: LogRun, result: send.LogResult) => {
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-/** The target of planned requests; undefined without a URL. */
 export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>>;
 
 const findPlanTarget = async ({ context, settings, typed, compression }: LogRun) => {
@@ -197,7 +196,7 @@ const selectLedger = async (typed: LogOptions, settings: Settings) => {
   return { ...location, require: typed.requireLedger };
 };
 
-/** Returns undefined without `--follow`. @throws Failure `conflicting-options`, `invalid-option-value` */
+/** @throws Failure `conflicting-options`, `invalid-option-value` */
 const parseFollowOptions = (typed: LogOptions) => {
   if (!typed.follow) return undefined;
   const { from = "auto", every = followDefaults.every, groupIdle = followDefaults.groupIdle, groupSize } = typed;

@@ -1,4 +1,4 @@
-/** Runs `rollcall view`: serves or writes a page of groups. */
+/** Runs `rollcall view`. */
 import { effectiveSettings, getLocalService } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { contradiction, requiredOptionMissing } from "../../failures.ts";
@@ -55,20 +55,19 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure !== undefined) throw failure;
 };
 
-/** Delay before the browser opens, so that an unreadable input fails first. */
+/** Time for an unreadable input to fail first. */
 const openDelayMs = 200;
 
 const servePage = async (context: Context, typed: ViewOptions) => {
   const { host, screen, flags } = context;
   const viewer = await pages.openViewer({ host, port: typed.port, trace: flags.debug ? screen.trace : undefined });
   const { url } = viewer;
-  // Aborted when the first progress shows that the input is readable.
   const inputReadable = new AbortController();
   const showProgress: OnRead = (progress) => {
     inputReadable.abort();
     viewer.showProgress(progress);
   };
-  // `showInput` serves the page until the run ends, so this promise only settles if reading or serving fails.
+  // `showInput` serves until the run ends, so `failed` settles only with an error.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
@@ -110,7 +109,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     return await openLoggedGroups(context, typed, onRead);
   const settings = await effectiveSettings(context);
   return async () => {
-    // The detector is created before reading, so that it detects changes during reading.
+    // Created first, to detect changes during reading.
     const hasChanged = createChangeDetector(files, host);
     const dataset = await readInputs(context, {
       settings,
@@ -125,7 +124,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   };
 };
 
-/** Returns options for the page's `log` command. Omits --sample, because `log` selects a group by number. */
+/** The page's `log` command selects a group by number, so it needs no --sample. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });
