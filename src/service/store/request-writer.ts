@@ -52,19 +52,23 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
 };
 
 const limitParallel = (max: number) => {
-  const running = new Set<Promise<unknown>>();
+  const waiting: (() => void)[] = [];
+  let active = 0;
   return async <Result>(work: () => Promise<Result>) => {
+    if (active < max) active++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
-      while (running.size >= max) await Promise.race(running);
-    } catch {
+      return await work();
+    } catch (thrown) {
       // If the database is unavailable, the waiting work fails now, not one after another.
-    }
-    const result = work();
-    running.add(result);
-    try {
-      return await result;
+      active += waiting.length;
+      for (const start of waiting.splice(0)) start();
+      throw thrown;
     } finally {
-      running.delete(result);
+      const next = waiting.shift();
+      // If the next work starts, the number of active works stays the same.
+      if (next === undefined) active--;
+      else next();
     }
   };
 };
