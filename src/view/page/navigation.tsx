@@ -32,9 +32,13 @@ export const linkTo = (query: Query) => {
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
 
-/** Unlike `decodeURIComponent`, URLSearchParams accept an invalid escape. */
-export const parseHash = (hash: string) =>
-  parseQuery(new URLSearchParams(hash.replace(/^#\/?/, "query=")).get("query") ?? "") ?? allGroups;
+export const parseHash = (hash: string) => {
+  try {
+    return parseQuery(decodeURIComponent(hash.replace(/^#\/?/, ""))) ?? allGroups;
+  } catch {
+    return allGroups;
+  }
+};
 
 export const replaceQuery = (query: Query) => {
   history.replaceState(null, "", linkTo(query));

@@ -10,7 +10,9 @@ const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answers => {
   const findGroups = (text: string) =>
     new Set(rows.flatMap(({ group }) => (findMatch(readGroup(group).trajectories, text) === null ? [] : group)));
-  let last = { text: "", found: new Set<number>() };
+  // A page ignores `where`, so a query without a text finds all groups.
+  const all = new Set(rows.map(({ group }) => group));
+  let last = { text: "", found: all };
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
     groups: rows,
@@ -18,7 +20,7 @@ const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answe
     state: () => state,
     charts: () => charts,
     async search({ text = "" }) {
-      if (text !== last.text) last = { text, found: findGroups(text) };
+      if (text !== last.text) last = { text, found: text === "" ? all : findGroups(text) };
       return { found: last.found, share: 1 };
     },
     readRow: async (row) => row,
