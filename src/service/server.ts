@@ -30,6 +30,7 @@ const maxCloseMs = 10_000;
 
 export const listen = async (options: ListenOptions) => {
   const { address, port, trace, elapsed, maxHeaderBytes = limits.maxHeaderSize } = options;
+  const connections = new Set<Duplex>();
   const responses = new Map<Duplex, ServerResponse>();
   let isClosing = false;
   let onIdle = (): void => undefined;
@@ -50,6 +51,10 @@ export const listen = async (options: ListenOptions) => {
     void answer(incoming, outgoing);
   };
   const server = createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, handle);
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.on("close", () => connections.delete(socket));
+  });
   server.on("checkContinue", handle);
   server.listen(port, address);
   await once(server, "listening").catch((cause: unknown) => {
@@ -72,11 +77,12 @@ export const listen = async (options: ListenOptions) => {
         }, maxCloseMs);
         // While requests are in flight, new requests still get an answer.
         onIdle = () => {
+          for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
           server.close(() => {
             clearTimeout(timer);
             resolve(!hasAborted);
           });
-          server.closeAllConnections();
+          onIdle = () => undefined;
         };
         if (responses.size === 0) onIdle();
       });
