@@ -12,7 +12,7 @@ export type ListenOptions = Readonly<{
   serverName: "the local service" | "the server of the page";
   address: string;
   port: number;
-  /** Default: 16 KiB, even if NODE_OPTIONS has another limit. */
+  /** Default: 16 KiB. NODE_OPTIONS does not change the default. */
   maxHeaderBytes?: number;
   trace: ((line: string) => void) | undefined;
   elapsed: () => number;
@@ -22,7 +22,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Longer than clients keep connections, so that clients close idle connections first.
+  // Longer than clients keep idle connections.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -65,7 +65,7 @@ export const listen = async (options: ListenOptions) => {
   const boundPort = typeof bound === "object" ? bound?.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    /** Answers the requests in flight first. Resolves with false if requests were aborted after `maxCloseMs`. */
+    /** Answers requests in flight. Resolves with false if requests were aborted after `maxCloseMs`. */
     close: async () => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);
