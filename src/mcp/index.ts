@@ -1,4 +1,4 @@
-/** Serves tools over the Model Context Protocol. The tools can read files in one folder. */
+/** Serves tools over the Model Context Protocol. */
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
@@ -45,7 +45,7 @@ type ServeOptions = Readonly<{
   notice: (sentence: string) => void;
 }>;
 
-/** Far above the few hundred bytes of a tool call. */
+/** A tool call has a few hundred bytes. */
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
@@ -67,19 +67,19 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // Sanitized as JSON, because the message contains the text as a string.
+    // The message contains the text as a JSON string.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {
     server.onerror = () => undefined;
     notice("skipped a message that does not follow the protocol");
   };
-  // The SDK writes each message in one piece, so a piece can be sanitized as JSON.
+  // The SDK writes each message in one piece.
   const answers = new Writable({
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(sanitize(String(message)), done),
   });
-  /** True if stdin ended, false if stdout broke or a signal came. */
+  /** False if stdout broke or a signal came. */
   const isInputDone = new Promise<boolean>((resolve, reject) => {
     const { stdin, stdout, signal } = host;
     for (const event of ["end", "error"]) stdin.once(event, () => resolve(true));
@@ -93,7 +93,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if (await isInputDone) {
-    // First the SDK starts the last tool, then all tools end, and then the SDK writes their answers.
+    // The SDK starts the last tool, all tools end, and the SDK writes their answers.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

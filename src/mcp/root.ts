@@ -9,7 +9,7 @@ import { inputChanged } from "../input/index.ts";
 export type OpenRootFile = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<OpenRootFile>;
 
-/** Returns a function that opens files. No path or symbolic link leads out of the folder. */
+/** No path or symbolic link leads out of the folder. */
 export const openRoot = (root: string) => {
   const folder = ignoreErrors(() => (statSync(root).isDirectory() ? realpathSync(root) : undefined));
   if (folder === undefined) throw wrongValue("--root", root, "a readable folder");
@@ -18,7 +18,7 @@ export const openRoot = (root: string) => {
     try {
       return openInside(folder, resolve(folder, path));
     } catch {
-      // One message for all reasons, so that a client cannot detect files outside of the root.
+      // One message, so that a client cannot detect files outside of the root.
       const hint = "pass the path of a file inside the root folder (no folder, no URL, no link that leads outside)";
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, { hint });
     }
@@ -38,14 +38,14 @@ const openInside = (folder: string, candidate: string) => {
   try {
     const path = existsSync(descriptorFolder) ? `${descriptorFolder}/${descriptor}` : real;
     const facts = fstatSync(descriptor, { bigint: true });
-    // A folder may have become a link before the file was opened.
+    // A folder may have become a link.
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {
       /** On Linux, the path of the descriptor, so that rollcall never reads a replaced file. */
       path,
       name,
-      /** @throws Failure `input-changed` if the file was replaced and `path` is not the path of the descriptor */
+      /** @throws Failure `input-changed` if `path` leads to another file now */
       close(): void {
         const current = path === real ? ignoreErrors(() => statSync(real, { bigint: true })) : facts;
         closeSync(descriptor);

@@ -1,4 +1,4 @@
-/** The parts of the SDK, in a separate bundle, so that other commands do not load the SDK's validators. */
+/** The SDK in a bundle that other commands do not load. */
 export { Server } from "@modelcontextprotocol/sdk/server/index.js";
 export { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 export { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";

@@ -1,4 +1,4 @@
-/** Checks that a request has a key of the service or its store, and no foreign origin. */
+/** Checks the key and the origin of a request. */
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import type { IncomingHttpHeaders } from "node:http";
@@ -13,7 +13,7 @@ import type { ServiceOptions } from "./index.ts";
 import { Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Returns the reason to refuse a request, or undefined. Loopback names are always allowed. */
+/** Loopback names are always allowed. */
 export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
@@ -32,7 +32,7 @@ const hostName = (host: string) => {
 };
 
 const keyTitle = "the key of the local service";
-/** Maximum wait for another service that is creating the key. */
+/** For another service that is creating the key. */
 const maxWaitMs = 10_000;
 
 export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<ServiceOptions, "host" | "warn">) => {
@@ -83,10 +83,10 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
   return credential.slice(credential.indexOf(":") + 1);
 };
 
-/** Compares digests, so the time does not depend on the length or on the first wrong character. */
+/** With digests, the time does not depend on the first wrong character. */
 const isSameSecret = (given: string, key: string) => timingSafeEqual(keyDigest(given), keyDigest(key));
 
-/** `name` is undefined for the service's own key. `projects` is undefined if the caller may use all projects. */
+/** `name` is undefined for the service's own key, and `projects` for all projects. */
 export type Caller = Readonly<{ name: string | undefined; projects: readonly string[] | undefined }>;
 
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
@@ -111,7 +111,7 @@ export const openAuthenticator =
     return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };
   };
 
-/** Only the digest of the key is stored. */
+/** The store has only the digest. */
 export const createKey = () => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
   return { key, digest: keyDigest(key) };

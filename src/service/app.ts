@@ -1,4 +1,4 @@
-/** The interface as a web application: routes, authentication, readiness, and errors. */
+/** The web application of the interface. */
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
@@ -10,9 +10,9 @@ import { detailError, type Operation, Refusal } from "./operation.ts";
 import type { Bindings } from "./server.ts";
 import { isStoreFailure } from "./store/store.ts";
 
-/** A request and its answer, as `--log json` prints it. */
+/** A line of `--log json`. */
 export type Exchange = {
-  /** From the client or a proxy, or new. */
+  /** The id of the client or proxy, or a new id. */
   id: string;
   operation: string;
   method: string;
@@ -21,9 +21,9 @@ export type Exchange = {
   duration_ms: number;
   /** Bytes of the decompressed body. */
   bytes: number;
-  /** Equal to `bytes`, or 0 if nothing was stored, as for a repeated request. */
+  /** Equal to `bytes`, or 0 if nothing was stored. */
   stored_bytes: number;
-  /** The name of a person's key; null for the service's own key. */
+  /** Null for the service's own key. */
   key: string | null;
 };
 
@@ -85,7 +85,7 @@ export const createApp = (options: AppOptions) => {
         const caller = await authenticate(req.header("authorization"), endpoint);
         exchange.key = caller.name ?? null;
         const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
-        // An echoed key tells the client that resending is safe.
+        // The key tells the client that resending is safe.
         if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
         const request = { caller, parameters: req.param(), idempotencyKey };
         if (method === "GET") return respond(200, (await answer({ ...request, bytes: undefined })).body);

@@ -1,4 +1,4 @@
-/** Reads bodies within limits of the size of each body, and of the memory of all bodies. */
+/** Reads bodies within limits of size and memory. */
 import { EventEmitter, once } from "node:events";
 import { Readable } from "node:stream";
 import * as zlib from "node:zlib";
@@ -6,7 +6,7 @@ import type { HttpBindings } from "@hono/node-server";
 import { findDecompressor } from "../input/index.ts";
 import { Refusal } from "./operation.ts";
 
-/** Maximum bytes of all bodies in memory. At the limit, only the oldest request is read. */
+/** For all bodies. At the limit, only the oldest request is read. */
 const uploadBudgetBytes = 256 * 1024 * 1024;
 
 /** @throws Refusal 415; 413 as soon as the body is too large; 400 if the body is damaged */

@@ -1,4 +1,4 @@
-/** The local service, with a store in a file or in PostgreSQL. */
+/** The local service. */
 import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
@@ -22,11 +22,11 @@ export type ServiceOptions = StoreLocation &
     address: string;
     /** 0 picks a free port. */
     port: number;
-    /** `team/project` of calls that a key without a project logged. */
+    /** `team/project`, for keys without a project. */
     project: string;
     /** Overrides the key in the data folder. */
     key: string | undefined;
-    /** Host names that clients use, in addition to loopback. */
+    /** In addition to loopback. */
     allowHosts: readonly string[];
     maxBodyBytes: number;
     warn: (problem: Problem) => void;
@@ -51,8 +51,7 @@ export const openService = async (options: ServiceOptions) => {
   const { key, path: keyFile } =
     options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
-  // After a stop, requests in flight are still stored, unless the stop is urgent. If the store is unavailable, clients
-  // get a 503, so `onUnavailable` reports nothing.
+  // Requests in flight are still stored after a stop, unless the stop is urgent. An unavailable store causes a 503.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;
@@ -93,7 +92,7 @@ export const openService = async (options: ServiceOptions) => {
     get lastError(): unknown {
       return lastError;
     },
-    /** Resolves as `close` of the server. */
+    /** Resolves with false if requests were aborted. */
     close: () => {
       closing ??= server.close().finally(store.close);
       return closing;

@@ -1,4 +1,4 @@
-/** Logs trajectories (interface 4.1). Stores each as a call, and computes the metrics. */
+/** Logs trajectories (interface 4.1). */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
 import {
@@ -44,7 +44,7 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
       key === undefined ? undefined : { key, digest: hash.update(`${model}\0`).update(bytes).digest() };
     const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
-    // `saveRequest` returns an earlier request if another client saved the same key after `findByKey`.
+    // Another client can save the same key after `findByKey`.
     const { digest = new Uint8Array(), metrics, callIds, isNew } = earlier ?? (await store.saveRequest(request));
     if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";
@@ -57,14 +57,14 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
 const invalidKey = (input: string, fault: { msg: string; type: string }) =>
   invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
-/** Bytes after which other requests get a turn. */
+/** Other requests then get a turn. */
 const yieldBytes = 2 ** 20;
-/** Maximum metrics of a request, and maximum keys of an object, because each is stored. */
+/** Maximum metrics of a request, and keys of an object. */
 const maxNames = 10_000;
 
 const reader = json.openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
 
-/** Reads the body of a request, trajectory by trajectory. @throws Refusal 400, 413, 422 */
+/** @throws Refusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array) => {
   const root = readBody(bytes, reader);
   const tally = new Tally();

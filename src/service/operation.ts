@@ -1,4 +1,4 @@
-/** Operations of the interface: validation, answers and formats of errors. */
+/** Operations of the interface. */
 import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import { type Issue, maxFaults, type ValidationItem } from "../contract/log.ts";
@@ -36,7 +36,7 @@ export const detailError: ErrorFormat = ({ message, items }) => ({
   detail: items?.map((item) => ({ ...item, loc: item.loc.map(String) })) ?? message,
 });
 
-/** Assumed: the model list has the errors of OpenAI's API, because OpenAI's clients read the list. */
+/** Assumed: the model list has OpenAI's errors, because OpenAI's clients read the list. */
 export const openAiError: ErrorFormat = ({ message, status }) => ({
   error: { message, type: "invalid_request_error", param: null, code: status === 401 ? "invalid_api_key" : null },
 });
@@ -47,7 +47,7 @@ export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 export type Operation = Readonly<{
   endpoint: Endpoint;
   errorFormat: ErrorFormat;
-  /** Returns the body of a 200, and the bytes that were stored for the first time. @throws Refusal */
+  /** Returns the body of a 200, and the newly stored bytes. @throws Refusal */
   answer: (request: {
     caller: Caller;
     parameters: Readonly<Record<string, string>>;
@@ -81,13 +81,13 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   ]);
 };
 
-/** Maximum objects and arrays of a parsed value, because each takes memory even if it is empty. */
+/** Maximum objects and arrays, which take memory even if they are empty. */
 const maxParsedValues = 2 ** 22;
 
 export const parseBounded = (value: JsonValue) => {
   const { start, end } = spanOf(value);
   const bytes = value.table.bytes.subarray(start, end);
-  // Each object or array has at least one byte, so a short text needs no count.
+  // Each value has at least one byte, so a short text needs no count.
   if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
     throw new Refusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
   }
@@ -128,13 +128,13 @@ const toValidationItems = (issue: Issue, value: unknown, prefix: Loc): readonly 
   return [{ loc, ...describeFault(issue), input: shownInput(input) }];
 };
 
-/** Maximum characters of an invalid value in an answer. Longer values are null. */
+/** In characters of JSON. Longer values are null. */
 const maxShownInput = 5000;
 
 const shownInput = (input: unknown = null) =>
   ignoreErrors(() => (JSON.stringify(input).length > maxShownInput ? null : input)) ?? null;
 
-/** The interface's names of types that Zod names differently. */
+/** Zod's names of types, and the interface's names. */
 const typeNames: Readonly<Record<string, string>> = { int: "integer", record: "object" };
 
 const describeFault = (issue: Issue) => {

@@ -1,4 +1,4 @@
-/** Operations that list models and catalogs, and read a logged trajectory as a call. */
+/** Operations that list models and catalogs, and read calls. */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { defineOperation, detailError, openAiError, Refusal, reasonError } from 
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 
-/** Interface 4.2. Ignores the project header, which only tracks usage. */
+/** Interface 4.2. The project header only tracks usage. */
 export const modelsOperation = (store: Store) =>
   defineOperation(listModels, openAiError, async ({ caller }) => {
     const models = await store.listModels(caller.projects);
@@ -32,10 +32,7 @@ export const catalogOperations = (dataDir: string) => [
   ),
 ];
 
-/**
- * Reads a logged trajectory as a call (interface 4.3). Copies values byte for byte.
- * Assumed: for a missing call, the member `call` of the answer is null.
- */
+/** Interface 4.3. Copies values byte for byte. Assumed: `call` is null for a missing call. */
 export const callOperation = (store: Store) =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
@@ -47,7 +44,7 @@ export const callOperation = (store: Store) =>
 
 type CatalogKind = keyof typeof sample;
 
-/** Reads the provider's file, or the sample if the folder contains no JSON files. @throws Refusal 404, 500 */
+/** Returns the sample if the folder has no JSON files. @throws Refusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
   const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json")).sort();
@@ -75,7 +72,7 @@ type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
 const json = JSON.stringify;
 
-/** Formats all fields of interface 2.4 in its order. Fields that logged trajectories lack are null. */
+/** Formats interface 2.4. Fields that logged trajectories lack are null. */
 const formatCall = (call: StoredCall, request: SchemaOutput<typeof readCall.body>) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
@@ -140,7 +137,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
-  // A message does not become a completion, because readers treat a completion as a sampled turn.
+  // A message is not a completion, because readers treat a completion as a sampled turn.
   const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>) =>
     choice === undefined
       ? message

@@ -12,7 +12,7 @@ export type ListenOptions = Readonly<{
   serverName: "the local service" | "the server of the page";
   address: string;
   port: number;
-  /** Default: 16 KiB, even if NODE_OPTIONS has another limit. */
+  /** Default: 16 KiB. NODE_OPTIONS does not change the default. */
   maxHeaderBytes?: number;
   trace: ((line: string) => void) | undefined;
   elapsed: () => number;
@@ -22,7 +22,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Longer than clients keep connections, so that clients close idle connections first.
+  // Longer than clients keep idle connections.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -30,6 +30,7 @@ const maxCloseMs = 10_000;
 
 export const listen = async (options: ListenOptions) => {
   const { address, port, trace, elapsed, maxHeaderBytes = limits.maxHeaderSize } = options;
+  const connections = new Set<Duplex>();
   const responses = new Map<Duplex, ServerResponse>();
   let isClosing = false;
   let onIdle = (): void => undefined;
@@ -50,6 +51,10 @@ export const listen = async (options: ListenOptions) => {
     void answer(incoming, outgoing);
   };
   const server = createServer({ ...limits, maxHeaderSize: maxHeaderBytes }, handle);
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.on("close", () => connections.delete(socket));
+  });
   server.on("checkContinue", handle);
   server.listen(port, address);
   await once(server, "listening").catch((cause: unknown) => {
@@ -60,7 +65,7 @@ export const listen = async (options: ListenOptions) => {
   const boundPort = typeof bound === "object" ? bound?.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    /** Answers the requests in flight first. Resolves with false if requests were aborted after `maxCloseMs`. */
+    /** Answers requests in flight. Resolves with false if requests were aborted after `maxCloseMs`. */
     close: async () => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);
@@ -72,11 +77,12 @@ export const listen = async (options: ListenOptions) => {
         }, maxCloseMs);
         // While requests are in flight, new requests still get an answer.
         onIdle = () => {
+          for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
           server.close(() => {
             clearTimeout(timer);
             resolve(!hasAborted);
           });
-          server.closeAllConnections();
+          onIdle = () => undefined;
         };
         if (responses.size === 0) onIdle();
       });

@@ -29,7 +29,6 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
     return { searched: search ? { share: search.share } : null, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
-  /** Keeps matches, because the page polls. */
   const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
@@ -97,14 +96,14 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
 const isWithin = (value: number | null, [from, to, below]: Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
-/** Returns the position between two bounds, from 0 to 1; 0.5 if the bounds are equal. */
+/** From 0 to 1; 0.5 if the bounds are equal. */
 export const relativePosition = (value: number, from: number, to: number) => {
-  // Divides by 2 first, because the difference of two large numbers can overflow a double.
+  // The difference of two large numbers can overflow a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);
   return Math.min(1, Math.max(0, share));
 };
 
-/** Maximum characters of JSON before and after a match. */
+/** Characters of JSON. */
 const maxContext = { before: 16, after: 120 };
 
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
@@ -122,7 +121,7 @@ export const findMatch = (trajectories: readonly string[], text: string): Search
   return null;
 };
 
-/** Decodes a part of a JSON string to one line. The part may cut an escape. */
+/** The part of a JSON string may cut an escape. */
 const decodeEscapes = (part: string) =>
   part
     .replaceAll(/\\+(?:u([0-9a-f]{4})|(.))/gi, (_, code?: string, letter?: string) => {

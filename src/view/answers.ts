@@ -1,9 +1,9 @@
-/** The query in the page's URL, which selects the view, and the answers to queries. Ordinals begin at 1. */
+/** The query in the page's URL, and its answers. Ordinals begin at 1. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
 
-/** In characters. The text or expression is part of the URL. */
+/** In characters. */
 export const maxSearchLength = 20_000;
 
 const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
@@ -11,7 +11,7 @@ export type SortKey = z.output<typeof SortKey>;
 
 const bounds = [z.number(), z.number()] as const;
 
-/** A range includes both numbers. With `below`, the range excludes the second number. */
+/** Includes both numbers, unless `below` excludes the second. */
 const Range = z.readonly(z.union([z.tuple(bounds), z.tuple([...bounds, z.literal("below")])]));
 export type Range = z.output<typeof Range>;
 
@@ -27,16 +27,15 @@ const Query = z.object({
   mean: range,
   spread: range,
   trainable: z.optional(z.boolean()),
-  /** Selects groups with a problem of this rule, or of any rule if `any`. */
+  /** Selects groups with a problem of this rule, or `any`. */
   rule: text,
   file: text,
   text,
-  /** Selects groups by a CEL expression, as `--where` does. */
+  /** A CEL expression, as for `--where`. */
   where: text,
-  /** The rule whose problems are shown, or `any`. */
+  /** A rule whose problems are shown, or `any`. */
   problems: text,
   group: z.optional(ordinal),
-  /** In the group. */
   trajectory: z.optional(ordinal),
 });
 export type Query = Readonly<z.output<typeof Query>>;
@@ -49,7 +48,7 @@ const defaults = new Map<string, unknown>(Object.entries(allGroups));
 export const formatQuery = (query: Query) =>
   JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
 
-/** Returns undefined for an invalid query. If `json` is empty, the query selects all groups. */
+/** Returns undefined for an invalid query. An empty text selects all groups. */
 export const parseQuery = (json: string): Query | undefined => {
   try {
     return Query.safeParse(JSON.parse(json || "{}")).data;
@@ -60,7 +59,6 @@ export const parseQuery = (json: string): Query | undefined => {
 
 const innerViews = ["trajectory", "group", "problems"] as const;
 
-/** Returns the innermost view that the query names. */
 export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
   innerViews.find((view) => query[view] !== undefined) ?? "groups";
 
@@ -77,7 +75,7 @@ export type AnswerTypes = Readonly<{
   problems: Findings;
   rows: GroupRows;
   group: GroupDetail;
-  /** JSON, as in the input. */
+  /** JSON of the input. */
   trajectory: string;
 }>;
 
@@ -87,20 +85,20 @@ export type Answers = {
 
 /** The input of the server, or the data of an exported page. */
 export interface GroupStore<Facts extends GroupFacts> {
-  /** Groups of the input. An exported page can contain fewer. */
+  /** Groups of the input. A page can contain fewer. */
   readonly count: number;
   readonly groups: readonly Facts[];
   readonly findings: Findings;
   state(): PageState;
   charts(): Charts;
-  /** Returns the matches so far, and the progress from 0 to 1. @throws Failure `invalid-filter`, `input-changed` */
+  /** Returns the matches so far. `share` is from 0 to 1. @throws Failure `invalid-filter`, `input-changed` */
   search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
   readContent(group: number): Promise<GroupContent>;
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
-/** `done` and `of` are bytes of the input while `reading`, and groups while `measuring`. */
+/** In bytes of the input while `reading`, and in groups while `measuring`. */
 export type Progress = Readonly<{
   phase: "opening" | "reading" | "measuring" | "read";
   done: number;
@@ -111,7 +109,6 @@ export type PageState = Readonly<{
   progress: Progress;
   /** Absent until all input is read. */
   summary?: Summary;
-  /** Only in an exported page. */
   written?: { at: string; groups: number };
 }>;
 
@@ -124,7 +121,7 @@ export type Summary = Readonly<{
   trajectories: { read: number; rejected: number };
   rules: Findings["counts"];
   trainable: number;
-  /** `spread`: standard deviation. `scale`: bounds of colors and charts, without outliers. */
+  /** `spread` is the standard deviation. `scale` excludes outliers. */
   reward: { mean: number; spread: number; scale: RewardBounds };
   filteredOut: readonly { by: string; trajectories: number; groups: number }[];
 }>;
@@ -132,10 +129,10 @@ export type Summary = Readonly<{
 export type RewardBounds = readonly [from: number, to: number];
 
 export type Charts = Readonly<{
-  /** `mean`: mean of the group means; null if no group is measured. */
+  /** `mean` is the mean of the group means; null if no group is measured. */
   files: readonly { file: string; groups: number; trainable: number; mean: number | null }[];
   rewards: readonly { range: Range; count: number }[];
-  /** A dot represents groups with similar means and spreads (standard deviations) of rewards. */
+  /** A dot represents similar groups. */
   dots: readonly { mean: Range; spread: Range; groups: number }[];
 }>;
 
@@ -154,7 +151,7 @@ export type GroupFacts = {
   file: string;
   size: number;
   untrainable: "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn" | null;
-  /** The rule of each problem. */
+  /** Rules of problems. */
   rules: readonly string[];
   rewards: readonly number[];
   mean: number | null;
@@ -163,11 +160,11 @@ export type GroupFacts = {
 
 export type GroupRow = GroupFacts &
   Readonly<{
-    /** The group's name in the data, such as a task id. */
+    /** For example a task id. */
     key: string | null;
-    /** The start of the prompt on one line; empty without a prompt. */
+    /** The start, on one line; empty without a prompt. */
     prompt: string;
-    /** Null if the group is not from the local service. */
+    /** Null for a group of a file. */
     logged: LoggedGroup | null;
     match?: SearchMatch | null;
   }>;
@@ -177,7 +174,6 @@ export type LoggedGroup = Readonly<{
   split: string;
   /** Milliseconds since 1970. */
   loggedAt: number;
-  /** One for each trajectory. */
   callIds: readonly string[];
 }>;
 
@@ -212,7 +208,7 @@ export type TrajectorySummary = Readonly<{
   place: SourcePosition;
   bytes: number;
   reward: number | null;
-  /** Reward minus the group's mean, in standard deviations; null without a reward, or if rewards are equal. */
+  /** In standard deviations of the group; null without a reward, or if rewards are equal. */
   advantage: number | null;
   metrics: Readonly<Record<string, number | boolean>>;
   messages: number;
@@ -220,14 +216,14 @@ export type TrajectorySummary = Readonly<{
 
 export type GroupContent = Readonly<{
   place: SourcePosition;
-  /** If false, the group is not JSON, and its bytes are the only trajectory. */
+  /** If false, the bytes of the group are the only trajectory. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
   exceptions: readonly string[];
-  /** Number of messages at the start that all trajectories share. */
+  /** Messages at the start that all trajectories share. */
   common: number;
   findings: readonly Finding[];
-  /** `call read` for a logged group, else `log`; null for a group that is invalid or from stdin. */
+  /** Null for a group that is invalid or from stdin. */
   command: string | null;
 }>;
 
@@ -235,14 +231,14 @@ export type GroupDetail = GroupRow &
   GroupContent &
   Readonly<{
     of: number;
-    /** Index in the table; null if the filters do not select the group. */
+    /** Index in the table; null if filtered out. */
     at: number | null;
-    /** Indexes of the neighbors; null without a neighbor. */
+    /** Indexes of the neighbors. */
     before: number | null;
     after: number | null;
   }>;
 
-/** The data of an exported page, except the content of groups. */
+/** An exported page without the content of groups. */
 export type PageData = Readonly<{
   state: PageState;
   charts: Charts;

@@ -1,4 +1,4 @@
-/** Computes the charts: rewards, groups by mean and spread, and means of files. */
+/** Computes the charts. */
 import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
 import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
@@ -14,7 +14,7 @@ export const computeCharts = (groups: readonly GroupFacts[], scale: RewardBounds
   return { files: summarizeFiles(groups), rewards: countRewards(rewards, scale), dots: computeDots(groups, scale) };
 };
 
-/** Counts rewards by value or in ascending ranges of equal width. The outer ranges include outliers. */
+/** The outer ranges include outliers. */
 const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
@@ -27,7 +27,7 @@ const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["
 
 const countInRanges = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
   const { least, most } = findBounds(rewards);
-  // Divides first, because a wide range times `rangeBarCount` can overflow a double.
+  // A wide range times `rangeBarCount` can overflow a double.
   const [from, to] = [Math.max(least, scale[0]) / 64, Math.min(most, scale[1]) / 64];
   const edge = (at: number) => (at === 0 ? least : 64 * (from + ((to - from) * at) / rangeBarCount));
   const edges = Array.from({ length: rangeBarCount }, (_, at) => edge(at));
@@ -66,7 +66,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   return [...dots.values()];
 };
 
-/** Summarizes files in the order of their names, `step-9` before `step-10`. A single file gets no summary. */
+/** `step-9` is before `step-10`. A single file gets no summary. */
 const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {

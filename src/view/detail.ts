@@ -1,4 +1,4 @@
-/** Reads a group, and formats the command that logs the group. */
+/** Reads a group, and formats its command. */
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
@@ -10,7 +10,7 @@ import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{
   dataset: grouping.Dataset;
-  /** The arguments of the command that logs a group. */
+  /** Arguments of `log`. */
   inputOptions: Readonly<{
     files: readonly string[];
     options: readonly string[];
@@ -88,11 +88,11 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
   // `my-model` is a placeholder, and also `train` if the input has no split.
   const log = ["rollcall", "log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
-  // Without `--on-invalid skip`, other groups that are invalid would stop the command.
+  // Other groups that are invalid would stop the command.
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
-/** Bytes to read for a row of the table: a group up to `maxUsualBytes`, or `maxLargeBytes` of a larger group. */
+/** Bytes to read for a row: a group up to `maxUsualBytes`, or `maxLargeBytes` of a larger group. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
 const maxCharacters = 200;
@@ -113,7 +113,7 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
   };
 };
 
-/** A message is in a group, a list of trajectories, a trajectory, and a list of messages. */
+/** Levels: group, trajectories, trajectory, messages. */
 const messageDepth = 4;
 
 const readStart = (bytes: Buffer) => {

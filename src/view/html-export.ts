@@ -1,4 +1,4 @@
-/** The HTML of the page, and its export to a file that makes no requests. */
+/** The HTML of the page, and its export to a file without requests. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
@@ -31,13 +31,12 @@ ${head}
   "\n</body>\n</html>\n",
 ];
 
-/** Allows only the script, the style, and images in `data:` URLs. */
 export const formatPolicy = (script: string, style: string, extra: readonly string[] = []) => {
   const directives = ["default-src 'none'", `script-src ${script}`, `style-src ${style}`, "img-src data:"];
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
 };
 
-/** Limits of an exported page, so that a browser opens it quickly. */
+/** A browser opens larger pages slowly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
 /** `safe` redacts JSON. @throws Failure `input-changed`; the signal's reason */
@@ -79,7 +78,7 @@ const digestOf = (text: string) => `'sha256-${createHash("sha256").update(text).
 
 const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 
-/** Refuses a file that exists and is not a page. @throws Failure `page-exists`, `output-unwritable` */
+/** @throws Failure `page-exists`, `output-unwritable` */
 export const requirePageFile = (file: string) => {
   const stats = statSync(file, { throwIfNoEntry: false });
   const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);

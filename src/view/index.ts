@@ -1,4 +1,4 @@
-/** The server and the export of the page. The served page is public, but reading data needs the token. */
+/** The server and the export of the page. Reading data needs the token. */
 import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
@@ -15,12 +15,12 @@ export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** A URL has a text and an expression. A UTF-16 unit is up to 3 bytes of UTF-8, each as `%XX`. */
+/** For a text and an expression. A UTF-16 unit is up to 3 bytes of UTF-8, each as `%XX`. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
 
-/** The page shows progress until the input is read. @throws Failure `cannot-listen` */
+/** @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOptions, "host" | "port" | "trace">) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
@@ -30,7 +30,7 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
   let measured: Promise<void> = Promise.resolve();
   let onPageLoad = async (): Promise<void> => undefined;
   const app = createApp(token, {
-    /** Undefined if the input is not read yet, or lacks the group or trajectory. */
+    /** Undefined if the input is not read yet, or lacks the group. */
     answer: (name, query) => {
       opened.abort();
       return name === "state" && progress !== undefined ? { progress } : session?.[name](query);
@@ -40,14 +40,14 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
   const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
   const server = await service.listen({ ...options, serverName: "the server of the page", address: "127.0.0.1" });
   return {
-    /** The token comes after `#`, so browsers do not send the token, and traces do not contain it. */
+    /** Browsers do not send the token after `#`, so traces do not contain it. */
     url: `${server.url}/#token=${token}`,
     /** Resolves at the first request with the token. */
     firstRequest: waitForAbort(opened.signal),
     showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
       progress = { phase: "reading", done: bytes, of };
     },
-    /** Reads a changed input again at a reload of the page. @throws errors of `read` and of the session */
+    /** A reload of the page reads a changed input again. @throws errors of `read` and of the session */
     async showInput(read: ReadInput) {
       for (;;) {
         const input = await read();
@@ -101,7 +101,7 @@ const createApp = (
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
     const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = sent;
-    // Another page may open this page in a tab, such as the redirect in the file of `openBrowser`.
+    // The file of `openBrowser` redirects to this page.
     const isNewTab = req.path === "/" && mode === "navigate" && target === "document";
     const why = service.foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
     if (why !== undefined) return refuse(403, why);
@@ -126,7 +126,7 @@ const createApp = (
       if (query === undefined) return refuse(400, "invalid query");
       const value = await answer(name, query);
       if (value === undefined) return refuse(404, `no such ${name}`);
-      // A trajectory is sent as in the file, where it may be invalid JSON.
+      // A trajectory may be invalid JSON.
       return typeof value === "string"
         ? respond(value, "text/plain; charset=utf-8")
         : respond(JSON.stringify(value), "application/json");

@@ -1,4 +1,4 @@
-/** Reads groups on request, and measures groups in the background. */
+/** Reads groups on request, and measures them in the background. */
 import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
@@ -64,7 +64,7 @@ export const openSession = (input: ViewInput) => {
         measured = group + 1;
         const facts = groups[group];
         if (facts === undefined) continue;
-        // The result of `filter` has unused capacity, which would take 100 MB for 100,000 groups.
+        // For 100,000 groups, the unused capacity after `filter` would take 100 MB.
         const isComplete = rewards.every(Number.isFinite);
         facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);
         if (isComplete && rewards.length > 0)
@@ -79,7 +79,7 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-/** Groups share one list, because the lists of 100,000 groups would take 20 MB. */
+/** The lists of 100,000 groups would take 20 MB. */
 const none: readonly never[] = [];
 
 const findUntrainableReason = (dataset: grouping.Dataset, group: number): GroupFacts["untrainable"] => {
@@ -112,7 +112,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   };
 };
 
-/** Finds the bounds without outliers. An outlier's distance from `middle` exceeds the width of `middle`. */
+/** An outlier's distance from `middle` exceeds the width of `middle`. */
 const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
@@ -133,7 +133,6 @@ const maxSearches = 4;
 const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) => {
   const searches = new Map<string, ReturnType<typeof startSearch>>();
   return {
-    /** The first call for a query starts a search. */
     async search({ text, where }: grouping.SearchQuery) {
       if (where !== undefined) await grouping.checkFilter(where);
       const key = JSON.stringify([text, where]);

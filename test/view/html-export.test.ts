@@ -181,6 +181,16 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await expect.poll(count).toBe("2 of 2 groups");
   });
 
+  it("ignores an expression in the URL, and reads a URL that is not escaped", async () => {
+    const lines = [groupLine([0, 1], { prompt: "a + b && c" }), groupLine([0, 1], { prompt: "a b" })];
+    const { page } = await openedFile((await writtenPage([fileOf("g.jsonl", lines.join("\n"))])).file);
+    const count = async () => await page.locator(".count").innerText();
+    await page.evaluate(`location.hash = '#/{"text":"a + b && c"}'`);
+    await expect.poll(count).toBe("1 of 2 groups");
+    await page.evaluate(`location.hash = '#/{"where":"reward > 0.5"}'`);
+    await expect.poll(count).toBe("2 of 2 groups");
+  });
+
   it("counts omitted trajectories and groups, and reports a missing group", async () => {
     const lines = [groupLine([0, 1]), groupLine([0, 1], { prompt: "x".repeat(21_000_000) })];
     const { file } = await writtenPage([fileOf("large.jsonl", lines.join("\n")), "--where", "reward > 0.5"]);

@@ -1,4 +1,4 @@
-/** Ids of calls (UUIDs of version 7, which sort by time), and positions of calls in a body. */
+/** Ids of calls (UUIDs of version 7), and positions of calls in a body. */
 import { randomBytes } from "node:crypto";
 import { type Span, toBuffer } from "../../json/walk.ts";
 
@@ -46,7 +46,7 @@ export const parseId = (text: string) =>
 
 /** The last piece of a body can be shorter. */
 export const pieceBytes = 2 ** 20;
-/** From here on, pieces contain spans. A body has fewer pieces, because it fits into a string of Node (512 MiB). */
+/** From here on, pieces contain spans. A body of 512 MiB, the maximum of Node, has fewer pieces. */
 export const firstSpanPiece = 2 ** 10;
 /** Four 32-bit numbers, little endian: group, position in the group, start, end. */
 export const spanBytes = 16;

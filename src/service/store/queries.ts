@@ -1,10 +1,10 @@
-/** Queries the store for requests, calls, models and keys. */
+/** Queries of the store. */
 import type { Database, Row } from "../../database/index.ts";
 import type { Span } from "../../json/walk.ts";
 import * as ids from "./ids.ts";
 import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
-/** Finds a call's request. All ids of a request have the same unique end. */
+/** A request's ids have the same unique end. */
 const findCallSql = `
   SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${ids.spanBytes}) AS span
   FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${ids.firstSpanPiece}
@@ -73,7 +73,7 @@ export const createQueries = (database: Database) => ({
     }
   },
 
-  /** Lists the models of all projects if `projects` is undefined. `created` is Unix seconds. */
+  /** Undefined `projects` are all projects. `created` is Unix seconds. */
   async listModels(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
     const models = new Map<string, { id: string; owner: string; created: number }>();
@@ -94,7 +94,7 @@ export const createQueries = (database: Database) => ({
       return row && toStoredKey(row);
     },
     add: async ({ name, digest, projects, uses, created }: StoredKey) => {
-      // The statement may be repeated after a lost connection, so an equal digest is also a success.
+      // After a lost connection, the statement repeats, so an equal digest is a success.
       const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
            created = excluded.created, revoked = NULL
@@ -130,7 +130,7 @@ export type StoredKey = ReturnType<typeof toStoredKey>;
 const toStoredKey = (row: Row) => ({
   name: row.text("name"),
   digest: row.bytes("digest"),
-  /** If empty, the key is valid for all projects. */
+  /** Empty for all projects. */
   projects: parseStrings(row.text("projects")),
   uses: parseStrings(row.text("uses")),
   /** Milliseconds since 1970. */

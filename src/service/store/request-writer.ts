@@ -1,4 +1,4 @@
-/** Saves each request in one transaction, and only the first of several requests with the same key. */
+/** Saves a request in one transaction, unless its key has a request already. */
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { storeOutcomeUnknown } from "../failures.ts";
@@ -18,16 +18,15 @@ export type NewRequest = Readonly<{
   idempotency: { key: string; digest: Uint8Array } | undefined;
 }>;
 
-/** Leaves connections for reads. Other writes wait here, because the pool limits their wait. */
+/** Leaves connections for reads. The pool limits the wait of a write. */
 const maxParallelWrites = 4;
 
-/** @param newestMs the time of the newest id in the store */
 export const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
   let lastMs = newestMs;
   const runLimited = limitParallel(maxParallelWrites);
   return async (request: NewRequest): Promise<LoggedRequest> => {
     const { project, idempotency, loggedAt, spans } = request;
-    // Calls sort after the calls of earlier requests, even if the clock runs backwards.
+    // Calls sort by time, even if the clock runs backwards.
     const ms = Math.max(loggedAt, lastMs + 1);
     lastMs = ids.lastIdMs(ms, spans.length);
     const id = ids.makeFirstId(ms);
@@ -37,7 +36,7 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
     const onUnknownCommit = () => {
       isOutcomeUnknown = true;
     };
-    // If the key has a request already, the transaction is undone.
+    // An earlier request with the key undoes the transaction.
     const shouldCommit = (answers: readonly (readonly Row[])[]) => isNew(answers.at(-1)?.[0]);
     const answers = await runLimited(() =>
       database.transact([...insertRequest(id, request), find], { onUnknownCommit, shouldCommit }),
@@ -52,19 +51,22 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
 };
 
 const limitParallel = (max: number) => {
-  const running = new Set<Promise<unknown>>();
+  const waiting: (() => void)[] = [];
+  let active = 0;
   return async <Result>(work: () => Promise<Result>) => {
+    if (active < max) active++;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
     try {
-      while (running.size >= max) await Promise.race(running);
-    } catch {
-      // If the database is unavailable, the waiting work fails now, not one after another.
-    }
-    const result = work();
-    running.add(result);
-    try {
-      return await result;
+      return await work();
+    } catch (thrown) {
+      // If the database is unavailable, all waiting work fails now.
+      active += waiting.length;
+      for (const start of waiting.splice(0)) start();
+      throw thrown;
     } finally {
-      running.delete(result);
+      const next = waiting.shift();
+      if (next === undefined) active--;
+      else next();
     }
   };
 };
@@ -113,7 +115,7 @@ const insertRequest = (id: Uint8Array, request: NewRequest) => {
 const splitBytes = (bytes: Uint8Array, length: number) =>
   Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => bytes.subarray(at * length, (at + 1) * length));
 
-/** The limits of a statement, whose values are in memory three times. */
+/** The values of a statement are in memory three times. */
 const maxStatementBytes = 4 * 2 ** 20;
 const maxStatementRows = 1000;
 

@@ -1,4 +1,4 @@
-/** The store of the local service. Files and PostgreSQL use the same SQL. */
+/** The store. Files and PostgreSQL use the same SQL. */
 import { join } from "node:path";
 import { databaseFailed } from "../../database/failures.ts";
 import * as db from "../../database/index.ts";
@@ -21,7 +21,7 @@ const createTableStatements = (identity: string, modelIndexExpression: string) =
   "CREATE INDEX logged_project ON rollcall.logged (project, id)",
   `CREATE TABLE rollcall.logged_group (
      logged BYTEA, position BIGINT, rest TEXT NOT NULL, PRIMARY KEY (logged, position))`,
-  // Pieces of the body and, from `firstSpanPiece` on, pieces with the spans of its calls.
+  // From `firstSpanPiece` on, pieces contain spans.
   `CREATE TABLE rollcall.logged_body (
      logged BYTEA, piece BIGINT, bytes BYTEA NOT NULL, PRIMARY KEY (logged, piece))`,
   `CREATE TABLE rollcall.logged_model (
@@ -45,9 +45,9 @@ const storeSchema: db.DatabaseSchema = {
   postgres: {
     version: 1,
     tables: [
-      // A model's name can be longer than an index key of PostgreSQL, so `logged_model_once` has a digest of the name.
+      // `logged_model_once` has a digest, because a name can exceed an index key of PostgreSQL.
       ...createTableStatements("replace(gen_random_uuid()::text, '-', '')", "md5(id)"),
-      // PostgreSQL can read a part of a value without the rest only if the value is not compressed.
+      // PostgreSQL reads a compressed value completely.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
     ],
     maxConnections: 8,
@@ -58,7 +58,7 @@ export type StoreLocation = Readonly<{ dataDir: string; store: db.DatabaseLocati
 
 /** A short wait is enough, because clients of the service retry. */
 const maxServerWaitMs = 5000;
-/** Enough for commits of 50 processes at the same time. */
+/** Enough for parallel commits of 50 processes. */
 const maxLockMs = 30_000;
 
 /** Each method throws a Failure if the store cannot be used. A saved request is on disk. */

@@ -1,4 +1,4 @@
-/** Charts: rewards as bars, and groups and files as dots. A click filters the table. */
+/** The charts. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
 import type { Charts, Query, Range, RewardBounds } from "../answers.ts";
@@ -14,7 +14,7 @@ interface ChartProps {
   children: ComponentChildren;
 }
 
-/** Moves the focus inside a chart, because a chart is one tab stop. */
+/** A chart is one tab stop. */
 const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => {
   if (!event.key.startsWith("Arrow")) return;
   event.preventDefault();
@@ -55,13 +55,13 @@ const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   );
 };
 
-/** Positions have a margin, so that dots are inside the chart. */
+/** The margin keeps dots inside the chart. */
 const toX = (value: number, from: number, to: number) => `${2 + relativePosition(value, from, to) * 96}%`;
 const toY = (value: number, from: number, to: number) => `${90 - relativePosition(value, from, to) * 76}%`;
 
 const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
-/** Returns the bounds of the numbers inside the scale, and their labels. */
+/** Finds the bounds inside the scale, and their labels. */
 const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const [least, most] = [Math.max(first, from), Math.min(last, to)];

@@ -1,4 +1,4 @@
-/** A conversation: tool results follow the calls, long texts are folded, and log probabilities tint tokens. */
+/** A conversation, with folded texts, and tokens tinted by probability. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
@@ -26,7 +26,7 @@ const parseTrajectory = (json = "") => {
 const linesBeforeFold = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
-/** Returns the start of a text, or a text that is at most 20% longer. */
+/** Does not cut a text that is at most 20% longer. */
 const cutText = (text: string, lines: number) => {
   const start = text
     .split("\n", lines)
@@ -41,7 +41,7 @@ interface LongTextProps {
   /** `prose` can be Markdown. Other texts are JSON or code. */
   kind?: "prose" | "raw";
   lines?: number | undefined;
-  /** A text of another trajectory, whose missing words are marked. */
+  /** Words that `other` lacks are marked. */
   other?: string | undefined;
 }
 
@@ -52,7 +52,7 @@ export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text
   const [isWhole, setWhole] = useState(!start.includes(sought) && text.includes(sought));
   const shown = isWhole ? text : start;
   const render = () => {
-    // A match can cross pieces or tokens, so a text with matches shows neither differences nor tints.
+    // A match can cross pieces or tokens.
     if (sought !== "" && shown.includes(sought)) return <MarkedText text={shown} />;
     return other === undefined ? renderTints(shown, tokens) : <ComparedText text={shown} other={other} />;
   };
@@ -223,13 +223,12 @@ interface PartsProps {
   parts: readonly Part[];
   tokens?: readonly Token[];
   lines?: number | undefined;
-  /** Undefined without a comparison. */
   others?: readonly Part[] | undefined;
 }
 
 const noPart: Part = { kind: "thought", text: "" };
 
-/** Compares each part with the part of the same kind and number in the other message. */
+/** Compares parts of the same kind and number. */
 const Parts = ({ parts, others, ...shown }: PartsProps) =>
   parts.map((part, at) => {
     const isSameKind = ({ kind }: Part) => kind === part.kind;
@@ -294,7 +293,7 @@ const imageSource = ({ url, data, format }: Media) => {
 
 type Token = { text: string; logprob: number };
 
-/** A character belongs to the token that has the last byte of the character. */
+/** The last byte of a character decides its token. */
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -306,7 +305,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens of the only text, without reasoning. Empty if the tokens do not spell the text. */
+/** Excludes reasoning. Empty if the tokens do not spell the only text. */
 const tokensOfText = (turn: Turn) => {
   const [text, ...others] = turn.parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   if (text === undefined || others.length > 0) return [];

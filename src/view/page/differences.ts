@@ -1,10 +1,10 @@
-/** Finds the messages and words of a trajectory that another trajectory lacks. */
+/** Finds the messages and words that another trajectory lacks. */
 import type { Turn } from "../../calls/conversation.ts";
 
-/** Maximum product of the lengths of two lists that are compared in order. */
+/** Maximum product of the lengths of two lists. */
 const maxComparisons = 1_000_000;
 
-/** Returns each turn's counterpart: an equal turn, or else the next turn of its role before the next equal turns. */
+/** Finds an equal turn, or the next turn of the same role before the next equal turns. */
 export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], identify: (turn: Turn) => string) => {
   const equal = findShared(turns.map(identify), others.map(identify));
   let free = 0;
@@ -21,7 +21,6 @@ const splitWords = (text: string): readonly string[] => text.match(/(?:[\p{L}\p{
 
 const trim = (word: string) => word.trim();
 
-/** Splits a text into pieces. `isNew` is true if the other text lacks the piece. */
 export const findDifferences = (text: string, other: string) => {
   const words = splitWords(text);
   const shared = findShared(words.map(trim), splitWords(other).map(trim));
@@ -48,7 +47,7 @@ const findShared = (own: readonly string[], others: readonly string[]): Readonly
     }
     return shared;
   }
-  /** For each pair of positions, the length of the longest common subsequence from the pair on. */
+  /** Lengths of the longest common subsequences from each pair of positions on. */
   const lengths = new Uint16Array((own.length - start + 1) * width);
   const cell = (a: number, b: number) => (a - start) * width + b - start;
   const lengthAt = (a: number, b: number) => lengths[cell(a, b)] ?? 0;

@@ -1,4 +1,4 @@
-/** A group: the common start of its trajectories, then the trajectories side by side. */
+/** A group, with its trajectories side by side. */
 import { useMemo, useState } from "preact/hooks";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
@@ -26,12 +26,12 @@ const maxInitiallyShown = 4;
 
 type RankedMember = TrajectorySummary & { at: number };
 
-/** Ranks the best trajectory first, then the worst, then the others by reward. */
+/** The best trajectory is first, then the worst, then the others by reward. */
 const rankTrajectories = (members: readonly TrajectorySummary[]) => {
   const reward = (member: TrajectorySummary) => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
   const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
-  // If `at` is 0, all rewards are equal. If `at` is 1, the worst trajectory is already second.
+  // At 0, all rewards are equal. At 1, the worst trajectory is already second.
   if (at > 1) best.splice(1, 0, ...best.splice(at, 1));
   return best;
 };
@@ -103,7 +103,6 @@ const GroupView = ({ detail }: GroupProps) => {
             detail={detail}
             member={member}
             isShown={position < maxInitiallyShown || member.at === match?.trajectory}
-            // The first trajectory is compared with the second, and the others with the first.
             other={ranked[position === 0 ? 1 : 0]}
           />
         ))}

@@ -1,4 +1,4 @@
-/** The first view: summary, charts, filters, and the table of groups. */
+/** The first view, with charts, filters, and the table of groups. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
   allGroups,
@@ -60,7 +60,7 @@ export const Groups = ({ state, summary }: GroupsProps) => {
 
 const maxEditions = 20;
 
-/** Returns the measured share of the groups. Each new number updates the table and the charts. */
+/** Each new number updates the table and the charts. */
 const editionOf = ({ progress: { phase, done, of } }: PageState) =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
@@ -190,7 +190,7 @@ const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
 
 const Filter = ({ name, filter }: { name: string; filter: Partial<Query> }) => <a {...useFilter(filter)}>{name}</a>;
 
-/** `hasWhere` is false in an exported page, which cannot filter by an expression. */
+/** An exported page cannot filter by an expression. */
 const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   const { reward, mean, spread, file } = usePage().query;
   return (
@@ -209,7 +209,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   );
 };
 
-/** A search for text starts after this pause. An expression needs Enter, because its beginning is invalid. */
+/** An expression needs Enter, because its beginning is invalid. */
 const searchDelayMs = 250;
 
 const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {

@@ -52,7 +52,7 @@ const App = () => {
     return main.current ? restorePosition(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
-    // If the link of a filter disappears, the body has the focus.
+    // The focused link of a filter may have disappeared.
     if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
   }, [formatQuery(query)]);
   return (
@@ -94,7 +94,7 @@ const App = () => {
 const ReadingProgress = ({ state: { progress, written } }: { state: PageState }) => {
   const { phase, done, of } = progress;
   const writtenAt = written?.at.slice(0, 16).replace("T", " ");
-  // While numbers change, the text is not a status, because a screen reader would read each change.
+  // A screen reader would read each change of a status.
   return (
     <span class="reading" {...(done === of && { role: "status" })}>
       {phase !== "read" && `${phase}${of > 0 ? `, ${formatPercent(done, of)}` : ""}`}
@@ -106,6 +106,6 @@ const ReadingProgress = ({ state: { progress, written } }: { state: PageState })
 // The page's Content-Security-Policy forbids compiling code.
 z.config({ jitless: true });
 storeToken();
-// A URL with another token differs only in the hash, so the browser does not reload the page.
+// The browser does not reload the page if only the token in the hash differs.
 addEventListener("hashchange", () => storeToken() && location.reload());
 render(<App />, document.body);

@@ -57,7 +57,7 @@ const renderBlock = (block: string) => {
   );
 };
 
-/** A mark and its text. Emphasis begins and ends at the edge of a word. The limit keeps unclosed marks fast. */
+/** Emphasis begins and ends at the edge of a word. The limit keeps unclosed marks fast. */
 const span = /(`+|(?<![\w*_])(?:\*\*?|__?)(?![\s*_]))(.{1,2000}?)\1(?:(?<=`)|(?![\w*_]))/s;
 
 const renderSpans = (text: string): ComponentChildren => {

@@ -1,4 +1,4 @@
-/** The query in the URL, the state that the parts of the page share, keys, bars, and scroll positions. */
+/** The query in the URL, the shared state, keys, bars, and scroll positions. */
 import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { allGroups, formatQuery, parseQuery, type Query, type RewardBounds, selectView } from "../answers.ts";
@@ -18,7 +18,7 @@ export const useLink = () => {
   return (changes: Partial<Query>) => linkTo({ ...query, ...changes });
 };
 
-/** Returns the attributes of a link that adds or removes a filter. */
+/** The link adds or removes the filter. */
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
   const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
@@ -32,9 +32,13 @@ export const linkTo = (query: Query) => {
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
 };
 
-/** Unlike `decodeURIComponent`, URLSearchParams accept an invalid escape. */
-export const parseHash = (hash: string) =>
-  parseQuery(new URLSearchParams(hash.replace(/^#\/?/, "query=")).get("query") ?? "") ?? allGroups;
+export const parseHash = (hash: string) => {
+  try {
+    return parseQuery(decodeURIComponent(hash.replace(/^#\/?/, ""))) ?? allGroups;
+  } catch {
+    return allGroups;
+  }
+};
 
 export const replaceQuery = (query: Query) => {
   history.replaceState(null, "", linkTo(query));
@@ -50,7 +54,6 @@ export const useQuery = (): Query => {
 export const useKeys = (actions: Record<string, () => void>) => {
   const latestActions = useRef(actions);
   latestActions.current = actions;
-  // With a layout effect, keys work as soon as the page is drawn.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { target, key, ctrlKey, metaKey, altKey } = event;
@@ -69,7 +72,6 @@ export const useKeys = (actions: Record<string, () => void>) => {
   }, []);
 };
 
-/** True if the element begins in or below the visible part of the page. */
 const isInSight = (element: HTMLElement) => {
   const { left, width, top } = element.getBoundingClientRect();
   const hit = document.elementFromPoint(left + width / 2, top + 2);
@@ -79,14 +81,13 @@ const isInSight = (element: HTMLElement) => {
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1) => {
   const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
-  // Without a focus, the first element in sight is next. In a chart, ← begins with the last element.
+  // Without a focus, ← begins with the last element of a chart.
   const first = elements.findIndex((element) => element instanceof SVGElement || isInSight(element));
   const next = at < 0 ? elements.at(by > 0 ? first : Math.max(0, first) - 1) : elements[at + by];
   next?.focus();
   next?.scrollIntoView({ block: "nearest" });
 };
 
-/** The keys j and k move the focus in a list. */
 export const useListKeys = (list: RefObject<HTMLElement | null>, selector: string) =>
   useKeys({ j: () => moveFocus(list.current, selector, 1), k: () => moveFocus(list.current, selector, -1) });
 
@@ -122,7 +123,7 @@ export const NavigationBar = ({ children, before, after }: NavigationBarProps) =
   );
 };
 
-/** Scroll positions of the page and the table, and the focused link, which is the nth link to `href`. */
+/** The focused link is the nth link to `href`. */
 type ViewPosition = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
 
 const positions = new Map<string, ViewPosition>();
@@ -134,7 +135,7 @@ history.scrollRestoration = "manual";
 const keyOf = (query: Query) => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
-// This listener is called first, while the page still shows the previous view.
+// This listener is first, so the page still shows the previous view.
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
   const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
@@ -151,7 +152,7 @@ const findPosition = (query: Query): ViewPosition | undefined => {
   return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
 };
 
-/** Restores the position of a view until the reader moves. Returns a function that stops restoring. */
+/** Restores until the reader moves. Returns a function that stops restoring. */
 export const restorePosition = (main: HTMLElement) => {
   const { top = 0, rowsTop = 0, href = "", nth = -1 }: Partial<ViewPosition> = findPosition(shownQuery) ?? {};
   const observer = new ResizeObserver(() => move());

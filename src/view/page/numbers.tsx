@@ -1,4 +1,4 @@
-/** Displays numbers, and rewards in a scale of colors and heights. */
+/** Displays numbers and rewards. */
 import { relativePosition } from "../answer-queries.ts";
 import type { Range } from "../answers.ts";
 import { usePage } from "./navigation.tsx";
@@ -15,7 +15,7 @@ export const formatMeasure = (value: number | boolean | null | undefined) => {
   return withMinus(size < 1 ? String(Number(value.toPrecision(3))) : formatCount(Number(value.toPrecision(6))));
 };
 
-/** Has more digits than a measure, because a bound separates similar values. */
+/** A bound has more digits, because it separates similar values. */
 const formatBound = (value: number) => withMinus(String(Number(value.toPrecision(6))));
 
 export const formatRange = ([from, to, below]: Range) =>
@@ -28,7 +28,7 @@ export const counted = (count: number, noun: string) =>
 
 export const formatTime = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
-/** Passes a reward's position in the scale, from 0 to 1, to the style sheet, which derives color and height. */
+/** The style sheet derives color and height from the share. */
 export const useRewardStyle = () => {
   const { scale } = usePage();
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });

@@ -1,9 +1,8 @@
-/** Lists of facts, and tables whose headings can sort the rows. */
+/** Lists of facts, and tables that headings sort. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useListKeys } from "./navigation.tsx";
 
-/** Omits facts whose value is false. */
 export const Facts = ({ facts, ...attributes }: { facts: Record<string, ComponentChildren>; class?: string }) => (
   <dl {...attributes}>
     {Object.entries(facts).map(

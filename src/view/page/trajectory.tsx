@@ -1,4 +1,4 @@
-/** A trajectory: conversation or JSON, outline, metrics and problems. */
+/** A trajectory, as a conversation or JSON. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
@@ -62,7 +62,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
     entry?.scrollIntoView();
   };
   useLayoutEffect(() => {
-    // If the element that disappeared had the focus, the body now has the focus.
+    // The focused element may have disappeared.
     if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
     if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
   }, [isRaw]);

@@ -1,4 +1,4 @@
-/** Fetches answers from the server, or finds answers in the data of an exported page. */
+/** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { createAnswers, findMatch } from "../answer-queries.ts";
 import { type Answers, type AnswerTypes, formatQuery, type GroupData, type PageData, type Query } from "../answers.ts";
@@ -10,7 +10,9 @@ const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answers => {
   const findGroups = (text: string) =>
     new Set(rows.flatMap(({ group }) => (findMatch(readGroup(group).trajectories, text) === null ? [] : group)));
-  let last = { text: "", found: new Set<number>() };
+  // An exported page ignores `where`.
+  const all = new Set(rows.map(({ group }) => group));
+  let last = { text: "", found: all };
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
     groups: rows,
@@ -18,7 +20,7 @@ const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answe
     state: () => state,
     charts: () => charts,
     async search({ text = "" }) {
-      if (text !== last.text) last = { text, found: findGroups(text) };
+      if (text !== last.text) last = { text, found: text === "" ? all : findGroups(text) };
       return { found: last.found, share: 1 };
     },
     readRow: async (row) => row,
@@ -32,7 +34,7 @@ const embeddedAnswers = data && openEmbeddedAnswers(data);
 
 const tokenKey = "rollcall-view-token";
 
-/** Moves a token from the URL to the local storage, so that copied URLs lack it. True if the URL had a token. */
+/** Removes the token from the URL, so that copied URLs lack the token. True if the URL had a token. */
 export const storeToken = () => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers) return false;
@@ -70,12 +72,12 @@ const pollIntervalMs = 250;
 
 type Answer<Of extends Name> = { key: string; value: AnswerTypes[Of] };
 
-/** A view that is opened again shows its last answer immediately, even if the server has ended. */
+/** A view that is opened again shows its last answer, even if the server has ended. */
 const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
 
 /**
- * Fetches the answer to a query until `isComplete`, and again if the query or `edition` changes. Until the new answer
- * comes, `latest` is the previous answer. If the server has ended, `error` is empty, because the page says so.
+ * Fetches until `isComplete`, and again if the query or `edition` changes. `latest` can be the previous answer.
+ * `error` is empty if the server has ended, because the page says so.
  */
 export const useAnswer = <Of extends Name>(
   name: Of,
