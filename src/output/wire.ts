@@ -29,8 +29,12 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
 
 /** Finds the member whose key is the name, or else the shortest start of the name before a dot. */
 const findMember = ({ members }: raw.RawJson, name: string) => {
-  const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`)).sort((a, b) => b.key.length - a.key.length);
-  return members.findLast(({ key }) => key === name) ?? prefixes.at(-1);
+  const whole = members.findLast(({ key }) => key === name);
+  if (whole) return whole;
+  return members
+    .filter(({ key }) => name.startsWith(`${key}.`))
+    .sort((a, b) => b.key.length - a.key.length)
+    .at(-1);
 };
 
 /** Formats values for one cell. Numbers keep their spelling. Null is empty. */
@@ -72,14 +76,8 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
   }
   return raw.composeMembers(
     Array.from(picked, ([{ key, value: member }, named]) => {
-      if (named.includes(key)) return [key, raw.compactJson(member.json)];
-      return [
-        key,
-        pickFields(
-          member,
-          named.map((name) => name.slice(key.length + 1)),
-        ),
-      ];
+      const below = named.map((name) => name.slice(key.length + 1));
+      return [key, named.includes(key) ? raw.compactJson(member.json) : pickFields(member, below)];
     }),
   );
 };
