@@ -1,4 +1,4 @@
-/** Shows progress on standard error: a spinner or bar for a person, lines in a build's log, events for a program. */
+/** Shows progress on standard error. */
 import type { Ora } from "ora";
 import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
@@ -62,7 +62,7 @@ const minEventIntervalMs = 1000;
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
   let running: Progress | undefined;
   let phase = "";
-  /** For a bar, the start of the phase plus the duration of waits. For JSON, the time of the last event. */
+  /** For a bar, the start of the phase plus all waits. For JSON, the time of the last event. */
   let since = 0;
   let waitingSince: number | undefined;
   const show = (state: MeterState) => {
@@ -96,7 +96,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
 };
 
-/** A bar that would have fewer than `minCells` cells is omitted. */
+/** A shorter bar than `minCells` is omitted. */
 const maxCells = 20;
 const minCells = 5;
 

@@ -1,4 +1,4 @@
-/** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
+/** Reports for build systems: workflow commands of GitHub, and JUnit XML. */
 import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
@@ -15,7 +15,7 @@ export type Report = Readonly<{
   file: string | undefined;
   inputs: readonly string[];
   problems: readonly Problem[];
-  /** Narrowed by the umask. Default: everyone can read the file, because a build system reads it. */
+  /** The umask narrows the mode. Default: everyone can read the file. */
   mode?: number;
 }>;
 
@@ -31,7 +31,7 @@ export const printReport = async (screen: Screen, report: Report) => {
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
-/** The last line of a report file, by which a later run detects changes. */
+/** A later run detects changes by this last line. */
 const formatChecksum = (form: Report["form"], text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
@@ -52,7 +52,7 @@ export const requireReportFile = (file: string) => {
 
 const isError = ({ severity }: Problem) => severity === "error";
 
-/** Errors come first, because GitHub limits the number of shown problems. GitHub's runner defines the escapes. */
+/** Errors come first, because GitHub shows few problems. GitHub's runner defines the escapes. */
 const formatGithub = (problems: readonly Problem[], clean: TextCleaner) => {
   const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);

@@ -1,4 +1,4 @@
-/** Reads the settings of one run, and the locations of its ledger and store. */
+/** Reads the settings of one run. */
 import { join, resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { invalidDatabaseUrl } from "../database/failures.ts";
@@ -143,7 +143,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ title, wanted });
     }
     const path = parsed.url.href;
-    // Only the environment's URL may contain a password. The password also applies to the same typed URL.
+    // Only the environment's URL may contain a password, which also applies to the same typed URL.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
     for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
       hide(secret);
@@ -173,7 +173,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
   };
 };
 
-/** Matches even incomplete URLs, and connection strings of other programs. Other texts are paths. */
+/** Also matches incomplete URLs and other connection strings. Other texts are paths. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
 const parseDatabaseUrl = (text: string) => {
