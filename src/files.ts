@@ -228,7 +228,7 @@ export const readUpTo = async (
   }
 };
 
-/** At an abort, a write to the named pipe ends a blocked open or read. Returns a function that removes the listener. */
+/** At an abort, a write ends a blocked open or read. Returns a function that removes the listener. */
 export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();

@@ -61,7 +61,7 @@ const catchStrayErrors = (node: NodeJS.Process) => {
   return { thrown, close: () => node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
 };
 
-/** Loads only the typed command, because loading all commands takes longer than most runs. */
+/** Loading all commands would take longer than most runs. */
 export const program: cli.Program = {
   root: cli.command({
     words: "",

@@ -13,7 +13,7 @@ export const openCleaner = (env: Host["env"]) => {
     // Redacts first, because joining white space changes secrets.
     // Redacts last, because harmful characters split secrets.
     line: (text: string) => redact(sanitizeLine(redact(text))),
-    /** Takes and returns valid JSON. Harmful characters become escapes. */
+    /** Takes valid JSON. Harmful characters become escapes. */
     json: (json: string) => {
       const safe = redactJson(sanitizeJson(json));
       // No string in JSON begins a line.
@@ -28,7 +28,7 @@ export const openCleaner = (env: Host["env"]) => {
 
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
-/** Escape sequences: CSI, and strings (title, link, device) that end on the line where they begin. */
+/** CSI, and strings (title, link, device) that end on the line where they begin. */
 const escapeSequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
 

@@ -26,7 +26,7 @@ export const renderProblem = ({ host, safe }: Screen, problem: Problem, indent =
   return formatProblem(problem, { clean: safe.text, paint: plainPaint, columns }).join("\n");
 };
 
-/** In a pipe, `columns` is undefined, so text is not folded and has no excerpts. */
+/** In a pipe, `columns` is undefined, so text has no folds and excerpts. */
 const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => {
   const columns = isStderrForPeople ? host.terminal.columns : undefined;
   return { clean: safe.text, paint, columns };
@@ -37,7 +37,7 @@ type TextStyle = ReturnType<typeof createStyle>;
 const foldText = (text: string, { columns }: TextStyle) =>
   columns === undefined ? text : foldSentence(text, columns).join("\n");
 
-/** The error document (output.md). Users rely on the order of the members. */
+/** output.md promises the order of the members. */
 export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
   const { hint, stoppedBy, where, http, problems, next } = failure.details;
   const shorten = (text: string) => truncateReply(safe.text(text));

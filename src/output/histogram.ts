@@ -46,7 +46,7 @@ const computeBars = ({ weights, least, most, rangeStep }: Distributions["rewards
   // A rounded value represents a range. Edges at multiples of `rangeStep` never divide such a range.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
-  // The edges of large rewards that differ little need many digits.
+  // Edges of large, similar rewards need many digits.
   const edge = (at: number) => formatNumber(start + at * step, 12);
   const length = Math.max(1, Math.ceil((most - start) / step - 1e-9));
   // Despite rounding errors, a value on an edge belongs to the next bin. The last bin includes both of its edges.

@@ -97,7 +97,7 @@ const tailLines = 4;
 /** Fewer lines are not omitted. */
 const minOmittedLines = 8;
 
-/** Maximum characters of a portion, or of each end of a huge block. */
+/** In characters, also for each end of a huge block. */
 const maxPortion = 64 * 1024;
 
 /** Yields portions, because a block may have 50 MB. */

@@ -31,7 +31,7 @@ export const parseScreenOptions = ({ json = false, fields: typed, color, ...flag
   return { ...flags, format, fields, color: colorModes.find((when) => when === color) ?? "auto" };
 };
 
-/** `lines` must be safe already. In `redact-only`, `print` only redacts secrets. */
+/** `lines` must be safe already. */
 type OutputKind = "lines" | "json" | "redact-only";
 
 const spinnerColumns = 4;
@@ -156,7 +156,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** Prints nothing for programs, because their JSON can have warnings. */
+    /** JSON for programs can have its own warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>

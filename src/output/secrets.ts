@@ -59,7 +59,7 @@ const encodeInside = (bytes: Uint8Array, before: number) => {
 
 type Spelling = ReturnType<typeof compileSpelling>;
 
-/** @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too */
+/** @param isBase64 true if up to two more letters and the padding are redacted too */
 const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
   const heads = letters.slice(0, headLength);
@@ -161,7 +161,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
   return parts.join("") + json.slice(copied);
 };
 
-/** Finds passwords in URLs, and values of options such as `--token`. */
+/** Finds passwords in URLs, and values of secret options. */
 export const findSecrets = (args: readonly string[]) =>
   args.flatMap((word) => {
     const [, option = "", value = ""] = /^--?([\w-]+)=(.+)$/s.exec(word) ?? [];
@@ -176,7 +176,7 @@ const findPasswords = (word: string) => {
   // In a valid URL without user and port, the @ is in the path.
   if (url && `${url.username}${url.password}${url.port}` === "") return [];
   const start = word.slice(0, Math.max(0, word.lastIndexOf("@")));
-  // Linear, because each match begins at the start of a run of letters.
+  // For linear time, a match begins at the start of a run of letters.
   const user = /(?:(?<![a-z\d+.-])[\d+.-]*[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)/is.exec(start)?.[1] ?? "";
   return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));
 };

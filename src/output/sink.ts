@@ -9,7 +9,7 @@ export type Sink = ReturnType<typeof openSink>;
 /** Limits the memory for a slow reader. */
 const maxWriteBytes = 1 << 18;
 
-/** Error codes of a closed pipe or socket. A closed terminal sends SIGHUP instead. */
+/** A closed terminal sends SIGHUP instead. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
 export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {

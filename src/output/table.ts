@@ -12,7 +12,7 @@ type TableView<Row> = Readonly<{
   clean: TextCleaner;
 }>;
 
-/** Share of cells that the preferred width shows completely, despite a few long ids. */
+/** Share of cells that `preferred` shows completely, despite a few long ids. */
 const minWholeShare = 0.9;
 const minTextWidth = 12;
 const minNameWidth = 24;
@@ -34,7 +34,7 @@ export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView
 
 type TableColumn = ReturnType<typeof measureColumn>;
 
-/** Columns are omitted until `preferred` widths fit. If `min` widths do not fit, sections replace the table. */
+/** Columns are omitted until `preferred` widths fit. Sections replace a table that is too wide for `min` widths. */
 const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clean: TextCleaner) => {
   const { name, heading, align, rank, hasNames, cell, tag } = column;
   const texts = rows.map((row, position) => clean(cell(row, position)));
@@ -154,7 +154,7 @@ const layOutRows = (
     colWidths: [...widths],
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
-  // cli-table3 knows old character widths, so placeholders of the right width replace the cells.
+  // cli-table3 knows old character widths, so placeholders replace the cells.
   for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
   const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");

@@ -1,4 +1,4 @@
-/** The output of commands: lists with columns, and pages with sections. */
+/** Lists with columns, and pages with sections. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
 export const isJsonFormat = (format: Format | undefined) => format === "json" || format === "jsonl";

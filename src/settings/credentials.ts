@@ -198,7 +198,7 @@ const findSecretFault = (text: string, uses: readonly string[]) => {
 
 /** Long, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
-/** An ended command may leave a program that keeps the pipe open. */
+/** A program that the command started may keep the pipe open. */
 const outputGraceMs = 1000;
 
 type CommandTarget = Readonly<{

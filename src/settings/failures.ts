@@ -10,7 +10,7 @@ const formatWhere = (where: FailureLocation, profile?: string) => {
   return `${formatPosition(where)}${profile ? `, profile ${profile}` : ""}`;
 };
 
-/** @param invalid has a redacted `value`, and the `profile` of a saved value */
+/** @param invalid has a redacted `value` */
 export const invalidSetting = (
   invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation; profile?: string | undefined },
 ) => {
@@ -114,7 +114,7 @@ export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) 
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-/** @param saved `urlFrom` is the option, variable or setting of the URL */
+/** @param saved `urlFrom` names the source of the URL */
 export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundOrigin" | "urlFrom", string>) => {
   const { use, origin, profile, login } = advice;
   const { boundOrigin, urlFrom } = saved;

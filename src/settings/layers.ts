@@ -139,7 +139,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   if (!resolved) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
-  // The failure names the setting that an invalid default derives from.
+  // The failure names `derivedFrom`.
   if (source === "default" && derivedFrom) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;

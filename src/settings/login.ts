@@ -15,7 +15,7 @@ import * as values from "./values.ts";
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await promptForLines(host, label, false))?.[0]?.trim();
 
-/** Returns a line and later pasted lines; undefined at the end of the input. */
+/** Returns a line and pasted lines; undefined at the end of the input. */
 const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
@@ -24,7 +24,7 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
     if (stdin.readableEnded) return undefined;
     const { createInterface } = await import("node:readline");
     const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-    // Turns echo off before the label appears, because people type early.
+    // Turns echo off before the label, because people type early.
     const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
     stderr.write(foldPrompt(label, terminal.columns));
     try {

@@ -121,11 +121,11 @@ export const findLedgerFile = (host: FolderHost) => {
   return folder && join(folder, "ledger.db");
 };
 
-/** The returned functions throw Failure `invalid-database-url`, … */
+/** The functions throw Failure `invalid-database-url`, … */
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
-  /** @param file the location if neither `typed` nor the variable is a URL */
+  /** @param file the location if no URL is given */
   const findLocation = async (
     use: keyof typeof databases,
     typed: string | undefined,

@@ -180,7 +180,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
 
 export const maxSecretBytes = 64 * 1024;
 
-/** Reads `ROLLCALL_API_KEY` from the file in `ROLLCALL_API_KEY_FILE`. */
+/** Reads variables such as `ROLLCALL_API_KEY` from the files in `…_FILE`. */
 export const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
@@ -189,7 +189,7 @@ export const readVariableFiles = (env: Host["env"]) =>
     }),
   );
 
-/** A pipe can be read only once. The file may also be standard input, so its position stays. */
+/** Ignores a pipe, which can be read only once. Keeps the position of standard input. */
 const readSecretFile = (file: string) => {
   if (!fs.statSync(file).isFile()) return undefined;
   const opened = fs.openSync(file, "r");

@@ -91,7 +91,7 @@ type Setting<Value> = Readonly<{
   parse: Parse<Value>;
   redact?: (text: string) => string;
   derivedFrom?: "base_url" | "vendor_prefix";
-  /** A function gets the profile's name and the text of `derivedFrom`. */
+  /** `text` is the text of `derivedFrom`. */
   fallback?: string | ((from: { profile: string; text: string }) => string);
   /** The default in the profile `local`. */
   localFallback?: string;

@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, the list may be empty. */
+  /** Called after the last reply. If `hasSeveral`, JSON has a list, which may be empty if `canBeEmpty`. */
   readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 }
 
