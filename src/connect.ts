@@ -1,4 +1,4 @@
-/** Connects a command: effective settings, log destinations, and a client of the service. */
+/** Effective settings, log destinations, and a client of the service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context } from "./context.ts";
 import type { Problem } from "./failure.ts";
@@ -8,7 +8,7 @@ import { readSettings, type SettingFlags, type Settings } from "./settings/index
 export const effectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-/** Returns a context for reading settings without notices. Default of `warn`: no warnings either. */
+/** Default of `warn`: no warnings. */
 export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => ({
   ...context,
   screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn },
@@ -45,12 +45,12 @@ export const openClient = async (context: Context, settings: Settings, retries =
       credential: async (use, about) =>
         local ? { secret: local.key, from: "the local service" } : await settings.credential(use, about),
       project: project ? { header: settings.require("project_header"), value: project } : undefined,
-      // The local service is part of this process, so waiting would not make it available again.
+      // Waiting would not repair a service in this process.
       ...(local ? { maxWaitMs: Number.POSITIVE_INFINITY, retries: false } : {}),
     }),
   );
   if (!local) return client;
-  // An error in the local service says more than the HTTP response.
+  // The local error says more than the HTTP response.
   return {
     ...client,
     send: async (endpoint, request) =>

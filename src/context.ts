@@ -1,4 +1,4 @@
-/** The context of a run, with the objects to close when the run ends. */
+/** The context of a run. */
 import { type Host, withSignal } from "./host.ts";
 import type { Screen } from "./output/index.ts";
 import type { SettingFlags } from "./settings/index.ts";
@@ -13,9 +13,9 @@ export interface Context {
   readonly flags: GlobalFlags;
   readonly defaults?: { readonly max_wait: string } | undefined;
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
-  /** Runs `work` after the output. An error of `work` does not fail the run. */
+  /** Runs `work` after the output, and ignores its errors. */
   runAtEnd(work: () => Promise<void>): void;
-  /** Adds details, such as excerpts, to the error that ended the run, before the error is printed. */
+  /** Adds details, such as excerpts, to the error of the run. */
   explain: (thrown: unknown) => Promise<unknown>;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
   };
 };
 
-/** Runs `work` in a separate context, then aborts the requests that are still pending. */
+/** Runs `work` in a separate context, then aborts pending requests. */
 export const runInContext = async ({ host, screen, flags }: Context, work: (context: Context) => Promise<void>) => {
   const ended = new AbortController();
   const context = openContext({ host: withSignal(host, ended.signal), screen, flags });

@@ -1,13 +1,13 @@
-/** Exact decimal arithmetic on the digits of numbers, because doubles would round prices and costs. */
+/** Exact decimal arithmetic, because doubles would round prices and costs. */
 
 /** The number `digits` × 10^-`places`. `places` is at least 0. */
 export type Decimal = Readonly<{ digits: bigint; places: number }>;
 
-/** A number beyond these limits is not an amount of money, and could fill a screen with zeros. */
+/** A number beyond these limits could fill a screen with zeros. */
 const maxExponent = 40;
 const maxChars = 100;
 
-/** Parses a number like `12`, `0.3`, `-1` or `3e-7`. Returns undefined for other text and beyond the limits. */
+/** Returns undefined if the text is not a number, or exceeds the limits. */
 export const parseDecimal = (text: string): Decimal | undefined => {
   if (text.length > maxChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
@@ -40,11 +40,11 @@ export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
   places: a.places + b.places,
 });
 
-/** Multiplies a decimal by 10^`power`. */
+/** Multiplies by 10^`power`. */
 export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
 
 export const zero: Decimal = { digits: 0n, places: 0 };
 
-/** Rounds a fraction to six significant digits. Whole numbers stay unchanged, because they may be counts. */
+/** Rounds to six significant digits. Whole numbers stay, because they may be counts. */
 export const roundForDisplay = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));

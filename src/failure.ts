@@ -1,6 +1,6 @@
-/** The class of all failures, and the exit codes. Each module makes its failures in its `failures.ts`. */
+/** The class of all failures, and the exit codes. */
 
-/** By `error.code` (exit-codes.md). */
+/** By `error.code`. */
 export const exitCodes = {
   internal: 1,
   usage: 2,
@@ -23,10 +23,10 @@ export type Severity = "error" | "warning";
 export type Problem = Readonly<{
   file?: string;
   line?: number;
-  /** UTF-16 units from the start of the line, from 1. */
+  /** UTF-16 units, from 1. */
   column?: number;
   path?: readonly (string | number)[];
-  /** A stable name, because users pass it to `--allow`. */
+  /** Stable, because users pass it to `--allow`. */
   rule: string;
   severity: Severity;
   message: string;
@@ -34,21 +34,21 @@ export type Problem = Readonly<{
   from?: "service";
   /** Bytes from the start of the file, from 0. */
   offset?: number;
-  /** `file:line` in converted or selected data, if `file` and `line` are of the original file. */
+  /** `file:line` in converted or selected data. */
   readAt?: string;
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
-  /** Similar problems that are not displayed. `positions` has some of the positions, such as `a.jsonl:3:14`. */
+  /** Similar problems that are not displayed, with some positions, such as `a.jsonl:3:14`. */
   others?: Readonly<{ count: number; positions: readonly string[] }>;
 }>;
 
-/** output.md promises the order of the members. */
+/** output.md promises the order. */
 export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A part of a line, without secrets, but with control characters. `from` and `to` bound the value in `text`. */
+/** A part of a line, without secrets, but with control characters. `from` and `to` bound the value. */
 export type Excerpt = Readonly<{
   line: number;
   text: string;
@@ -64,7 +64,7 @@ export type FailureLocation = Optional<
   Record<"line" | "column", number> & Record<"file" | "setting" | "option" | "environment", string>
 >;
 
-/** `url` has no credentials. `said` is the message of the reply, not yet safe to print. */
+/** `url` has no credentials. `said` is the reply's message, not yet safe to print. */
 type HttpFacts = Readonly<{ method: string; url: string }> & Optional<{ status: number; said: string }>;
 
 export type FailureDetails = Optional<{
@@ -72,42 +72,40 @@ export type FailureDetails = Optional<{
   where: FailureLocation;
   http: HttpFacts;
   problems: readonly Problem[];
-  /** Number of further problems. */
   omittedProblems: number;
-  /** A command. */
+  /** The command to run next. */
   next: string;
-  /** True if the same command can succeed later. Default: true for `unavailable` and `interrupted`. */
+  /** True if a rerun can succeed. Default: true for `unavailable` and `interrupted`. */
   retryable: boolean;
   /** True if nothing was sent and the message does not say so. */
   unsent: boolean;
-  /** The code of what stopped the run, if the run ends with another code (output.md). */
+  /** The code of the failure that stopped the run (output.md). */
   stoppedBy: FailureCode;
   systemCode: string;
   signal: keyof typeof exitCodes.interrupted;
-  /** Formats the text that is printed instead of the failure. `columns` is undefined in a pipe. */
+  /** Replaces the failure's text. `columns` is undefined in a pipe. */
   help: (columns: number | undefined) => string;
   stack: string;
-  /** The error that ended a request, such as `no data arrived for 5 s`. */
+  /** Such as `no data arrived for 5 s`. */
   endedBy: string;
   /** The hint without the advice to rerun. */
   remedy: string;
   isHtmlPage: boolean;
-  /** The file, ledger, profile or filter that the failure is about. */
+  /** A file, ledger, profile or filter. */
   subject: string;
   isConverted: boolean;
-  /** True if a rerun resolves the requests with an unknown outcome. */
+  /** True if a rerun resolves the unknown requests. */
   canResolve: boolean;
   cause: unknown;
 }>;
 
-/** An event that ends a run. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: FailureCode;
   readonly kind: string;
   readonly details: FailureDetails;
 
-  /** @param message one sentence without a full stop; may contain unsafe text from outside */
+  /** @param message one sentence without a full stop, not yet safe to print */
   constructor(code: FailureCode, kind: string, message: string, details: FailureDetails = {}) {
     super(message, details);
     this.code = code;
@@ -141,7 +139,7 @@ export const defect = (text: string, details: FailureDetails = {}) =>
 export const toFailure = (thrown: unknown) => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  // Node looks for the current folder when it resolves a relative path.
+  // Node needs the current folder for a relative path.
   if (!("syscall" in error) || error.syscall !== "uv_cwd")
     return defect(error.message, { stack: error.stack, cause: error });
   const message = "cannot find files by relative paths, because the current folder was deleted";

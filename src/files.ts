@@ -1,4 +1,4 @@
-/** Reads and writes files: safe permissions, atomic replacement, and waits that a signal can end. */
+/** Reads and writes files with safe permissions. */
 import * as fs from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { addAbortSignal, type Readable } from "node:stream";
@@ -7,18 +7,17 @@ import { currentUser, type Host } from "./host.ts";
 import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
-/** Returns a code such as `ENOENT`; `unknown` for an error without a code. */
+/** Returns a code such as `ENOENT`, or `unknown`. */
 export const getErrorCode = (thrown: unknown) =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
-/** Avoids Node's `recursive`, which never returns for a folder in `/proc`. */
+/** Node's `recursive` never returns for a folder in `/proc`. */
 export const makeFolder = (path: string) => {
   if (fs.existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
   try {
     fs.mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
-    // Another process may have made the folder.
     if (getErrorCode(thrown) !== "EEXIST") throw thrown;
   }
 };
@@ -27,7 +26,7 @@ export const makeFolder = (path: string) => {
 export const requireSafeOwnership = (path: string) => {
   const user = currentUser();
   if (user === undefined) return;
-  // In a user namespace, the root user of the machine has another uid, and owns `/`.
+  // In a user namespace, the machine's root user has another uid.
   const trusted = [user, 0, fs.statSync("/").uid];
   const requireSafePart = (part: string, hops: number) => {
     const above = dirname(part);
@@ -51,7 +50,7 @@ export const requireSafeOwnership = (path: string) => {
   requireSafePart(resolve(path), 0);
 };
 
-/** Number of links that Linux follows in a path. */
+/** Linux follows as many links in a path. */
 const maxLinks = 40;
 
 const unsafeOwnership = (part: string, message: string, fix: string) => {
@@ -67,7 +66,7 @@ const tryStat = (path: string, read = fs.statSync) => ignoreErrors(() => read(pa
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
-/** Returns a warning if other users have access; undefined on Windows, which has no modes. */
+/** Returns a warning if other users have access. Windows has no modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = currentUser() === undefined ? 0 : (tryStat(path)?.mode ?? 0);
   if ((mode & 0o077) === 0) return undefined;
@@ -82,7 +81,7 @@ export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | un
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a draft that will replace a file. Opens a pipe or device directly. Methods throw as `node:fs` does. */
+/** Opens a pipe or device directly. Methods throw as `node:fs` does. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
@@ -101,7 +100,7 @@ export const openDraft = (path: string, mode = 0o600) => {
       ignoreErrors(() => fs.fchownSync(file, before.uid, before.gid));
     close();
     fs.renameSync(draft, target);
-    // Some systems cannot sync a folder. The bytes of the file are on disk already.
+    // Some systems cannot sync a folder.
     ignoreErrors(() => {
       const folder = fs.openSync(dirname(target), "r");
       fs.fsyncSync(folder);
@@ -141,12 +140,12 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** Returns the same identity for all names and links of a file; undefined for a pipe or device. */
+/** All names of a file have the same identity. A pipe or device has none. */
 export const identifyFile = (file: string): string | undefined =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;
-    // If the file system does not number files, the path identifies the file.
+    // Some file systems do not number files.
     if (facts && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
@@ -180,7 +179,7 @@ export const explainUnwritable = (file: string, code: string, otherFileHint: str
   return { reason: "its folder does not exist", hint: `make the folder: \`${command}\`, or ${otherFileHint}` };
 };
 
-/** Removes drafts that killed runs left next to a file. @param before milliseconds since 1970; newer drafts stay */
+/** Removes drafts of killed runs. @param before milliseconds since 1970; newer drafts stay */
 export const removeDrafts = (path: string, before: number) => {
   const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
@@ -193,7 +192,7 @@ export const removeDrafts = (path: string, before: number) => {
 
 export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(location);
 
-/** Does not warn about an empty file, because opening the file sets mode 0600. */
+/** Ignores an empty file, because opening the file sets mode 0600. */
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
   const isWritten = !isDatabaseUrl(location) && ignoreErrors(() => hasContent(location));
   const looseMode = isWritten && checkFileMode(location, "600");
@@ -229,7 +228,7 @@ export const readUpTo = async (
   }
 };
 
-/** Until the returned function is called, an abort writes to the named pipe, which ends a blocked open or read. */
+/** At an abort, a write ends a blocked open or read. Returns a function that removes the listener. */
 export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();
@@ -245,7 +244,7 @@ export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => 
 
 const pipePollMs = 10;
 
-/** Polls until the pipe has a reader, because signals cannot interrupt a blocking `openSync`. */
+/** Polls, because signals cannot interrupt a blocking `openSync`. */
 const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal) => {
   for (;;) {
     try {
@@ -260,7 +259,7 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
 
 type Pieces = Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** Waits until a named pipe has a reader. @throws Failure as `writeUserFile` */
+/** @throws Failure as `writeUserFile` */
 export const savePieces = async (
   { file, pieces, mode }: { file: string; pieces: Pieces; mode: number },
   { signal, sleep }: WaitingHost,
@@ -279,7 +278,7 @@ export const savePieces = async (
   }
 };
 
-/** Refuses a pipe or device, because no signal could end the read. @throws as `node:fs`, or `not-a-file` */
+/** No signal could end the read of a pipe. @throws as `node:fs`, or `not-a-file` */
 export const readRegularFile = (path: string) => {
   const facts = fs.statSync(path);
   // For a folder, `readFileSync` throws EISDIR.

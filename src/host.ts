@@ -1,4 +1,4 @@
-/** The machine that a run uses: environment, streams, terminal, clock, random numbers, signals. */
+/** The machine that a run uses. */
 import { once, setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
@@ -28,17 +28,17 @@ export type Host = Readonly<{
   /** Rejects with the signal's reason when the signal aborts. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   random: () => number;
-  /** Aborts with a `Failure` as its reason at SIGINT, SIGTERM and SIGHUP. */
+  /** Aborts with a `Failure` at SIGINT, SIGTERM and SIGHUP. */
   signal: AbortSignal;
-  /** Aborts at a second signal, to abandon requests in flight. If the second signal repeats, the process ends. */
+  /** Aborts at a second signal, to abandon requests. If the second signal repeats, the process ends. */
   urgent: AbortSignal;
-  /** Leaves Ctrl-C to another program, such as a pager, until the returned function is called. */
+  /** Leaves Ctrl-C to a pager until the returned function is called. */
   lendTerminal: () => () => void;
 }>;
 
 export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
-/** A text with a stray `%`, such as a password, stays unchanged. */
+/** A text with a stray `%` stays unchanged. */
 export const decodePercent = (text: string) => {
   try {
     return decodeURIComponent(text);
@@ -49,13 +49,13 @@ export const decodePercent = (text: string) => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** True for secrets of rollcall, PostgreSQL and W&B, but false for names of files. */
+/** False for names of files with secrets. */
 export const isSecretVariable = (name: string) =>
   name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** For another program: removes secrets of rollcall and PostgreSQL, and URLs of databases. */
+/** Removes secrets and URLs of databases, for another program. */
 export const removeSecrets = (env: Host["env"]) => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));
@@ -74,7 +74,7 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
   return { ...host, signal: either };
 };
 
-/** Repeats a SIGINT that Node did not pass to listeners, such as during a script with `breakOnSigint`. */
+/** Node passes no SIGINT to listeners during a script with `breakOnSigint`. */
 export const repeatInterrupt = () => void globalThis.process.emit("SIGINT");
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
@@ -82,14 +82,14 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
   const urgentAbort = new AbortController();
-  // Every request in flight has a listener, so many listeners are not a leak.
+  // Each request in flight has a listener.
   setMaxListeners(0, abort.signal, urgentAbort.signal);
   let lentCount = 0;
   const listeners = signalNames.map((name) => {
     const listener = () => {
       if (name === "SIGINT" && lentCount > 0) return;
       if (!abort.signal.aborted) return abort.abort(interrupted({ signal: name }));
-      // Without the listener, the system's default action ends the process at the next signal of this name.
+      // The next signal of this name ends the process.
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);
     };
@@ -101,7 +101,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     platform: process.platform,
     argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
-    // Node opens a stream at its first use, and most runs use only one of the streams.
+    // Node opens a stream at its first use.
     get stdin() {
       return process.stdin;
     },
@@ -122,7 +122,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         return process.stderr.isTTY === true;
       },
       get columns() {
-        // `columns` is 0 if the terminal does not know its size.
+        // 0 if the terminal does not know its size.
         return process.stdout.columns || process.stderr.columns || 80;
       },
       get rows() {

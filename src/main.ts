@@ -1,4 +1,4 @@
-/** The entry point. Answers `--version` without loading other modules, because scripts often print the version. */
+/** The entry point. Answers `--version` without loading other modules. */
 
 import { version } from "../package.json" with { type: "json" };
 
@@ -11,12 +11,12 @@ export const main = async (process: NodeJS.Process) => {
 
 const tryWrite = (stream: NodeJS.WritableStream, text: string) =>
   new Promise((resolve) => {
-    // Without a listener, a broken pipe would end the process with a stack trace.
+    // Otherwise, a broken pipe would end the process with a stack trace.
     stream.once("error", () => resolve(false));
     try {
       stream.write(text, (error) => resolve(!error));
     } catch {
-      // Devices and files are written synchronously, so their errors are thrown.
+      // Errors of devices and files are thrown.
       resolve(false);
     }
   });

@@ -1,4 +1,4 @@
-/** Single files of undici, because loading all of undici takes twice the time. undici's types lack iterable bodies. */
+/** Single files of undici load in half the time. undici's types lack iterable bodies. */
 declare module "undici/lib/dispatcher/agent.js" {
   import type { Dispatcher, Agent as UndiciAgent } from "undici";
   export interface Request extends Omit<Dispatcher.DispatchOptions, "body"> {
@@ -24,7 +24,7 @@ declare module "undici/lib/core/connect.js" {
   export { buildConnector as default } from "undici";
 }
 
-/** The script of the page of `rollcall view`, bundled for a browser (build/page.ts). */
+/** The script of `rollcall view`, bundled for a browser (build/page.ts). */
 declare module "*?page" {
   const script: string;
   export default script;

@@ -1,4 +1,4 @@
-/** Runs a command line, handles all errors, and lists the commands in the order of the help. */
+/** Runs a command line, and lists the commands in the order of the help. */
 import * as cli from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
@@ -61,7 +61,7 @@ const catchStrayErrors = (node: NodeJS.Process) => {
   return { thrown, close: () => node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
 };
 
-/** Loads only the command that a user types, because loading all commands takes longer than most runs. */
+/** Loading all commands would take longer than most runs. */
 export const program: cli.Program = {
   root: cli.command({
     words: "",

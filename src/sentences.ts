@@ -7,10 +7,10 @@ export const inProfile = (command: string, profile: string) =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
   `${count} ${count === 1 ? noun : plural}`;
 
-/** Takes the name of a parsed option, such as `logBaseUrl`, or of a setting, such as `log_base_url`. */
+/** Takes a name such as `logBaseUrl` or `log_base_url`. */
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
-/** Formats parsed options as arguments, such as `--best 3`. Omits an option whose value is undefined or false. */
+/** Formats parsed options as arguments, such as `--best 3`. */
 export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
   Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
@@ -33,7 +33,7 @@ export const skipRefusedHint =
 export const resendAloneHint = (which: "remaining" | "rejected") =>
   `copy the ${which} groups to a new file and log that file, because a rerun without a ledger logs everything again`;
 
-/** Numbers of groups that this run and earlier runs logged. */
+/** Groups that this run and earlier runs logged. */
 export type LoggedCounts = Readonly<Record<"logged" | "alreadyLogged", number>>;
 
 export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts) =>

@@ -1,8 +1,8 @@
-/** Splits and quotes words as a shell does, but expands and runs nothing. */
+/** Splits and quotes words as a shell does. */
 
 type Quote = "" | "'" | '"';
 
-/** On Windows, single quotes are ordinary characters, and a backslash escapes only double quotes. */
+/** On Windows, single quotes are characters, and a backslash escapes only double quotes. */
 type ShellRules = { readonly windows: boolean };
 
 /** If the line ends with white space, the last word is empty. */
@@ -51,10 +51,10 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
 const isBlank = (char: string | undefined) => char !== undefined && " \t\r\n".includes(char);
 const canEscape = (quote: Quote, next: string) => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
-/** Escapes a text for use inside quotes, or without quotes; undefined if the text cannot be escaped. */
+/** Returns undefined if the text cannot be escaped. */
 export const quoteText = (text: string, quote: Quote) => {
   if (quote === "'") return text.replaceAll("'", "'\\''");
-  // An exclamation mark in double quotes may insert an earlier command, and cannot be escaped.
+  // In double quotes, `!` may insert an earlier command.
   if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };

@@ -12,9 +12,9 @@ import { type Kinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
-/** Does not throw for invalid input, because `runCommand` does. */
+/** Leaves errors to `runCommand`. */
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
-  /** By name without dashes. The value of a flag is empty. */
+  /** By name without dashes. */
   const given = new Map<string, readonly string[]>();
   const typed = listOperands(program.root, argv);
   const root = await loadTreeFor(program, typed[0] ?? "");
@@ -25,7 +25,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
     return false;
   });
   const hasHelpWord = helpPosition >= 0;
-  /** The word `help` can also be the value of an option, which is not an operand. */
+  /** `help` can also be the value of an option. */
   const helpIndex = hasHelpWord
     ? argv.findIndex((_, at) => listOperands(program.root, argv.slice(0, at + 1)).length > helpPosition)
     : argv.length;
@@ -46,7 +46,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
   }
   const wantsFullHelp = hasHelpWord || given.has("help");
   const help = wantsFullHelp ? "full" : given.has("h") || argv.length === 0 ? "short" : undefined;
-  /** Includes the first word that is an unknown option, and all words after that word. */
+  /** Includes the first unknown option and all later words. */
   const operands: readonly string[] = parser.args;
   return { command, ancestors, given, operands, help, error };
 };
@@ -66,7 +66,7 @@ const loadTreeFor = async (program: Program, word: string) => {
   return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
 };
 
-/** @param enter is called when parsing continues in the parser of a subcommand */
+/** @param enter is called for each subcommand */
 const createParser = (
   command: Command,
   given: Map<string, readonly string[]>,
@@ -81,7 +81,7 @@ const createParser = (
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
-        // If `--color` and `--no-color` are given, the last one counts.
+        // The last of `--color` and `--no-color` counts.
         given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
         given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
       });
@@ -106,7 +106,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   if (given.has("version") || (help && !isUnknownCommand)) return;
   if (error?.code === "commander.help")
     throw subcommandMissing(invocation, names, (columns) => formatShortHelp(command, columns));
-  // commander also accepts the options of a verb's parents.
+  // commander also accepts options of the parents.
   const stray = ancestors
     .slice(1)
     .flatMap((parent) => Object.keys(parent.options))
@@ -121,7 +121,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const meant = others.length === 0 && verb ? verb.words : findNearest(word, names);
   const suggestion = isUnknownCommand ? meant && `you mean ${meant}?` : near;
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
-  // The text after `--with-token=` may be a key, so it is not printed.
+  // The text after `--with-token=` may be a key.
   const unknownWithValue = /^unknown option '--([^=']+)=.*'$/s;
   const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));
   const message = text
@@ -133,11 +133,11 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
 export const listOptions = (command: Command, { options }: Command): Kinds => {
   if (command.words === "") return options;
   const { version: _, ...globalKinds } = options;
-  // The command's own options are first, and override global options of the same name.
+  // The command's own options are first, and override global options.
   return { ...command.options, ...globalKinds, ...command.options };
 };
 
-/** Runs the command. For help and `--version`, returns a function that formats the text instead. @throws Failure */
+/** For help and `--version`, returns a function that formats the text. @throws Failure */
 export const runCommand = async (
   program: Program,
   parsed: ParsedArgv,

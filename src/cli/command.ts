@@ -1,28 +1,28 @@
-/** Commands as values, from which the parser, help, completion and the tools of `mcp` are made. */
+/** Commands as values. */
 import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
 export interface Command {
-  /** The words after `rollcall`, such as `catalog diff`; empty for the root. */
+  /** Such as `catalog diff`; empty for the root. */
   readonly words: string;
   readonly about: string;
-  /** A shorter `about` for the list of commands in the parent's `-h`. */
+  /** A shorter `about` for the parent's `-h`. */
   readonly summary?: string;
   readonly args: Kinds;
   readonly options: Kinds;
   readonly examples: readonly string[];
   /** The nouns of the root, or the verbs of a noun. */
   readonly subcommands: readonly Command[];
-  /** The root's help lists the commands of a group by name only, so that the help fits one screen. */
+  /** The root's help lists the commands of a group by name only. */
   readonly group?: string;
-  /** True if the command changes data. Then a wrong name in `--fields` fails before the command runs. */
+  /** If true, a wrong name in `--fields` fails before the command runs. */
   readonly hasSideEffects?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
 type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 
-/** `hidden` has commands that no help lists. */
+/** No help lists `hidden` commands. */
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
 type CommandDefinition<Args extends Kinds, Options extends Kinds> = Pick<Command, "words" | "about"> &

@@ -1,4 +1,4 @@
-/** Defines the global options, and converts them to settings and screen options. */
+/** Global options. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
 import type { ParsedArgv } from "./argv.ts";
@@ -46,7 +46,7 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp || undefined,
 });
 
-/** Without `globals`, ignores invalid options, so that the failure for these options respects `--json`. */
+/** Without `globals`, ignores invalid options, so that their failure respects `--json`. */
 export const toScreenOptions = ({ given }: Pick<ParsedArgv, "given">, globals?: GlobalValues): ScreenOptions => {
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
   const output = given.has("json") ? "json" : formats.find((format) => given.get("output")?.includes(format));

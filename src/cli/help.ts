@@ -1,16 +1,16 @@
-/** Formats the help of a command: one screen for `-h`, everything for `--help`. */
+/** Formats one screen of help for `-h`, and all help for `--help`. */
 import { Help } from "commander";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 
-/** The size of the smallest supported terminal, without the line of the prompt. */
+/** The smallest supported terminal, without the line of the prompt. */
 const screenColumns = 80;
 const screenLines = 23;
 
-/** A description that would get fewer columns goes below its term. */
+/** With fewer columns, a description goes below its term. */
 const minDescriptionWidth = 30;
-/** If the list of a noun's verbs is longer, `<verb>` replaces the list. */
+/** `<verb>` replaces a longer list. */
 const maxVerbListLength = 20;
 
 type Item = Readonly<Record<"term" | "description", string>>;
@@ -47,7 +47,6 @@ export const formatShortHelp = (command: Command, terminalColumns = screenColumn
     ];
     const texts = parts.map((lines) => lines.filter(Boolean).join("\n")).filter(Boolean);
     const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
-    // Without the empty lines between parts, more help fits one screen.
     return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
   };
   while (groups.length > 0 && countLines(layOut()) > screenLines) groups.pop();
@@ -73,7 +72,7 @@ const formatCommandTerm = (command: Command): string => {
   const name = commands.lastWord(command);
   if (!only)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  // A command such as `serve` is mainly used alone. Its subcommands (`serve keys`) have subcommands.
+  // A command such as `serve` is mainly used alone.
   if (subcommands.every((one) => one.subcommands.length > 0)) return name;
   if (others.length === 0) return `${name} ${formatCommandTerm(only)}`;
   const listed = subcommands.map(commands.lastWord).join("|");

@@ -11,13 +11,13 @@ export type Kind<Value> = Readonly<{
   default?: string;
   required?: boolean;
   short?: string;
-  /** Heading in the help. `-h` omits the last groups if they do not fit one screen. */
+  /** Heading in the help. */
   group?: string;
-  /** Another option, without dashes, that must be given too. */
+  /** Another required option, without dashes. */
   needs?: string;
-  /** Reasons by the name of the conflicting option, without dashes. */
+  /** Reasons by conflicting option, without dashes. */
   conflicts?: Readonly<Record<string, string>>;
-  /** `words` is empty if nothing was typed. @throws Failure */
+  /** `words` may be empty. @throws Failure */
   parse: (words: readonly string[], name: string) => Value;
 }>;
 
@@ -33,7 +33,7 @@ export type Values<Of extends Kinds> = {
 
 export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
-/** If several values are typed, the last value counts. */
+/** The last value counts. */
 export const custom = <Value>(
   about: string,
   placeholder: string,
@@ -61,7 +61,7 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   parse: (words, name) => {
     const value = kind.parse(words, name);
     if (value !== undefined && value !== null) return value;
-    // Only a defect leads here, because `validateArgv` refuses missing arguments.
+    // `validateArgv` refuses missing arguments.
     throw new Error(`nothing was typed for ${name}`);
   },
 });

@@ -7,7 +7,7 @@ import { ignoreErrors } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
-/** Passes the URL in a private file, because other users can see arguments. Returns undefined without a display. */
+/** Returns undefined without a display. Other users can see arguments, so a private file has the URL. */
 export const openBrowser = (host: Host, url: string) => {
   if (!hasDisplay(host)) return undefined;
   return ignoreErrors(() => startBrowser(host, url)) ?? { failed: Promise.resolve(), close: () => undefined };
@@ -18,7 +18,7 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
   writeFileSync(file, redirectPage(url), { mode: 0o600 });
-  // Does not use `start`, because cmd would interpret `&` in a path.
+  // With `start`, cmd would interpret `&` in a path.
   const windows = ["rundll32", "url.dll,FileProtocolHandler"] as const;
   const [command, ...args] = platform === "win32" ? windows : ([platform === "darwin" ? "open" : "xdg-open"] as const);
   const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: removeSecrets(env) });
@@ -26,7 +26,7 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   const failed = new Promise((resolve) => {
     opener.on("error", resolve).once("exit", (code) => code !== 0 && resolve(code));
   });
-  // `failed` resolves only if no browser could be started. `close` deletes the file.
+  // `failed` resolves only if no browser started.
   return { failed: failed.then(close), close };
 };
 

@@ -1,4 +1,4 @@
-/** Makes all output safe: removes harmful characters from text and redacts the secrets of the run. */
+/** Removes harmful characters from output, and redacts secrets. */
 import type { Host } from "../host.ts";
 import { openSecrets } from "./secrets.ts";
 
@@ -13,22 +13,22 @@ export const openCleaner = (env: Host["env"]) => {
     // Redacts first, because joining white space changes secrets.
     // Redacts last, because harmful characters split secrets.
     line: (text: string) => redact(sanitizeLine(redact(text))),
-    /** Takes and returns valid JSON. Harmful characters become escapes. */
+    /** Takes valid JSON. Harmful characters become escapes. */
     json: (json: string) => {
       const safe = redactJson(sanitizeJson(json));
-      // No string in JSON begins a line, so rollcall escapes only the commands that work anywhere in a line.
+      // No string in JSON begins a line.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     redact,
     redactJson,
-    /** Takes complete lines. Breaks up commands of a build system. Redacts secrets in text that was not cleaned. */
+    /** Takes complete lines. Breaks up commands of a build system. Redacts secrets in unclean text. */
     breakCommands: (text: string) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
-/** Escape sequences: CSI, and strings (title, link, device) that end on the line where they begin. */
+/** CSI, and strings (title, link, device) that end on the line where they begin. */
 const escapeSequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
 
@@ -60,7 +60,7 @@ const sanitizeJson = (json: string) =>
 
 const buildVariables = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
-/** True in a build system, which executes output that looks like its commands. */
+/** A build system executes output that looks like its commands. */
 export const isBuildSystem = (env: Host["env"]) =>
   buildVariables.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 

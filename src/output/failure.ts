@@ -1,4 +1,4 @@
-/** Prints failures and problems as JSON, or as text: position, message, excerpt with a marked value, advice. */
+/** Prints failures and problems as JSON or text. */
 import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
 import { formatInputName, formatPosition, pluralize, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
@@ -26,7 +26,7 @@ export const renderProblem = ({ host, safe }: Screen, problem: Problem, indent =
   return formatProblem(problem, { clean: safe.text, paint: plainPaint, columns }).join("\n");
 };
 
-/** `columns` is undefined in a pipe, so that text is not folded and has no excerpts. */
+/** In a pipe, `columns` is undefined, so text has no folds and excerpts. */
 const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => {
   const columns = isStderrForPeople ? host.terminal.columns : undefined;
   return { clean: safe.text, paint, columns };
@@ -37,7 +37,7 @@ type TextStyle = ReturnType<typeof createStyle>;
 const foldText = (text: string, { columns }: TextStyle) =>
   columns === undefined ? text : foldSentence(text, columns).join("\n");
 
-/** The error document (output.md). Users rely on the order of the members. */
+/** output.md promises the order of the members. */
 export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
   const { hint, stoppedBy, where, http, problems, next } = failure.details;
   const shorten = (text: string) => truncateReply(safe.text(text));
@@ -123,7 +123,7 @@ const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-/** Names a file again only after a position in another file. */
+/** Names a file only after a position in another file. */
 const formatOthers = ({ file, others }: Problem) => {
   if (!others) return undefined;
   const { count, positions } = others;
@@ -162,22 +162,22 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   return { lines, indent: digits + 2 };
 };
 
-/** Limited, so that the text around the marked value stays visible. */
+/** Keeps the text around the marked value visible. */
 const maxMarkedShare = 0.6;
 
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
-  // Each white-space character becomes a space, because the width of a tab depends on its position.
+  // The width of a tab depends on its position.
   const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
   const whole = cleanPiece(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
-  // If a secret crosses an edge of the value, only the whole text is clean. Then the mark is at the start of the text.
+  // If a secret crosses an edge of the value, only the whole text is clean.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");
   const valueColumns = columns - widthOf(front) - widthOf(back);
   const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), valueColumns));
-  // The mark below the value takes a column even if the value is empty.
+  // Even an empty value has a mark.
   const sideColumns = Math.max(0, columns - Math.max(1, widthOf(shownValue)));
   const shownFront = truncateStart(front, Math.max(Math.floor(sideColumns / 2), sideColumns - widthOf(back)));
   return { before: shownFront, value: shownValue, after: truncate(back, sideColumns - widthOf(shownFront)) };

@@ -1,4 +1,4 @@
-/** Prints rewards on a terminal as bars, with shares of groups, trajectories and choices. */
+/** Prints rewards on a terminal as bars. */
 import type { Distributions } from "../groups/index.ts";
 import type { Screen } from "./screen.ts";
 import { foldSentence } from "./width.ts";
@@ -43,13 +43,13 @@ const computeBars = ({ weights, least, most, rangeStep }: Distributions["rewards
   const minStep = (most - least) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
   const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
-  // If values are rounded, each represents a range. Edges at multiples of `rangeStep` never divide such a range.
+  // A rounded value represents a range. Edges at multiples of `rangeStep` never divide such a range.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
-  // The edges of large rewards that differ little need many digits.
+  // Edges of large, similar rewards need many digits.
   const edge = (at: number) => formatNumber(start + at * step, 12);
   const length = Math.max(1, Math.ceil((most - start) / step - 1e-9));
-  // Despite rounding errors, a value on an edge belongs to the bin after it. The last bin includes both of its edges.
+  // Despite rounding errors, a value on an edge belongs to the next bin. The last bin includes both of its edges.
   const binOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
   return Array.from({ length }, (_, at) => {
     const count = weights.reduce((sum, weight) => sum + (binOf(weight.value) === at ? weight.count : 0), 0);

@@ -1,4 +1,4 @@
-/** Prints lists as tables, TSV, CSV (RFC 4180) or JSON, and documents as JSON. JSON keeps the spelling of values. */
+/** Prints lists as tables, TSV, CSV (RFC 4180) or JSON. JSON keeps the spelling of values. */
 import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
@@ -50,7 +50,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   });
 };
 
-/** Formats an object as JSON, because `String` would use the key `toString` of a reply. */
+/** `String` would use the key `toString` of an object. */
 export const formatPlainValue = (value: unknown, separator = ";"): string => {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map((item) => formatPlainValue(item, separator)).join(separator);

@@ -1,4 +1,4 @@
-/** Prints pages of titled sections with labelled lines and blocks. */
+/** Prints pages of titled sections. */
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
@@ -29,7 +29,7 @@ type Layout = Awaited<ReturnType<typeof createLayout>>;
 
 const ruleColumns = 80;
 
-/** Minimum columns of a folded line at any indent. In a list, only the widest character must fit. */
+/** Minimum columns of a folded line. In a list, only the widest character must fit. */
 const minColumns = 16;
 const minListColumns = 2;
 
@@ -54,7 +54,7 @@ const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = tru
 function* formatSection(section: Section, layout: Layout) {
   const { title, level = 1, lines = [], block } = section;
   const titleIndent = indentStep.repeat(level - 1);
-  // Content is indented below its title, so that no content looks like a title.
+  // No content may look like a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
   if (title !== undefined) {
     const titleLine = layout.clean(title).replaceAll("\n", " ");
@@ -72,7 +72,7 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
   const labelWidth = lines.reduce((most, { label }) => Math.max(most, widthOf(clean(label))), 0);
   const besideIndent = indent.length + labelWidth + 2;
   const belowIndent = indent.length + 2;
-  /** True if there is no space next to the label, or if a word would be folded there but fits below the label. */
+  /** True if there is no space next to the label, or if a word fits only below the label. */
   const isBetterBelow = (text: string) => {
     if (besideIndent + widthOf(text) <= width) return false;
     const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
@@ -91,16 +91,16 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
   });
 };
 
-/** Printed lines of a block whose middle is omitted. `tailLines` of them are from its end. */
+/** Printed lines if the middle is omitted. The last `tailLines` are from the end. */
 const defaultBlockLines = 24;
 const tailLines = 4;
-/** A block with fewer lines to omit is shown completely. */
+/** Fewer lines are not omitted. */
 const minOmittedLines = 8;
 
-/** Maximum characters of a portion of a block, or of each end of a huge block. */
+/** In characters, also for each end of a huge block. */
 const maxPortion = 64 * 1024;
 
-/** Yields the lines of a block in portions, because a block may have 50 MB. */
+/** Yields portions, because a block may have 50 MB. */
 function* formatBlock(
   { block = "", isQuoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
@@ -114,7 +114,7 @@ function* formatBlock(
   const toLines = (text: string) => text.split("\n").flatMap((line) => fold(line, takenColumns).map(indentLine));
   const text = block.replace(/\n$/, "");
   if (!omitsMiddle) {
-    // Cleans the whole text at once, so that no harmful sequence is split between portions.
+    // No harmful sequence may be split between portions.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
       const lineEnd = whole.indexOf("\n", from + maxPortion);

@@ -1,4 +1,4 @@
-/** Prints output, in a pager if the output fills the terminal. */
+/** Prints long output in a pager. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Host, removeSecrets } from "../host.ts";
@@ -24,7 +24,7 @@ export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
-  // Does not use `once` of node:events, which rejects at any error, such as a signal that cannot be sent.
+  // `once` of node:events would reject at any error.
   const ended = new Promise((resolve) => pager.once("close", resolve));
   try {
     isComplete = await writePieces(openSink(pager.stdin, host.signal), allPieces());
@@ -59,7 +59,7 @@ const startPager = async (host: Host) => {
   if (!command || command === "cat" || TERM === "dumb") return undefined;
   const pager = spawn(command, args, {
     stdio: ["pipe", "inherit", "inherit"],
-    // With LESSSECURE, the pager `less` runs no commands and writes no files.
+    // With LESSSECURE, `less` runs no commands and writes no files.
     env: { ...removeSecrets(host.env), LESS, LV, LESSSECURE: "1" },
   });
   pager.on("error", () => undefined);

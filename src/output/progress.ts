@@ -1,4 +1,4 @@
-/** Shows progress on standard error: a spinner or bar for a person, lines in a build's log, events for a program. */
+/** Shows progress on standard error. */
 import type { Ora } from "ora";
 import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
@@ -21,7 +21,7 @@ export const openSpinner = (label: string, { host, color, clean }: SpinnerOption
     await host.sleep(spinnerDelayMs, stopped);
     const { default: ora } = await import("ora");
     if (stopped.aborted) return;
-    // Typed text belongs to the shell, and a hidden cursor would stay hidden if the process is killed.
+    // Typed text belongs to the shell. A killed process would leave the cursor hidden.
     const options = { isEnabled: true, discardStdin: false, hideCursor: false, ...(color ? {} : { color }) };
     spinner = ora({ text, stream: host.stderr, ...options }).start();
     stopped.addEventListener("abort", () => spinner?.stop(), { once: true });
@@ -62,7 +62,7 @@ const minEventIntervalMs = 1000;
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
   let running: Progress | undefined;
   let phase = "";
-  /** For a bar, the start of the phase plus the duration of waits. For JSON, the time of the last event. */
+  /** The start of a bar's phase plus all waits, or the time of the last JSON event. */
   let since = 0;
   let waitingSince: number | undefined;
   const show = (state: MeterState) => {
@@ -96,7 +96,7 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
 };
 
-/** A bar that would have fewer than `minCells` cells is omitted. */
+/** A shorter bar than `minCells` is omitted. */
 const maxCells = 20;
 const minCells = 5;
 
@@ -110,10 +110,10 @@ export const formatBar = (
   const left = ((ofBytes ?? 0) - bytes) / rate;
   const parts = [
     share !== undefined && `${Math.floor(share * 100)}%`,
-    // After the last byte, nobody knows how long the service takes.
+    // After the last byte, the remaining time is unknown.
     waiting ?? (share && left >= 0.5 && `${formatDuration(left)} left`),
     ofBytes === undefined ? formatMB(bytes) : `${formatMB(bytes)} of ${formatMB(ofBytes)}`,
-    // For a growing file, this is the rate of its writer, not of rollcall.
+    // The rate of a growing file is the rate of its writer.
     rate > 0 && ofBytes !== undefined && waiting === undefined && `${formatMB(rate)}/s`,
     groups !== undefined && pluralize(groups, "group"),
   ].filter(Boolean);

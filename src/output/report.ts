@@ -1,4 +1,4 @@
-/** Reports of problems for build systems: workflow commands of GitHub, and JUnit XML. */
+/** Reports for build systems: workflow commands of GitHub, and JUnit XML. */
 import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
@@ -15,7 +15,7 @@ export type Report = Readonly<{
   file: string | undefined;
   inputs: readonly string[];
   problems: readonly Problem[];
-  /** Narrowed by the umask. Default: everyone can read the file, because a build system reads it. */
+  /** The umask narrows the mode. Default: everyone can read the file. */
   mode?: number;
 }>;
 
@@ -23,7 +23,7 @@ export type Report = Readonly<{
 export const printReport = async (screen: Screen, report: Report) => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
-  // Only the report itself may contain commands of a build system.
+  // Only the report may contain commands of a build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
   const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
@@ -31,16 +31,13 @@ export const printReport = async (screen: Screen, report: Report) => {
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
-/** The last line of a report file, by which a later run detects changes. */
+/** A later run detects changes by this last line. */
 const formatChecksum = (form: Report["form"], text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
-/**
- * Refuses to replace a regular file, unless the file is empty or a report that nobody has changed.
- * @throws Failure `report-exists`, `output-unwritable`
- */
+/** A regular file must be empty or an unchanged report. @throws Failure `report-exists`, `output-unwritable` */
 export const requireReportFile = (file: string) => {
   writeUserFile(file, () => {
     if (!hasContent(file)) return;
@@ -52,7 +49,7 @@ export const requireReportFile = (file: string) => {
 
 const isError = ({ severity }: Problem) => severity === "error";
 
-/** Errors come first, because GitHub limits the number of shown problems. GitHub's runner defines the escapes. */
+/** Errors come first, because GitHub shows few problems. */
 const formatGithub = (problems: readonly Problem[], clean: TextCleaner) => {
   const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
@@ -71,7 +68,6 @@ const formatProblem = ({ message, advice, others }: Problem) => {
   return [message, more, advice].filter(Boolean).join("\n");
 };
 
-/** Each input is a suite, and each problem is a test. */
 const formatJunit = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner) => {
   const names = new Set<string | undefined>(inputs);
   const suites = Array.from(names, (name = "") => ({ name, problems: problems.filter(({ file }) => file === name) }));

@@ -1,4 +1,4 @@
-/** The output of one run: format, colors, and both streams. */
+/** The output of one run. */
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { contradiction, wrongValue } from "../failures.ts";
 import { type Host, isSecretVariable } from "../host.ts";
@@ -16,9 +16,9 @@ export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pag
 } & { readonly output?: Format | undefined };
 
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
-  /** True if each message on standard error is a line of JSON, as with `--progress json` or `--log json`. */
+  /** True if messages are JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if the names in `fields` are valid, so that a key that the run's document lacks is not an error. */
+  /** If true, `fields` may name keys that the document lacks. */
   readonly areFieldsChecked?: boolean | undefined;
 }
 
@@ -31,12 +31,12 @@ export const parseScreenOptions = ({ json = false, fields: typed, color, ...flag
   return { ...flags, format, fields, color: colorModes.find((when) => when === color) ?? "auto" };
 };
 
-/** `lines` must be safe already. `print` makes `json` safe, and only redacts secrets in `redact-only`. */
+/** `lines` must be safe already. */
 type OutputKind = "lines" | "json" | "redact-only";
 
 const spinnerColumns = 4;
 
-/** Searches all of `argv`, because even invalid arguments can contain secrets. */
+/** Even invalid arguments can contain secrets. */
 const openRunCleaner = (host: Host) => {
   const safe = openCleaner(host.env);
   const variables = [host.env, readVariableFiles(host.env)].flatMap((env) => Object.entries(env));
@@ -54,7 +54,7 @@ type FormatErrorText = (paint: Paint) => string | Promise<string>;
 
 type ScreenRequest = Readonly<{ host: Host; options: ScreenOptions }>;
 
-/** @param safe the cleaner of the run's earlier screen; default: a new cleaner */
+/** @param safe the cleaner of the run's earlier screen */
 export const openScreen = ({ host, options }: ScreenRequest, safe = openRunCleaner(host)) => {
   const { env, terminal } = host;
   const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
@@ -91,7 +91,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     });
   };
 
-  /** Writes to standard output, after all that was queued for standard error. */
+  /** First waits for queued text of standard error. */
   const print = async (pieces: Pieces, kind: OutputKind, isPaged = canPage) => {
     const clean = { lines: safe.breakCommands, json: safe.json, "redact-only": safe.redact }[kind];
     const cleanPieces = async function* () {
@@ -111,7 +111,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
   const startSpinner = (label: string) => {
     spinner?.stop();
-    // On a terminal of unknown size, the spinner could not clear its lines.
+    // Otherwise, the spinner could not clear its lines.
     if (terminal.isSizeUnknown) return progress.noProgress;
     const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
     spinner = progress.openSpinner(label, { host, color: errorColor, clean });
@@ -128,7 +128,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     isForProgram,
     hasJsonErrors,
     isStderrForPeople,
-    /** True if the reader of standard output left, so that a command that changes nothing can stop. */
+    /** If true, a command that changes nothing can stop. */
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
@@ -150,13 +150,13 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     writeError,
     flushErrors: () => errorQueue,
     notice,
-    /** Folds no command, because a folded command cannot be pasted. */
+    /** A folded command could not be pasted. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** Prints nothing for programs, because the JSON may have a key for warnings. */
+    /** JSON for programs can have its own warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
@@ -187,7 +187,7 @@ const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: S
   return no === "" && terminal[stream] && term !== "dumb";
 };
 
-/** Uses the 16 basic colors, which users can configure. */
+/** Users can configure the 16 basic colors. */
 const loadPaint = async (isColored: boolean): Promise<Paint> => {
   if (!isColored) return plainPaint;
   const { Chalk } = await import("chalk");

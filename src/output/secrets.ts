@@ -1,22 +1,22 @@
-/** Redacts the secrets of a run in common encodings: escaped, percent, HTML, hex, base64, folded, truncated. */
+/** Redacts secrets in common encodings: escaped, percent, HTML, hex, base64, folded, truncated. */
 import { decodePercent } from "../host.ts";
 import { endOfString } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 
 const redacted = "***";
 
-/** A shorter secret is not redacted, because it occurs by chance. */
+/** A shorter text occurs by chance. */
 const minLength = 4;
-/** A shorter secret is not redacted in keys of JSON, because it may equal a key such as `data`. */
+/** In JSON, a shorter secret may equal a key such as `data`. */
 const minLengthInNames = 8;
-/** A shorter piece of base64 is not redacted, because a search that ignores case finds such pieces by chance. */
+/** A search that ignores case finds shorter pieces of base64 by chance. */
 const minBase64Length = 6;
-/** Letters of a secret in a search pattern. The other letters are compared after a match. */
+/** Letters of a secret in a search pattern. */
 const headLength = 4;
 
 export const openSecrets = () => {
   const known = new Set<string>();
-  // The longest spelling is first, because a secret may contain another secret.
+  // Longest first, because a secret may contain another secret.
   let spellings: readonly Spelling[] = [];
   return {
     add(secret: string) {
@@ -51,7 +51,7 @@ const listSpellings = (secret: string) => {
   });
 };
 
-/** Encodes `bytes` as base64 after `before` unknown bytes. Omits the letters that depend on other bytes. */
+/** Encodes base64 after `before` unknown bytes. Omits letters that depend on other bytes. */
 const encodeInside = (bytes: Uint8Array, before: number) => {
   const padded = Buffer.concat([Buffer.alloc(before), bytes]);
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
@@ -59,7 +59,7 @@ const encodeInside = (bytes: Uint8Array, before: number) => {
 
 type Spelling = ReturnType<typeof compileSpelling>;
 
-/** @param isBase64 true if up to two letters of base64 and the padding after the secret are redacted too */
+/** @param isBase64 true if up to two more letters and the padding are redacted too */
 const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
   const heads = letters.slice(0, headLength);
@@ -103,10 +103,10 @@ const matchEnd = (pattern: RegExp, text: string, from: number) => {
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** The end of a truncated text, possibly inside an escape. The text may end with the start of a secret. */
+/** The end of a truncated text, possibly inside an escape. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** Returns all possible ends of a secret, because a backslash can be a letter or an escape. */
+/** Returns all ends, because a backslash can be a letter or an escape. */
 const findEnds = (letters: readonly string[], text: string, from: number) => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
@@ -151,7 +151,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
     const text = json.slice(open + 1, end - 1);
     const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
     if (changed !== text) {
-      // If a redaction leaves half of an escape, the whole string is redacted.
+      // A redaction may leave half of an escape.
       const isWhole = parseJson(`"${changed}"`) !== undefined;
       parts.push(json.slice(copied, open), `"${isWhole ? changed : redacted}"`);
       copied = end;
@@ -161,7 +161,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
   return parts.join("") + json.slice(copied);
 };
 
-/** Finds passwords in URLs, even malformed URLs, and values of options such as `--token`. */
+/** Finds passwords in URLs, and values of secret options. */
 export const findSecrets = (args: readonly string[]) =>
   args.flatMap((word) => {
     const [, option = "", value = ""] = /^--?([\w-]+)=(.+)$/s.exec(word) ?? [];
@@ -170,13 +170,13 @@ export const findSecrets = (args: readonly string[]) =>
     return found.flatMap((secret) => [secret, decodePercent(secret)]);
   });
 
-/** Returns all texts between a colon and the last @ of a URL. A URL may have any number of slashes. */
+/** Returns all texts between a colon and the last @, even in a malformed URL. */
 const findPasswords = (word: string) => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
   // In a valid URL without user and port, the @ is in the path.
   if (url && `${url.username}${url.password}${url.port}` === "") return [];
   const start = word.slice(0, Math.max(0, word.lastIndexOf("@")));
-  // Begins at the start of a run of letters, so that the time is linear.
+  // For linear time, a match begins at the start of a run of letters.
   const user = /(?:(?<![a-z\d+.-])[\d+.-]*[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)/is.exec(start)?.[1] ?? "";
   return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));
 };

@@ -1,4 +1,4 @@
-/** Writes to a stream. Waits for a slow reader, and stops without an error if the reader left. */
+/** Writes to a stream. Stops without an error if the reader left. */
 import type { Writable } from "node:stream";
 import { getErrorCode } from "../files.ts";
 import { outputFailed } from "./failures.ts";
@@ -6,16 +6,16 @@ import { outputFailed } from "./failures.ts";
 export type Pieces = Iterable<string> | AsyncIterable<string>;
 export type Sink = ReturnType<typeof openSink>;
 
-/** Maximum bytes of one write, so that output for a slow reader takes little memory. */
+/** Limits the memory for a slow reader. */
 const maxWriteBytes = 1 << 18;
 
-/** Error codes of a closed pipe or socket. A closed terminal sends SIGHUP instead. */
+/** A closed terminal sends SIGHUP instead. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
 export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
   let signal = givenSignal;
   let isReaderGone = false;
-  // Without a listener, a broken pipe would end the process with a stack trace.
+  // Otherwise, a broken pipe would end the process with a stack trace.
   stream.on("error", (error) => {
     if (closedReaderCodes.has(getErrorCode(error))) isReaderGone = true;
   });
@@ -34,7 +34,7 @@ export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
       try {
         stream.write(piece, done);
       } catch (error) {
-        // Files and devices are written synchronously, so their errors are thrown.
+        // Errors of files and devices are thrown.
         done(error);
       }
     });
@@ -56,10 +56,10 @@ export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
   };
 };
 
-/** UTF-16 units that are written together. */
+/** In UTF-16 units. */
 const maxJoinedLength = 1 << 16;
 
-/** Does not join the pieces of an async iterable, so that each piece appears immediately. */
+/** The pieces of an async iterable must appear immediately. */
 export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> {
   if (Symbol.asyncIterator in pieces) return yield* pieces;
   let text = "";

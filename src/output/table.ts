@@ -1,4 +1,4 @@
-/** Lays out a list for a terminal: chooses columns and widths, and aligns decimal points. */
+/** Lays out a list for a terminal. */
 import Table from "cli-table3";
 import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, ShownColumn } from "./views.ts";
@@ -12,7 +12,7 @@ type TableView<Row> = Readonly<{
   clean: TextCleaner;
 }>;
 
-/** Share of cells that the preferred width shows completely, so that one long id does not displace other columns. */
+/** Share of cells that `preferred` shows completely, despite a few long ids. */
 const minWholeShare = 0.9;
 const minTextWidth = 12;
 const minNameWidth = 24;
@@ -20,7 +20,7 @@ const minTaggedWidth = 8;
 
 const gap = "  ";
 
-/** Small, so that a pager shows the start of a long list immediately. */
+/** Small, so that a pager starts immediately. */
 const rowsPerPiece = 100;
 
 export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {
@@ -34,7 +34,7 @@ export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView
 
 type TableColumn = ReturnType<typeof measureColumn>;
 
-/** Columns are omitted until `preferred` widths fit. If `min` widths do not fit, sections replace the table. */
+/** Columns are omitted until `preferred` widths fit. Sections replace a table that is too wide for `min` widths. */
 const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clean: TextCleaner) => {
   const { name, heading, align, rank, hasNames, cell, tag } = column;
   const texts = rows.map((row, position) => clean(cell(row, position)));
@@ -45,7 +45,7 @@ const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clea
   const headingWidth = Math.max(...headings.map(widthOf));
   const full = Math.max(headingWidth, widths.at(-1) ?? 0);
   const usual = widths[Math.ceil(minWholeShare * (widths.length - 1))] ?? 0;
-  // A truncated number would be a wrong number.
+  // A truncated number would be wrong.
   const isNumber = align === "right" || align === "decimal";
   const [preferred, min] = isNumber ? [full, full] : [Math.max(headingWidth, usual), Math.min(full, minTextWidth)];
   return { name, rank, hasNames, headings, cells, tags, isNumber, full, preferred, min };
@@ -62,7 +62,7 @@ const alignPoints = (cells: readonly string[]) => {
 const sumWidths = (columns: readonly TableColumn[], width: "full" | "preferred" | "min") =>
   columns.reduce((sum, column) => sum + column[width], gap.length * Math.max(0, columns.length - 1));
 
-/** Widens the first column and the column of names, so that rows differ visibly and people can type the names. */
+/** Widens the first column and the names, so that rows differ and people can type the names. */
 const widenNames = (columns: readonly TableColumn[]) => {
   const names = columns.find(({ hasNames }) => hasNames) ?? columns[0];
   return columns.map((column) => {
@@ -73,7 +73,7 @@ const widenNames = (columns: readonly TableColumn[]) => {
   });
 };
 
-/** Returns the width at which truncated cells differ: the longest common start, a letter, and the ellipsis. */
+/** Truncated cells differ after the longest common start, a letter and the ellipsis. */
 const measureDistinctWidth = (cells: readonly string[]) => {
   const sorted = [...new Set(cells)].sort();
   return sorted.slice(1).reduce((most, cell, at) => {
@@ -154,7 +154,7 @@ const layOutRows = (
     colWidths: [...widths],
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
-  // cli-table3 knows the character widths of 2019, so it gets placeholders of the right width instead of cells.
+  // cli-table3 knows old character widths, so placeholders replace the cells.
   for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
   const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
@@ -164,7 +164,7 @@ const layOutRows = (
     .join("");
 };
 
-/** Maximum columns of a cell in a section. */
+/** In a section. */
 const maxCellWidth = 1000;
 
 function* toSections(columns: readonly TableColumn[], width: number) {

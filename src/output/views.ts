@@ -1,4 +1,4 @@
-/** The output of commands: lists with columns, and pages with sections. */
+/** Lists with columns, and pages with sections. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
 export const isJsonFormat = (format: Format | undefined) => format === "json" || format === "jsonl";
@@ -13,29 +13,29 @@ export type CellTag = Readonly<{
 }>;
 
 export type Column<Row> = Readonly<{
-  /** In `--fields`, `--sort`, CSV and JSON, such as `pricing.prompt`. */
+  /** In options, CSV and JSON, such as `pricing.prompt`. */
   name: string;
   /** In the document, such as `entry.pricing.prompt`. Default: the name. */
   path?: string;
   /** With the unit. May have several lines. */
   heading: string;
   align?: "left" | "right" | "decimal";
-  /** A narrow terminal omits columns of a high rank first, and never columns of rank 0. */
+  /** A narrow terminal omits high ranks first, and never rank 0. */
   rank: number;
-  /** True if the cells are names that people type. Without such a column, the first column has the names. */
+  /** True if people type the cells. Default: the first column has the names. */
   hasNames?: boolean;
-  /** Not yet safe to print. `spelled` returns the value as in the JSON, with all digits. */
+  /** Not yet safe to print. `spelled` returns the value with all digits. */
   cell: (row: Row, spelled: () => string) => string;
   value: (row: Row) => unknown;
-  /** True if the value has no fixed form, so cells show JSON. */
+  /** If true, cells show JSON. */
   isFreeForm?: boolean;
   tag?: (row: Row) => CellTag | undefined;
 }>;
 
-/** The objects are bytes, so that JSON and CSV keep the spelling of values. */
+/** JSON and CSV keep the spelling of the bytes. */
 export type WireObjects = Readonly<{
   bytes: Uint8Array;
-  /** The key of the array with the objects, or of the only object. Default: the document is the only object. */
+  /** The key of the objects, or of the only object. Default: the document is the only object. */
   member?: string | undefined;
   /** In the order of display. Default: all objects. */
   shownPositions?: readonly number[];
@@ -51,9 +51,9 @@ export type ShownColumn<Row> = Omit<Column<Row>, "path" | "value" | "cell" | "is
 
 export type Page = Readonly<{
   sections: Iterable<Section>;
-  /** False if a terminal omits the middle of long texts. */
+  /** If false, a terminal omits the middle of long texts. */
   isFull?: boolean;
-  /** True if lines are also folded in a pipe, at the width in `COLUMNS`. */
+  /** If true, lines are also folded in a pipe, at the width in `COLUMNS`. */
   isFolded?: boolean;
 }>;
 
@@ -61,7 +61,7 @@ export type Line = Readonly<{
   label: string;
   text: string;
   tone?: Tone | undefined;
-  /** `sentence` and `command` are texts of rollcall. Commands are not folded. Default: text from outside. */
+  /** Commands are not folded. Default: text from outside. */
   kind?: "sentence" | "command" | undefined;
 }>;
 
@@ -71,7 +71,7 @@ export type Section = Readonly<{
   level?: 1 | 2 | 3;
   lines?: readonly Line[];
   block?: string;
-  /** True for text from outside. Each line gets a `│`, so that no line looks like rollcall's text. */
+  /** True for text from outside. `│` distinguishes its lines from rollcall's text. */
   isQuoted?: boolean;
   maxBlockLines?: number;
 }>;

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
 
-/** ASCII, Latin, Greek and Cyrillic letters, and common punctuation. */
+/** ASCII, Latin, Greek, Cyrillic, and common punctuation. */
 const singleWidthText =
   /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
@@ -19,15 +19,15 @@ export const widthOf = (line: string) => {
 
 let graphemes: Intl.Segmenter | undefined;
 const splitGraphemes = (text: string) => {
-  // Made on demand, because a segmenter takes 8 ms, and most text needs no segmenter.
+  // A segmenter takes 8 ms, and most text needs none.
   graphemes ??= new Intl.Segmenter("en");
   return graphemes.segment(text);
 };
 
-/** Characters without width, and the vowel and the final consonant of a Hangul syllable. */
+/** Includes the vowel and the final consonant of a Hangul syllable. */
 const invisible =
   /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]|(?<=[\u1100-\u115f])[\u1160-\u11a7][\u11a8-\u11ff]?/gu;
-/** An emoji, or the selector after a character that is drawn as an emoji. */
+/** An emoji, or the selector of an emoji. */
 const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
 const emojiWidth = 2;
 
@@ -72,7 +72,7 @@ export const foldLine = (line: string, width: number) => {
   const lines: string[] = [];
   for (let at = 0; ; ) {
     const rest = line.slice(at, at + maxUnits(width));
-    // If not even one grapheme fits, takes its first code point, so that the loop advances.
+    // If no grapheme fits, one code point lets the loop advance.
     const fits = takeStart(rest, width) || (/^./su.exec(rest)?.[0] ?? rest);
     if (fits.length >= line.length - at) return [...lines, fits];
     const space = rest[fits.length] === " " ? fits.length : fits.lastIndexOf(" ");
@@ -87,7 +87,7 @@ const noBreak = "\ue001";
 /** A command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
-/** Folds between words. A terminal wraps a word that is too wide, but copies it as one line. */
+/** Folds only between words, because a terminal copies a wrapped word as one line. */
 export const foldSentence = (text: string, width: number, indent = hangingIndent) => {
   const before = " ".repeat(indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");

@@ -1,4 +1,4 @@
-/** Finds the objects in a reply, and values of objects by dotted names. Keeps the spelling of values. */
+/** Finds values in a reply by dotted names. Keeps the spelling of values. */
 import { wrongValue } from "../failures.ts";
 import * as raw from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";
@@ -27,13 +27,17 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the member whose key is the name, or else the shortest start of the name before a dot. */
+/** The key is the name, or else the shortest start of the name before a dot. */
 const findMember = ({ members }: raw.RawJson, name: string) => {
-  const prefixes = members.filter(({ key }) => name.startsWith(`${key}.`)).sort((a, b) => b.key.length - a.key.length);
-  return members.findLast(({ key }) => key === name) ?? prefixes.at(-1);
+  const whole = members.findLast(({ key }) => key === name);
+  if (whole) return whole;
+  return members
+    .filter(({ key }) => name.startsWith(`${key}.`))
+    .sort((a, b) => b.key.length - a.key.length)
+    .at(-1);
 };
 
-/** Formats values for one cell. Numbers keep their spelling. Null is empty. */
+/** Numbers keep their spelling. Null is empty. */
 export const formatValues = (values: readonly raw.RawJson[]) => {
   const formatItem = (item: raw.RawJson) => formatValue(item.members.length === 1 ? item.members[0]?.value : item);
   const formatAll = (value: raw.RawJson) =>
@@ -59,7 +63,7 @@ export const readSpelledObject = (bytes: Uint8Array) => {
   };
 };
 
-/** Picks from an object, or from each object of a list; undefined for other kinds. */
+/** Returns undefined unless the value is an object or a list. */
 export const pickFields = (value: raw.RawJson, names: readonly string[]): string | undefined => {
   if (value.kind === "list") {
     return raw.composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
@@ -72,14 +76,8 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
   }
   return raw.composeMembers(
     Array.from(picked, ([{ key, value: member }, named]) => {
-      if (named.includes(key)) return [key, raw.compactJson(member.json)];
-      return [
-        key,
-        pickFields(
-          member,
-          named.map((name) => name.slice(key.length + 1)),
-        ),
-      ];
+      const below = named.map((name) => name.slice(key.length + 1));
+      return [key, named.includes(key) ? raw.compactJson(member.json) : pickFields(member, below)];
     }),
   );
 };
@@ -98,7 +96,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   );
 };
 
-/** Resolves a field to its name in the document. Tries names of columns, then keys, then `findColumn`. */
+/** Returns the name in the document. Tries names of columns, then keys, then `findColumn`. */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: readonly raw.RawJson[]) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named) return (named.path ?? named.name) + name.slice(named.name.length);

@@ -1,4 +1,4 @@
-/** Shows and changes saved settings, profiles and credentials. */
+/** Shows and changes saved settings and profiles. */
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { readUpTo } from "../files.ts";
@@ -37,7 +37,6 @@ export const showSetting = (sources: SettingsSources, typed: string) => {
   const name = parseSettingName(typed);
   const layers = findLayers(sources);
   if (layers.local && values.settings[name].isOfService) throw builtInSetting(name);
-  // Throws if the value is invalid.
   readValue(layers, name);
   return { row: toSettingRow(layers, name), profile: layers.profile };
 };
@@ -101,7 +100,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** Asks before a profile is created, because its name may be mistyped. @throws `failure` without a terminal */
+/** The name of a new profile may be mistyped. @throws `failure` without a terminal */
 type Confirm = (failure: Failure) => Promise<void>;
 
 export const setSetting = (sources: SettingsSources, typed: Record<"name" | "value", string>, confirm?: Confirm) =>
@@ -146,7 +145,7 @@ export const unsetSettings = async (sources: SettingsSources, typed: readonly st
   return { profile, names, absent };
 };
 
-/** Returns the settings in the form that `importSettings` reads. @throws Failure `setting-invalid` */
+/** @throws Failure `setting-invalid` */
 export const exportSettings = (sources: SettingsSources) => {
   const layers = findLayers(sources);
   const { profile, saved } = layers;
@@ -220,7 +219,7 @@ export const logout = async (sources: SettingsSources, only?: CredentialUse) => 
   return { profile, removed, left: findSecretVariables(host, only && [only]) };
 };
 
-/** Renames a profile, but keeps its account, so the ledger still finds its groups. @throws Failure `profile-exists` */
+/** Keeps the account, so the ledger still finds the groups. @throws Failure `profile-exists` */
 export const renameProfile = async (sources: SettingsSources, { from, to }: Record<"from" | "to", string>) => {
   const { host } = sources;
   const { keys } = findProfile(sources, from);
@@ -235,7 +234,7 @@ export const renameProfile = async (sources: SettingsSources, { from, to }: Reco
     profiles.set(to, saved).delete(from);
     return saved;
   };
-  // If the run is killed between the two changes, the keys have the new name, and the settings have the old name.
+  // Between the two changes, only the keys have the new name.
   if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => move(profiles));
   let account = from;
   await changeSaved(host, "settings", (profiles, otherMembers) => {

@@ -1,4 +1,4 @@
-/** Finds the credential of a request in the environment, a login or the output of a command. */
+/** Finds the credential of a request. */
 import { spawn } from "node:child_process";
 import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
@@ -12,7 +12,7 @@ import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSou
 import { maxSecretBytes, readSaved } from "./saved.ts";
 import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
-/** The host of each use (interface 5), and the variables of its secret. The first variable overrides the others. */
+/** The host of each use (interface 5). The first variable overrides the others. */
 export const useTargets = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
   inference: { host: "inference", variables: ["ROLLCALL_API_KEY"] },
@@ -21,14 +21,14 @@ export const useTargets = {
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the variables that are set, such as `ROLLCALL_TOKEN_FILE`. */
+/** Returns the variables that are set. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
 };
 
 type CredentialSource = Readonly<{
-  /** `command`: a command prints the credential. `elsewhere`: the saved credential is for another origin. */
+  /** `elsewhere`: the saved credential is for another origin. */
   state: "ready" | "command" | "elsewhere" | "missing";
   from?: string;
   profile?: string | undefined;
@@ -114,7 +114,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     if (!secret) throw failure;
     return { secret: await secret(), from, profile, username };
   };
-  /** If the service `refused` the key of a command, reruns the command, once per use and origin. */
+  /** Reruns the command of a `refused` key, once per use and origin. */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
     const id = `${use} ${origin}`;
     const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
@@ -126,17 +126,17 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
   return { credential, credentialSource: find };
 };
 
-/** Returns the command that saves a key for an origin. @param isFirst true if no key is saved for the use */
+/** @param isFirst true if no key is saved for the use */
 const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst: boolean) => {
   const { profile } = layers;
   const setting = urlSettingName(useTargets[use].host);
   const { name, source } = findUrlSource(layers, setting);
   if (isFirst && source !== "command line") return failures.loginCommand(profile);
   const urls = urlSettingNames.flatMap((each) => resolveSetting(layers, each)?.text ?? []);
-  // A login without --for would save the key for the other origins, too.
+  // A login without --for would save the key for other origins.
   const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
   if (source === "profile") return failures.loginCommand(profile, only);
-  // In this profile, the login would replace the saved key.
+  // The login would replace the saved key of this profile.
   const option = `${toOptionName(name)} ${readValue(layers, setting)}`;
   return failures.loginCommand(isFirst ? profile : "<name>", only, option);
 };
@@ -155,7 +155,7 @@ type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 
-/** Returns a reader that reads each variable once, because `…_FILE` may name a pipe. */
+/** Reads each variable once, because `…_FILE` may name a pipe. */
 export const openVariables = (host: Host) => {
   const secrets = new Map<string, ReturnType<typeof readVariable>>();
   return async (variable: string) => {
@@ -188,7 +188,7 @@ export const checkSecret = ({ text, from, where }: Secret, uses: readonly Creden
   if (fault) throw failures.invalidCredential(from, fault, where);
 };
 
-/** A key has only visible ASCII. A password (of `call read` or a database) is any text on one line. */
+/** A key is visible ASCII. A password is any text on one line. */
 const findSecretFault = (text: string, uses: readonly string[]) => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
@@ -198,7 +198,7 @@ const findSecretFault = (text: string, uses: readonly string[]) => {
 
 /** Long, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
-/** Maximum wait for output of an ended command, because a program that the command started may keep the pipe open. */
+/** A program that the command started may keep the pipe open. */
 const outputGraceMs = 1000;
 
 type CommandTarget = Readonly<{
@@ -208,13 +208,13 @@ type CommandTarget = Readonly<{
   origin: string;
 }>;
 
-/** Runs a `credential_command` without a shell. Returns the first line of its output. */
+/** Uses no shell. Returns the first line of the output. */
 export const runCredentialCommand = async (line: string, { host, hide, use, origin }: CommandTarget) => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
   const ended = new AbortController();
   const child = spawn(program, args, {
-    // Standard input may have trajectories for rollcall, and standard error may have secrets.
+    // Standard input may have trajectories. Standard error may have secrets.
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...removeSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
     windowsHide: true,

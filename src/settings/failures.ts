@@ -10,7 +10,7 @@ const formatWhere = (where: FailureLocation, profile?: string) => {
   return `${formatPosition(where)}${profile ? `, profile ${profile}` : ""}`;
 };
 
-/** @param invalid its `value` is redacted, and `profile` is the profile of a saved value */
+/** @param invalid has a redacted `value` */
 export const invalidSetting = (
   invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation; profile?: string | undefined },
 ) => {
@@ -51,7 +51,6 @@ export const profileExists = (profile: string) => {
 export const profileBuiltIn = (action: string, hint?: string) =>
   new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });
 
-/** `where` is the source of the name. */
 type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string }>;
 
 export const unknownProfile = (profile: string, { known, where, hint }: UnknownProfile) => {
@@ -101,7 +100,7 @@ export const credentialCommandFailed = (program: string, why: string) =>
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
-/** `login` is the command that saves a key for the origin. */
+/** `login` is a command. */
 type LoginAdvice = Readonly<Record<"profile" | "origin" | "login", string> & { use: CredentialUse }>;
 
 const useNames: Readonly<Record<CredentialUse, string>> = {
@@ -115,7 +114,7 @@ export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) 
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-/** @param saved `urlFrom` is the option, variable or setting of the URL, which may be mistyped */
+/** @param saved `urlFrom` names the source of the URL */
 export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundOrigin" | "urlFrom", string>) => {
   const { use, origin, profile, login } = advice;
   const { boundOrigin, urlFrom } = saved;

@@ -1,4 +1,4 @@
-/** Reads, shows and changes settings, profiles and credentials. */
+/** Settings, profiles and credentials. */
 
 export * from "./changes.ts";
 export { credentialUses, findSecretVariables } from "./credentials.ts";

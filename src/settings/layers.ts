@@ -1,4 +1,4 @@
-/** Finds a run's profile and settings. Precedence: command line, environment, profile, default (configuration.md). */
+/** Finds settings. Precedence: command line, environment, profile, default (configuration.md). */
 import type { FailureLocation, Problem } from "../failure.ts";
 import { contradiction } from "../failures.ts";
 import { ignoreErrors } from "../files.ts";
@@ -32,7 +32,7 @@ export const localProfile = "local";
 export const defaultProfile = "default";
 const builtInProfiles = [defaultProfile, localProfile];
 
-/** Allows few characters, because a profile's name is a JSON key and an argument of commands. */
+/** A profile's name is a JSON key and an argument. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 export const checkProfileName = (name: string, where: FailureLocation) => {
@@ -47,7 +47,7 @@ export const knownProfiles = (...files: readonly Pick<SavedFile, "profiles">[]) 
 };
 
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile") => {
-  // Completion must not fail. Other commands report a broken file.
+  // Completion must not fail.
   const file = ignoreErrors(() => readSaved(host, "settings")) ?? { profiles: new Map<string, JsonObject>() };
   if (name === "profile") return knownProfiles(file);
   return Array.from(file.profiles.values(), (members) => members[name]).filter((text) => typeof text === "string");
@@ -89,7 +89,7 @@ export const findLayers = (sources: SettingsSources) => {
     saved: saved ?? {},
     defaults,
     profile,
-    /** If the command line names the profile, the profile's URLs and credentials override the environment. */
+    /** A named profile's URLs and credentials override the environment. */
     isProfileNamed: where.option !== undefined,
     local,
     isNew,
@@ -116,7 +116,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   const fromEnvironment = resolve(env[environment], "environment", { environment });
   const isProfileFirst = isOfService && isProfileNamed;
   const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
-  // With a named profile, a run logs to the profile's base URL, not to the log URL of the environment.
+  // The base URL of a named profile overrides the environment's log URL.
   const isReplaced = isProfileNamed && name === "log_base_url" && !fromProfile && saved.base_url;
   // The local service has its own URLs and its own key.
   if (effective && !isReplaced && !(isOfService && local)) return effective;
@@ -139,7 +139,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   if (!resolved) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
-  // The failure names the setting that an invalid default derives from.
+  // The failure names `derivedFrom`.
   if (source === "default" && derivedFrom) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;

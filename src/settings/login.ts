@@ -1,4 +1,4 @@
-/** Asks questions on a terminal. A login reads a key, asks for missing settings, and saves both. */
+/** Reads a key and missing settings from a terminal. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { contradiction, interrupted } from "../failures.ts";
@@ -15,7 +15,7 @@ import * as values from "./values.ts";
 export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
   (await promptForLines(host, label, false))?.[0]?.trim();
 
-/** Returns a line, and all lines pasted after the line; undefined at the end of the input. */
+/** Returns a line and pasted lines; undefined at the end of the input. */
 const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
@@ -24,7 +24,7 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
     if (stdin.readableEnded) return undefined;
     const { createInterface } = await import("node:readline");
     const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-    // Turns echo off before the label appears, because people can type early.
+    // Turns echo off before the label, because people type early.
     const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
     stderr.write(foldPrompt(label, terminal.columns));
     try {
@@ -49,7 +49,7 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   }
 };
 
-/** Folds a prompt between words, because a terminal folds at any character. */
+/** A terminal would fold at any character. */
 const foldPrompt = (label: string, columns: number) =>
   label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
@@ -69,14 +69,14 @@ export const findOrigin = (settings: Settings, use: CredentialUse) => {
 /** Default of `only`: all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-/** Asks for a URL if no URL is set, and reads the key. @throws Failure */
+/** Asks for a missing URL, and reads the key. @throws Failure */
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
   if (username !== undefined) {
     if (only && only !== "calls") throw contradiction("--username", `--for ${only}`, "only calls need a user name");
     credentials.checkUsername(username, { option: "--username" });
   }
-  // `settings.get` resolves a setting at each call, so an answer in `flags` counts as an option.
+  // `settings.get` reads `flags` at each call, so an answer counts as an option.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
   if (settings.local)
@@ -168,7 +168,7 @@ const readKey = async (
   logins: readonly Readonly<{ use: CredentialUse; origin: string }>[],
   withToken: boolean,
 ) => {
-  // On a terminal, even `--with-token` prompts, because only a prompt hides the typed key.
+  // Even `--with-token` prompts, because only a prompt hides a typed key.
   const isTyped = host.terminal.stdin;
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
@@ -176,7 +176,7 @@ const readKey = async (
   const origins = new Set(logins.map(({ origin }) => origin));
   const label = `key for ${Array.from(origins, (origin) => `${origin} (${usesOf(origin)})`).join(", ")}: `;
   for (let notice = ""; ; ) {
-    // Joins pasted lines, so that a key of two lines is refused. The first line alone would be a wrong key.
+    // The first of two pasted lines would be a wrong key.
     const text = isTyped
       ? ((await promptForLines(host, `${notice}${label}`, true))?.join("\n") ?? "")
       : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
@@ -191,7 +191,7 @@ const readKey = async (
       return key;
     }
     if (!isTyped) throw invalidCredential(from, mistake);
-    // Between prompts, the terminal shows typed text, so the notice is a part of the next prompt.
+    // Typed text is visible between prompts, so the notice is a part of the next prompt.
     notice = `this is not a key: ${secretFaults[mistake]}\n`;
   }
 };

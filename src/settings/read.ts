@@ -1,4 +1,4 @@
-/** Reads the settings of one run, and the locations of its ledger and store. */
+/** Reads the settings of one run. */
 import { join, resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { databaseUrlWithPassword, invalidDatabaseUrl } from "../database/failures.ts";
@@ -121,11 +121,11 @@ export const findLedgerFile = (host: FolderHost) => {
   return folder && join(folder, "ledger.db");
 };
 
-/** The returned functions throw Failure `invalid-database-url`, … */
+/** The functions throw Failure `invalid-database-url`, … */
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
-  /** @param file the location if neither `typed` nor the variable is a URL */
+  /** @param file the location if no URL is given */
   const findLocation = async (
     use: keyof typeof databases,
     typed: string | undefined,
@@ -144,7 +144,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ title, hint });
     }
     const path = parsed.url.href;
-    // Only the environment's URL may contain a password. The password also applies to the same typed URL.
+    // Only the environment's URL may contain a password, which also applies to the same typed URL.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
     for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
       hide(secret);
@@ -171,7 +171,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
   };
 };
 
-/** Matches even incomplete URLs, and connection strings of other programs. Other texts are paths. */
+/** Also matches incomplete URLs and other connection strings. Other texts are paths. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
 const parseDatabaseUrl = (text: string) => {

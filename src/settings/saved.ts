@@ -1,4 +1,4 @@
-/** Finds rollcall's folders. Reads and changes the files of settings and credentials. Reads the secrets in files. */
+/** Reads and changes the files of settings and credentials. */
 import { isUtf8 } from "node:buffer";
 import * as fs from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
@@ -42,7 +42,7 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
   return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
 };
 
-/** For the ledger and the local service; undefined if no variable names a folder. */
+/** Returns undefined if no variable names a folder. */
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
@@ -101,7 +101,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   const content = Buffer.from(bytes.subarray(bomLength(bytes)));
   const text = content.toString("utf8");
   const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
-  // The message of JSON.parse would quote the text, which may contain secrets.
+  // The message of JSON.parse would quote secrets.
   const fault = findFault(content);
   if (fault) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
@@ -116,7 +116,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
 export const createAddition = (profile: string, added: JsonObject) => (profiles: Map<string, JsonObject>) =>
   profiles.set(profile, { ...profiles.get(profile), ...added });
 
-/** A writer holds the lock for only a few milliseconds. */
+/** A writer needs only a few milliseconds. */
 const maxWaitMs = 20_000;
 
 /** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */
@@ -161,7 +161,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
   const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
-  // This process has the lock, so any draft is from a killed writer.
+  // This process has the lock, so each draft is of a killed writer.
   const removeDrafts = () => {
     for (const name of fs.readdirSync(folder)) if (name.startsWith(draft)) fs.rmSync(join(folder, name));
   };
@@ -170,7 +170,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
     const location = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
     const conf = new Conf({ ...location, serialize: () => text });
     conf.store = document;
-    // On a full disk, conf writes a part of the text and reports no error.
+    // On a full disk, conf reports no error.
     if (fs.readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
     fs.renameSync(conf.path, target);
   } finally {
@@ -180,7 +180,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
 
 export const maxSecretBytes = 64 * 1024;
 
-/** Reads variables such as `ROLLCALL_API_KEY` from the file in `ROLLCALL_API_KEY_FILE`. */
+/** Reads variables such as `ROLLCALL_API_KEY` from the files in `…_FILE`. */
 export const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
@@ -189,7 +189,7 @@ export const readVariableFiles = (env: Host["env"]) =>
     }),
   );
 
-/** Reads no pipe, because a pipe can be read only once. Keeps the position if the file is also standard input. */
+/** Ignores a pipe, which can be read only once. Keeps the position of standard input. */
 const readSecretFile = (file: string) => {
   if (!fs.statSync(file).isFile()) return undefined;
   const opened = fs.openSync(file, "r");

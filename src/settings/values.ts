@@ -1,4 +1,4 @@
-/** Defines each setting (configuration.md), with its default and functions that parse and redact its value. */
+/** Defines each setting (configuration.md). */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
@@ -43,7 +43,7 @@ const parseUrl = (text: string) => {
   return origin + pathname.replace(/\/+$/, "");
 };
 
-/** Removes the parts of a URL that can be secret: user, password, query and fragment. */
+/** Removes user, password, query and fragment. */
 const redactUrl = (text: string) =>
   text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 
@@ -91,14 +91,14 @@ type Setting<Value> = Readonly<{
   parse: Parse<Value>;
   redact?: (text: string) => string;
   derivedFrom?: "base_url" | "vendor_prefix";
-  /** A function gets the profile's name and the text of `derivedFrom`. */
+  /** `text` is the text of `derivedFrom`. */
   fallback?: string | ((from: { profile: string; text: string }) => string);
-  /** The default in the profile `local`, if it differs from `fallback`. */
+  /** The default in the profile `local`. */
   localFallback?: string;
-  /** A value for hints. Present if commands need the setting and it has no default. */
+  /** For hints. Present if commands need the setting and it has no default. */
   example?: string;
   hasOption?: true;
-  /** True for a setting of deployed services. The profile `local` ignores it. `--profile` overrides its variable. */
+  /** The profile `local` ignores the setting. `--profile` overrides its variable. */
   isOfService?: true;
 }>;
 

@@ -1,4 +1,4 @@
-/** Prints traced calls as pages, Markdown, CSV or the JSON of the service, and prints summaries of calls. */
+/** Prints traced calls and summaries of calls. */
 import { type CallGroup, type CallSummary, callFields, withPrefix } from "../../calls/index.ts";
 import { composeArray, composeMembers, findValue, type RawJson } from "../../json/raw-json.ts";
 import { type TextCleaner, toOneLine } from "../cleaner.ts";
@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, prints even an empty list. */
+  /** Called after the last reply. If `hasSeveral`, JSON has a list, which may be empty if `canBeEmpty`. */
   readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 }
 
@@ -62,7 +62,7 @@ const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions)
   return fieldSections(call, names);
 };
 
-/** The field from which `--as trajectory` reads the reward by default. Lists have this column if a call has it. */
+/** The default field of the reward for `--as trajectory`. */
 const rewardField = "attributes.reward";
 
 const createColumn = (name: string, display: Partial<Column<unknown>> = {}): Column<unknown> => ({
@@ -115,7 +115,7 @@ type CallSummaryView = Readonly<{ summary: CallSummary; costs: boolean; missing:
 
 export const printCallSummary = async (screen: Screen, view: CallSummaryView) => {
   const { all, groups } = view.summary;
-  // JSON, jsonl and csv have no row for all calls, because a program that adds the rows would count each call twice.
+  // A program that adds the rows would count each call twice.
   const hasTotal = screen.format === "table" || screen.format === "tsv";
   const rows = hasTotal ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
@@ -142,7 +142,7 @@ const summaryColumns = [
   createColumn("cost.usd", { ...pointAligned, heading: "cost\n$" }),
 ];
 
-/** Formats `{"summary":{…},"groups":[{"op","model",…}]}`. Sums are bigint or text, so they stay exact. */
+/** Sums are bigint or text, so they stay exact. */
 const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
   const name = (text: string) => (text === "" ? "null" : JSON.stringify(text));
   const toCounts = ({ op, model, cost, ...counts }: CallGroup) => ({ ...counts, ...(costs ? { cost } : {}) });
@@ -153,7 +153,7 @@ const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView
   ]);
 };
 
-/** Composes JSON. A string in `value` is already JSON. */
+/** A string in `value` is already JSON. */
 const toJson = (value: unknown): string =>
   typeof value === "object" && value !== null
     ? composeMembers(Object.entries(value).map(([key, member]) => [key, toJson(member)]))

@@ -1,4 +1,4 @@
-/** Formats a JSON value as an indented tree. Replaces base64 data by the type and size of the data. */
+/** Formats a JSON value as an indented tree. Replaces base64 data by its type and size. */
 import { compactJson, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 
