@@ -56,7 +56,7 @@ export const readOutput = (call: RawJson): Conversation => {
   const isMessage = choices === undefined && output && findMessage(output) !== undefined;
   const items = isMessage ? [output] : itemsOf(choices ?? output);
   if (!hasMessages(items)) return { items: undefined, rest: output };
-  return { items, rest: choices === undefined ? undefined : omitMembers(output, ["choices"]) };
+  return { items, rest: choices && omitMembers(output, ["choices"]) };
 };
 
 const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
@@ -91,7 +91,7 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
     const takeAnswer: TakeAnswer = (id = "") => {
       const next = answerIds.indexOf(id, at + 1);
       const answer = items[next];
-      if (answer === undefined) return undefined;
+      if (!answer) return undefined;
       answerIds[next] = null;
       return toTurn(answer, next);
     };
@@ -102,7 +102,7 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
       name: textAt(message, "name"),
       toolCallId: textAt(message, "tool_call_id"),
       choiceMembers: isSampled ? withoutAbsent(item.members).filter(({ key }) => key !== "message") : [],
-      parts: message === undefined ? [{ kind: "said", value: item }] : readParts(message, takeAnswer),
+      parts: message ? readParts(message, takeAnswer) : [{ kind: "said", value: item }],
     };
   };
   return items.flatMap((item, at) => (at < from || answerIds[at] === null ? [] : [toTurn(item, at)]));
@@ -139,7 +139,7 @@ const toTextPart = (kind: "thought" | "refusal", text = ""): readonly Part[] => 
 
 const toContentParts = (content: RawJson | undefined): readonly Part[] => {
   if (content?.kind === "list") return content.items.flatMap(toParts);
-  return content === undefined || content.json === '""' ? [] : [{ kind: "said", value: content }];
+  return !content || content.json === '""' ? [] : [{ kind: "said", value: content }];
 };
 
 const toParts = (part: RawJson): readonly Part[] => {

@@ -31,7 +31,7 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
   const items = readItems(call);
   if (typeof items === "string") return { why: items };
   const tools = findValue(call, "inputs", "tools");
-  if (tools !== undefined && tools.kind !== "list") return { why: "its tools are not a list" };
+  if (tools && tools.kind !== "list") return { why: "its tools are not a list" };
   const reward = "text" in from ? from.text : readReward(call, from.path);
   if (typeof reward !== "string") return reward;
   const isLogged = findOperation(call) === "rollcall.log";
@@ -89,11 +89,11 @@ const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
 };
 
 const readItems = (call: RawJson): readonly RawJson[] | string => {
-  if (findValue(call, "deleted_at") !== undefined) return "it was deleted";
+  if (findValue(call, "deleted_at")) return "it was deleted";
   const { items: messages = [] } = readInputs(call);
   if (messages.length === 0 || !messages.every(hasMessage)) return "its inputs have no messages";
   const output = findValue(call, "output");
-  if (output !== undefined) {
+  if (output) {
     const answer = readAnswer(call, output);
     return typeof answer === "string" ? answer : [...messages, ...answer];
   }

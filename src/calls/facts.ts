@@ -88,7 +88,7 @@ const readUsage = (value: RawJson | undefined, model: string | undefined): reado
 
 const parseTokens = (text = "") => {
   const decimal = parseDecimal(text);
-  const whole = decimal === undefined ? "" : formatDecimal(decimal);
+  const whole = decimal ? formatDecimal(decimal) : "";
   return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
 };
 

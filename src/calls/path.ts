@@ -33,7 +33,7 @@ export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value:
   let value = call;
   for (const [depth, step] of path.entries()) {
     const child = typeof step === "number" ? value.items.at(step) : findMember(value, step);
-    if (child === undefined) {
+    if (!child) {
       const keys = [...new Set(value.members.map(({ key }) => key))];
       const near = findNearest(String(step), keys);
       return {

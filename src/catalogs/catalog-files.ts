@@ -73,16 +73,16 @@ export const readCatalogFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
   );
-  if (bytes === undefined) throw invalidCatalogFile(file, "it is larger than 512 MiB");
+  if (!bytes) throw invalidCatalogFile(file, "it is larger than 512 MiB");
   const content = bytes.subarray(bomLength(bytes));
   const document = readListReply(content);
   const reply = document && "value" in document ? document : (readEntryLines(content) ?? document);
-  if (reply === undefined)
+  if (!reply)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;
   // Entries of other files, such as trajectories, have no ids.
   const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
-  if (models !== undefined && (hasId || models.entries.length === 0)) return models;
+  if (models && (hasId || models.entries.length === 0)) return models;
   throw invalidCatalogFile(file, "it has no list of models");
 };
 

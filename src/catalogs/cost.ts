@@ -68,10 +68,10 @@ export const computeCost = (
     ["request", usage.requests, needsUnitPrices],
   ] as const) {
     const unitPrice = readPrice(pricing, name);
-    if (count === 0 || (unitPrice === undefined && !isNeeded)) continue;
+    if (count === 0 || (!unitPrice && !isNeeded)) continue;
     const cost = unitPrice && decimals.multiplyDecimals(unitPrice, { digits: BigInt(count), places: 0 });
-    if (cost !== undefined) knownSum = decimals.addDecimals(knownSum, cost);
-    const format = (amount?: decimals.Decimal) => (amount === undefined ? null : decimals.formatDecimal(amount));
+    if (cost) knownSum = decimals.addDecimals(knownSum, cost);
+    const format = (amount?: decimals.Decimal) => (amount ? decimals.formatDecimal(amount) : null);
     items.push({ price: name, count, unit_price: format(unitPrice), cost: format(cost) });
   }
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));

@@ -27,8 +27,7 @@ export const diffCatalogs = (from: readonly CatalogModel[], to: readonly Catalog
 
 const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): readonly Change[] => {
   const name = textOf(newer?.name) ?? textOf(older?.name) ?? null;
-  if (older === undefined || newer === undefined)
-    return [{ id, name, change: older === undefined ? "added" : "gone", field: null, from: null, to: null }];
+  if (!older || !newer) return [{ id, name, change: older ? "gone" : "added", field: null, from: null, to: null }];
   const prices = [older, newer].flatMap(({ pricing }) => [...statedPrices(pricing).keys()]);
   const priceFields = Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price, 0));
   return [...priceFields, ...otherFields].flatMap(({ name: field, change = "", value: read }): readonly Change[] => {
@@ -47,7 +46,7 @@ const toWritable = (value: unknown = null): unknown =>
 /** Equal facts have equal keys. */
 const toPrice = (value: unknown) => {
   const amount = parseAmount(value);
-  return { value, key: amount === undefined ? JSON.stringify(value) : formatDecimal(amount) };
+  return { value, key: amount ? formatDecimal(amount) : JSON.stringify(value) };
 };
 
 const toOtherFact = (value: unknown) => {

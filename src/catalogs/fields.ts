@@ -87,7 +87,7 @@ export const parseAmount = (value: unknown) =>
 /** A JSON number of 2^53 or more is invalid, because digits may be lost. */
 export const parsePrice = (value: unknown) => {
   const amount = typeof value === "number" && value > Number.MAX_SAFE_INTEGER ? undefined : parseAmount(value);
-  return amount === undefined || amount.digits < 0n ? undefined : amount;
+  return !amount || amount.digits < 0n ? undefined : amount;
 };
 
 /** US dollars per token or unit. An absent or invalid price is not zero. */
@@ -96,9 +96,7 @@ export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPr
 /** Returns `0.3 $/M`, or an invalid price as it is. */
 export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
-  return price === undefined
-    ? formatPlain(value)
-    : `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}`;
+  return price ? `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}` : formatPlain(value);
 };
 
 /** Returns percent, such as `-33.3`. Without `roundUp`, a rise above a limit can look like the limit. */
@@ -120,7 +118,7 @@ export const priceField = (name: string, rank: number, title = name) =>
     text: (value, spelled) => {
       const text = textOf(value) ?? spelled();
       const price = typeof value === "object" ? undefined : parsePrice(text);
-      if (price !== undefined) return formatDecimal(toShownPrice(name, price));
+      if (price) return formatDecimal(toShownPrice(name, price));
       return /\d/.test(text) ? `${text} (as given)` : text;
     },
     change: "price",

@@ -84,7 +84,7 @@ const listCriteria = (filter: Filter, now: number) => {
   add([], ({ id, name }) => matchesPattern(textOf(id), textOf(name)));
   for (const { name, column, read, matches } of wordsOptions) {
     const words = filter[name]?.map(normalizeWord);
-    if (words === undefined) continue;
+    if (!words) continue;
     const members = column === countries && words.includes("eu") ? normalizeWord(europeanUnion).split(" ") : [];
     const wanted = new Set([...words, ...members]);
     add([column], (model) => matches(read(model).map(normalizeWord), wanted));

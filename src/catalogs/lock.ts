@@ -60,10 +60,10 @@ const lockKey = "rollcall_lock";
 /** Returns undefined if the file does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
-  if (bytes === undefined) return undefined;
+  if (!bytes) return undefined;
   const locate = (offset: number) => ({ file, ...locateOffset(bytes, offset) });
   const root = readRoot(bytes);
-  if (root === undefined) throw invalidLock("it is not JSON", locate(requireFault(bytes).at));
+  if (!root) throw invalidLock("it is not JSON", locate(requireFault(bytes).at));
   const positionOf = (path: LockPath) => locate(spanOf(findDeepest(root, path)).start);
   const value = parseValue(root);
   const version = getValue(value, [lockKey]);
@@ -72,7 +72,7 @@ export const readLock = (file: string) => {
     throw invalidLock(reason, positionOf([lockKey]));
   }
   const { data, error } = z.object({ models: z.array(LockedModel) }).safeParse(value);
-  if (data !== undefined) return { file, models: data.models, positionOf };
+  if (data) return { file, models: data.models, positionOf };
   const path = error.issues[0]?.path.filter((step) => typeof step !== "symbol") ?? [];
   const defect = getValue(value, path) === undefined ? "missing" : "invalid value of";
   throw invalidLock(`${defect} \`${path.join(".")}\``, positionOf(path));

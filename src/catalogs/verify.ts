@@ -132,10 +132,10 @@ const comparePrices = (was: LockedModel, is: LockedModel, { maxRise }: LockPolic
   return Object.entries(was.pricing ?? {}).flatMap(([name, text]) => {
     const currentText = prices.get(name) ?? "";
     const [before, after] = [parsePrice(text), parsePrice(currentText)];
-    if (before === undefined) return [];
+    if (!before) return [];
     const path = ["pricing", name];
     const values = [formatPrice(name, text), formatPrice(name, currentText)];
-    if (after === undefined) return toRegression("price-unknown", path, values, [name, values[0]]);
+    if (!after) return toRegression("price-unknown", path, values, [name, values[0]]);
     if (!hasRisen(before, after, maxRise)) return [];
     const percent = formatPercentChange(before, after, true).replace("+", " by ");
     return toRegression("price-increased", path, values, [`${name} price${percent && `${percent}%,`}`, ...values]);
@@ -193,7 +193,7 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
     const replacement = errors.length > 0 ? findReplacement(locked, models, policy, needsCheaper) : undefined;
     const adviceFor = (rule: RuleName) => {
       if (errors.length === 0) return acceptAdvice(lock.file);
-      if (replacement !== undefined) {
+      if (replacement) {
         const { prompt, completion } = replacement;
         return `use ${replacement.id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
       }
@@ -231,9 +231,9 @@ const findReplacement = (
     ({ model }) =>
       model.id !== locked.id && findRegressions(locked, model, policy).every(({ rule }) => tolerated.includes(rule)),
   );
-  if (cheapest === undefined) return undefined;
+  if (!cheapest) return undefined;
   const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
-  if (current !== undefined && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
+  if (current && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
   const perMillion = (price: decimals.Decimal) => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
   return { id: cheapest.model.id, prompt: perMillion(cheapest.prompt), completion: perMillion(cheapest.completion) };
 };

@@ -182,8 +182,7 @@ export class Checker {
     if (least < most) this.#report("mixed-policy-versions", { least, most }, node);
     this.#reportSecrets();
     const validFacts = this.#isInvalid ? undefined : facts;
-    if (validFacts !== undefined)
-      this.result.tally.addGroup({ rewards: validFacts.map(({ reward }) => reward), exceptions });
+    if (validFacts) this.result.tally.addGroup({ rewards: validFacts.map(({ reward }) => reward), exceptions });
     const count = facts?.length ?? countElements(table, list);
     this.#addPart(table, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
   }

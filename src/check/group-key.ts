@@ -27,7 +27,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
     groupKeyCandidates.flatMap((key) => {
       const name = `${holder}${key}`;
       const keyValue = readKeyValue(value, name);
-      return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
+      return keyValue ? [{ name, text: JSON.stringify(keyValue) }] : [];
     }),
   );
 };
@@ -36,7 +36,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
   const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
-  const text = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
+  const text = value ? JSON.stringify(value) : findGroupKeys(trajectory).find(isCertain)?.text;
   return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
 };
 
@@ -52,7 +52,7 @@ export const openGroupKeyReader = (groupBy: string | undefined) => {
   return (trajectory: json.JsonValue, report: Report) => {
     for (const path of paths) {
       const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
-      if (key !== undefined && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);
+      if (key && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);
     }
     if (groupBy !== undefined) report("group-key-missing", { key: groupBy }, trajectory.node);
     return undefined;
@@ -61,7 +61,7 @@ export const openGroupKeyReader = (groupBy: string | undefined) => {
 
 const enterStep = (value: json.JsonValue | undefined, step: string) => {
   const holder = value && json.expandLeaf(value);
-  if (holder === undefined || kindAt(holder.table, holder.node) !== Kind.array) return json.memberAt(holder, step);
+  if (!holder || kindAt(holder.table, holder.node) !== Kind.array) return json.memberAt(holder, step);
   return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
 };
 

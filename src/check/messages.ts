@@ -149,7 +149,7 @@ export const inspectCalls = (
   report: Report,
 ) => {
   const { events, eventCount, lastCallsIndex } = facts;
-  for (let at = 0; offered !== undefined && at < eventCount; at += eventSize) {
+  for (let at = 0; offered && at < eventCount; at += eventSize) {
     const name = readToolName(table, events, at);
     if (name === undefined || offered.has(name)) continue;
     report("undeclared-tool", { name: shortName(name) }, events[at + 2] ?? 0);

@@ -55,7 +55,7 @@ export class Scan {
     const { length } = table.words;
     for (let root = 0; root < length; root = nodeAfter(table, root)) {
       const isJson = endOf(table, root) > 0;
-      if (isJson && isClean && this.#source.origin === undefined) {
+      if (isJson && isClean && !this.#source.origin) {
         this.#checker.check(block, root);
         positions.skip(startOf(table, root), endOf(table, root));
         continue;
@@ -211,7 +211,7 @@ const scanArray = async (
   let count = 0;
   for await (const part of input.readElements(bytes, range, { reader, isTolerant: false, signal })) {
     const { table, restAt, fault, isEnd, positions } = part;
-    if (fault !== undefined || !isUtf8(table.bytes.subarray(0, restAt))) return false;
+    if (fault || !isUtf8(table.bytes.subarray(0, restAt))) return false;
     const block = { table, reader, start: part.start, positions };
     for (let node = 0; node < table.words.length; node = nodeAfter(table, node)) checker.check(block, node, count++);
     if (!isEnd) continue;

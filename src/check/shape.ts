@@ -83,7 +83,7 @@ export class Shape<Name extends string, Facts> {
   /** Selects the object for `at` and `hasDuplicate`. */
   read(table: JsonTable, object: number) {
     const known = table.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(table, object)] : undefined;
-    if (known === undefined) return this.#deriveShape(table, object);
+    if (!known) return this.#deriveShape(table, object);
     this.#object = object;
     this.#layout = known.layout;
     return known.facts;

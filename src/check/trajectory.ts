@@ -201,7 +201,7 @@ const metricsShape = new Shape([], (_, table, object) => {
 
 const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: Report) => {
   const names = metricsShape.read(table, object);
-  if (names !== undefined) {
+  if (names) {
     let areFinite = true;
     for (let at = 0; at < names.length; at++) {
       const value = readMetric(table, object + 2 * nodeSize * (at + 1)) ?? 0;

@@ -40,7 +40,7 @@ export const defineObjectType = <Name extends string, Derived>(
     isTyped: names.every((name) => (kinds[name] & fields[name].acceptedKinds) !== 0),
     fieldChecks: names.flatMap((name, at) => {
       const { check: further } = fields[name];
-      return further === undefined || (kinds[name] & absentOrNull) !== 0 ? [] : [{ slot: at + 1, check: further }];
+      return !further || (kinds[name] & absentOrNull) !== 0 ? [] : [{ slot: at + 1, check: further }];
     }),
     derived: derive(kinds, table, object),
   }));

@@ -60,7 +60,7 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
   const logins = started.findLogins();
   const uses = logins.map((each) => each.use);
   const { state, use, failure } = await testCredential(context, settings, uses);
-  if (failure === undefined) return state;
+  if (!failure) return state;
   const origin = logins.find((each) => each.use === use)?.origin ?? "";
   const { http, where } = failure.details;
   if (state === "refused") {
@@ -183,7 +183,7 @@ const status = command({
     const check = { rank: 0, text: (row: (typeof rows)[number]) => row.check && keyStates[row.check] };
     const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check } : {}) };
     await printObjects(screen, { profile, credentials: rows }, { member: "credentials", columns });
-    if (firstFailure !== undefined) throw firstFailure;
+    if (firstFailure) throw firstFailure;
   },
 });
 

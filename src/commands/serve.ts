@@ -46,12 +46,12 @@ const runService = async (context: Context, typed: cli.Values<typeof options>) =
   const service = await openService({ ...settings, host, address, port, allowHosts, trace, warn, onEnd });
   context.closeAtEnd(service);
   screen.hideSecret(service.key);
-  if (log === undefined) host.stderr.write(`rollcall service at ${service.url}\n`);
+  if (!log) host.stderr.write(`rollcall service at ${service.url}\n`);
   else log("listening", { url: service.url });
-  printProblem = log === undefined ? screen.warn : ({ rule, message }) => log("warning", { rule, message });
+  printProblem = log ? ({ rule, message }) => log("warning", { rule, message }) : screen.warn;
   for (const problem of earlyProblems) printProblem(problem);
   const clientHost = isLoopback(address) ? undefined : allowHosts[0];
-  if (log === undefined) printClientSettings(context, service, settings, clientHost);
+  if (!log) printClientSettings(context, service, settings, clientHost);
   await waitForAbort(host.signal);
   log?.("stopping");
   const answeredAll = await service.close();

@@ -53,8 +53,8 @@ const readListRoot = table.openRootReader(["data"]);
 export const readListReply: ReplyReader<ReplyList> = (bytes) => {
   const root = readListRoot(bytes);
   const data = table.memberAt(root, "data");
-  if (root === undefined) return undefined;
-  if (data === undefined) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
+  if (!root) return undefined;
+  if (!data) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
   if (table.firstByteOf(data) !== openBracket) return { invalidPath: "data" };
   const items = walkItems(bytes, table.spanOf(data).start);
   const elements = Array.from(items, ({ start, end }) => bytes.subarray(start, end));
@@ -75,9 +75,9 @@ export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {
     const root = table.readRoot(bytes);
-    if (root === undefined) return undefined;
+    if (!root) return undefined;
     const json = table.memberAt(root, member);
-    if (json === undefined) return { invalidPath: table.firstByteOf(root) === openBrace ? member : "" };
+    if (!json) return { invalidPath: table.firstByteOf(root) === openBrace ? member : "" };
     if (table.firstByteOf(json) === letterN) return { value: null };
     if (table.firstByteOf(json) !== openBrace) return { invalidPath: member };
     const { start, end } = table.spanOf(json);

@@ -101,7 +101,7 @@ const openRows = (run: Run): Converter => {
 
 const rolloutOf = (run: Run, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
-  if (index === undefined) {
+  if (!index) {
     if (text) throw row.error("trajectory_json has no trajectory_index");
     reportRepeatedColumns(run, row, group);
     return { identityValues: [group] };

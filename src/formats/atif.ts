@@ -149,7 +149,7 @@ const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   if (role === undefined) throw source.error("source is not system, user or agent");
   const message = step.get("message");
   const calls = nonEmpty(step.items("tool_calls").map(toCall));
-  if (!message && calls === undefined) {
+  if (!message && !calls) {
     if (role !== "assistant" && step.has("observation")) return [];
     throw step.error("message is missing");
   }
@@ -182,7 +182,7 @@ const resultsOf = (step: Value) => {
     const [id, output] = [result.get("source_call_id"), result.get("content")];
     const content = output && contentOf(output);
     if (id) return { role: "tool", tool_call_id: id, content: content ?? "" };
-    return content === undefined ? [] : { role: "user", content };
+    return content ? { role: "user", content } : [];
   });
 };
 
@@ -191,7 +191,7 @@ const contentOf = (content: Value) => {
   if (!content.isList) throw content.error("the content is neither text nor a list of parts");
   return content.items().map((part) => {
     const [type, path] = [part.get("type"), part.get("source", "path")];
-    if (type?.text !== "image" || path === undefined) return part;
+    if (type?.text !== "image" || !path) return part;
     return { type: literal("image_url", type), image_url: { url: path } };
   });
 };
@@ -297,7 +297,7 @@ const openLinks = (run: Run) => {
     find(reference: Reference, from: string): LocatedDocument | undefined {
       for (const file of filesOf(reference, from)) {
         const value = run.readDocument({ file: from }, relative(dirname(from), file));
-        if (value?.get("steps") !== undefined) return { value, file };
+        if (value?.get("steps")) return { value, file };
       }
       return undefined;
     },

@@ -44,7 +44,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `rows with the same group_id (or prompt_id, …), or with the same prompt if they have none of these keys. Rows with different values of \`step\` are never in one group${rows.readGroup === undefined ? "" : ". A row with a list in `completions` is one group"}`,
+    group: `rows with the same group_id (or prompt_id, …), or with the same prompt if they have none of these keys. Rows with different values of \`step\` are never in one group${rows.readGroup ? ". A row with a list in `completions` is one group" : ""}`,
     reward: rows.rewardText ?? rows.rewardKey,
     sampled: rows.sampled,
   },
@@ -93,7 +93,7 @@ const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   }
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
-    if (key !== undefined) return `${stepOf(row)} ${name} ${key.raw}`;
+    if (key) return `${stepOf(row)} ${name} ${key.raw}`;
   }
   return undefined;
 };
@@ -134,7 +134,7 @@ export const messageRows = (path: Path): Format => {
     if (messages?.isList) return messages;
     if (pythonMessages.test(value?.text ?? ""))
       throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
-    const fault = value === undefined ? "is missing" : "is not a list";
+    const fault = value ? "is not a list" : "is missing";
     const wrong = name === "messages" ? `\`messages\` ${fault}` : `--messages-from finds no list at ${name}`;
     throw (value ?? row).error(wrong);
   };
@@ -263,7 +263,7 @@ const shareGptTurns = (run: Run, row: Value) => {
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
     if (from.text === "function_call") {
-      if (value.embeddedJson?.get("name") === undefined) throw value.error("value is not a call with a function name");
+      if (!value.embeddedJson?.get("name")) throw value.error("value is not a call with a function name");
       unansweredIds.push(`call_${at}`);
       run.note(orderNote);
       const tool_calls = [toToolCall(value, `call_${at}`)];

@@ -144,12 +144,12 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     if (!record) return breakUnreadable(raw, at);
     const { value } = record;
     const rollouts = records.convertRecord(converter, record);
-    if (rollouts === undefined) return;
+    if (!rollouts) return;
     const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
     for (const [position, rollout] of rollouts.entries()) {
       const { error, exception } = rollout;
       if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
-      if (error === undefined) output.add(rollout, value, { ...at, position });
+      if (!error) output.add(rollout, value, { ...at, position });
       else {
         const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
         const location = records.locateInRecord(raw, error.value);
@@ -182,7 +182,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     members.sort((a, b) => a.file.position - b.file.position || a.record - b.record || a.start - b.start);
     for (const [position, by] of findAmbiguousGroups(members, true)) {
       const [group, member] = [groups[position], members[by]];
-      if (group === undefined || member === undefined || group.isBroken) continue;
+      if (!group || !member || group.isBroken) continue;
       group.isBroken = true;
       const { label, line } = member.file.records.locate(member.record);
       const location = { file: name, line: position + 1, path: [] };
@@ -215,7 +215,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     });
     for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
-      if (file === undefined) continue;
+      if (!file) continue;
       const location = { file: file.records.locate(position).label, path: [] };
       breakGroup({ group }, { file, record: position, position: -1 }, { wrong, location });
     }
@@ -268,7 +268,7 @@ const visitRecords = async (
       for (const raw of batch) {
         signal.throwIfAborted();
         const visiting = visit(raw, { file, record: record++, position: -1 });
-        if (visiting !== undefined) await visiting;
+        if (visiting) await visiting;
       }
     }
   }

@@ -78,7 +78,7 @@ const findSampleReward = (run: Run, sample: Value, scores: Scores) => {
     const value = isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, rewardFrom);
     const number = value && (toReward(run, value) ?? gradeOf(run, value));
     const path = rewardFrom.join(".");
-    if (number !== undefined) return { reward: number, identity: `from ${path}` };
+    if (number) return { reward: number, identity: `from ${path}` };
   }
   const id = sample.get("id");
   const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
@@ -100,7 +100,7 @@ const metricsOf = (run: Run, scores: Scores) => {
   return [...scores].flatMap(([name, score]): readonly Member[] => {
     const value = score.get("value");
     if (value?.isObject) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
-    return value === undefined ? [] : [[`scores.${name}`, metricOf(value)]];
+    return value ? [[`scores.${name}`, metricOf(value)]] : [];
   });
 };
 
@@ -117,7 +117,7 @@ const metadataOf = (sample: Value, log: Value | undefined, scores: Scores, start
   const taken = ["messages", "error", "input", ...(startTime ? ["started_at"] : [])];
   const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
   const add = (key: string, value: Value | undefined, otherwise: string) => {
-    if (value !== undefined) members.set(members.has(key) ? otherwise : key, value);
+    if (value) members.set(members.has(key) ? otherwise : key, value);
   };
   add("limit", sample.get("limit", "type"), "limit.type");
   for (const [key, value] of sample.flatMembers("metadata")) add(key, value, `metadata.${key}`);
@@ -235,8 +235,7 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const [first] = parts;
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
-  if (text === undefined || type === undefined)
-    return { content: nonEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
+  if (!text || !type) return { content: nonEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
   const { raw, sources } = json(text);
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };

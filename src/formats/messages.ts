@@ -74,7 +74,7 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
   const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
-  return calls === undefined && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
+  return !calls && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
 };
 
 /** Returns the recorded list if its calls are complete; undefined without calls. */
@@ -95,7 +95,7 @@ export const toToolCall = (call: Value, newId?: Json) => {
   const name = isNested ? fn.get("name") : (unwrapped.get("name") ?? fn);
   const args = (isNested ? fn : unwrapped).get("arguments");
   const isComplete = unwrapped === call && isNested && call.has("type") && args?.isText;
-  if (isComplete || name === undefined) return call;
+  if (isComplete || !name) return call;
   return {
     id: newId ?? unwrapped.get("id"),
     type: unwrapped.get("type") ?? "function",
@@ -110,7 +110,7 @@ export const buildCall = (id: Json | undefined, name: Json, args: Json) => ({
   function: { name, arguments: args },
 });
 
-export const toArguments = (args: Value | undefined) => (args === undefined ? "{}" : toText(args));
+export const toArguments = (args: Value | undefined) => (args ? toText(args) : "{}");
 
 const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));

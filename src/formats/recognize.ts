@@ -203,5 +203,5 @@ async function* readRawRecords(source: input.Source, records: input.RecordKinds,
   const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();
   if (first) yield first;
-  if (opened.readFirst === undefined) for await (const batch of opened.batches()) yield* batch;
+  if (!opened.readFirst) for await (const batch of opened.batches()) yield* batch;
 }

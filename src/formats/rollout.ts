@@ -81,7 +81,7 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { r
     const value = readPath(record, rewardFrom);
     const path = rewardFrom.join(".");
     const reward = value && (toReward(run, value) ?? parseReward(run, value));
-    if (reward !== undefined) return { reward, identity: `from ${path}` };
+    if (reward) return { reward, identity: `from ${path}` };
     const option = value && suggestReward([[path, value]]);
     const fix = option ? `pass ${option}` : describeNumbers(record, rewardFrom);
     throw (value ?? record).error(`--reward-from finds ${value ? "no number" : "nothing"} at ${path} (${fix})`);

@@ -161,7 +161,7 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
   const { groups } = dataset;
   const { parts } = dataset.found;
   const bound = findOutlierBound(rewards);
-  if (bound === undefined) return;
+  if (!bound) return;
   const window = new ReadWindow();
   for (let part = 0; part < parts.count; part++) {
     const group = groups.groupOf(part);
@@ -275,11 +275,11 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
     const locate = positions.openPartLocator(groupPart);
     for (const at of suspects) {
       const trajectory = trajectories[at];
-      if (trajectory === undefined || !groups.isValid(group)) continue;
+      if (!trajectory || !groups.isValid(group)) continue;
       const digest = hash("sha256", trajectory);
       const path = pathOf(parts, part, at);
       const locateOriginal = originals.get(digest);
-      if (locateOriginal === undefined) originals.set(digest, async () => await positions.locateValue(groupPart, path));
+      if (!locateOriginal) originals.set(digest, async () => await positions.locateValue(groupPart, path));
       else {
         const place = ++duplicates > maxLocatedOriginals ? "another position" : formatPlace(await locateOriginal());
         reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });

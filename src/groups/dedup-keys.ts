@@ -57,7 +57,7 @@ const openInputKeys = (keys: Digests) => {
     },
     /** @param digest default: the group's digest in `keys` */
     add(group: number, digest?: Uint8Array) {
-      if (digest !== undefined) keys.set(group, digest);
+      if (digest) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
         const occurrence = (repeats.get(first) ?? 0) + 1;
         repeats.set(first, occurrence);

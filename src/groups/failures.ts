@@ -24,7 +24,7 @@ export const invalidInput = (
   const errors = problems.sorted().filter(({ severity }) => severity === "error");
   const [first] = errors;
   const details = { problems: errors };
-  if (problems.errors === 1 && first !== undefined) {
+  if (problems.errors === 1 && first) {
     const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
     const hint = [first.advice, skipHint(valid)].flatMap((way) => way ?? []).join("; or ") || undefined;
     const message = `${position}${first.message} [${first.rule}]`;

@@ -60,7 +60,7 @@ export const requireUnchanged = (bytes: Buffer, { source, part }: GroupPart): Bu
 
 export const readPartValue = (groupPart: GroupPart) => {
   const value = parseJson(readPartStart(groupPart).toString("utf8"));
-  if (value === undefined) throw inputChanged(groupPart.source.name);
+  if (!value) throw inputChanged(groupPart.source.name);
   return value.value;
 };
 
@@ -80,7 +80,7 @@ export const composeGroup = (dataset: IndexedGroups, group: number, window: Read
   const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
   const [whole = lineEnd] = parts;
   const isBare = dataset.groups.isBare(group);
-  const spans = isBare || chosen === undefined ? [] : findTrajectorySpans(whole, { kind: "group" });
+  const spans = isBare || !chosen ? [] : findTrajectorySpans(whole, { kind: "group" });
   const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
   const selected = chosen?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
   // Without spans, the opening is the whole group.
@@ -104,7 +104,7 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
 /** Lists a group's trajectories, or the value of another part. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
-  return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root === undefined ? [] : [root];
+  return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root ? [root] : [];
 };
 
 const findTrajectorySpans = (bytes: Uint8Array, part: Pick<Part, "kind">): readonly Span[] =>
@@ -117,7 +117,7 @@ export const pickMembers = (object: JsonValue, names: readonly string[]): JsonOb
   Object.fromEntries(
     names.flatMap((name) => {
       const value = memberAt(object, name);
-      return value === undefined ? [] : [[name, parseValue(value)] as const];
+      return value ? [[name, parseValue(value)] as const] : [];
     }),
   );
 

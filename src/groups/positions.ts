@@ -17,7 +17,7 @@ export type GroupPart = Readonly<{ source: Source; part: Part }>;
 export const getPart = ({ sources, found }: IndexedGroups, at: number): GroupPart => {
   const part = found.parts.at(at);
   const source = sources[part.source];
-  if (source === undefined) throw new Error(`part ${at} has no source`);
+  if (!source) throw new Error(`part ${at} has no source`);
   return { source, part };
 };
 
@@ -43,10 +43,10 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const locate = (path: Path): ProblemLocation => {
     opened ??= openPart();
     const { root, positions } = opened;
-    return { file, ...positions.locate(root === undefined ? 0 : spanOf(findDeepest(root, path)).start), path };
+    return { file, ...positions.locate(root ? spanOf(findDeepest(root, path)).start : 0), path };
   };
   return (path) => {
-    if (origin !== undefined) return { file, line, path };
+    if (origin) return { file, line, path };
     try {
       return path.length > 0 ? locate(path) : { file, line, column: unitsBefore() + 1, path, offset: start };
     } catch {
@@ -59,7 +59,7 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
 /** A missing value gets the position of the deepest existing value on its path. */
 export const locateValue = async (groupPart: GroupPart, path: Path): Promise<ProblemLocation> => {
   const { source, part } = groupPart;
-  return source.origin === undefined ? openPartLocator(groupPart)(path) : await locateInRecord(source, part.line, path);
+  return source.origin ? await locateInRecord(source, part.line, path) : openPartLocator(groupPart)(path);
 };
 
 const locateInRecord = async (source: Source, line: number, path: Path) => {
@@ -70,7 +70,7 @@ const locateInRecord = async (source: Source, line: number, path: Path) => {
 };
 
 export const mapProblemsToRecords = async (sources: readonly Source[], problems: Problems) => {
-  const byName = new Map(sources.flatMap((source) => (source.origin === undefined ? [] : [[source.name, source]])));
+  const byName = new Map(sources.flatMap((source) => (source.origin ? [[source.name, source]] : [])));
   if (byName.size === 0) return;
   await problems.relocate(async ({ file = "", line = 1, path = [], readAt }) => {
     const source = readAt === undefined ? byName.get(file) : undefined;
@@ -105,8 +105,7 @@ export const reportGroup = <Name extends RuleName>(
   if (reportPart(dataset, rule, { part: groups.firstOf(group), ...problem }) === "error") groups.reject(group);
 };
 
-export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">) =>
-  first === undefined ? "-" : fileOf(first);
+export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">) => (first ? fileOf(first) : "-");
 
 export const locateGroup = (dataset: IndexedGroups, group: number) => {
   const { source, part } = getPart(dataset, dataset.groups.firstOf(group));

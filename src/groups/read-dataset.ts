@@ -93,7 +93,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     options.onOpened();
     const read = await readSources(sources, { ...options, signal: host.signal });
     read.problems.merge(problems);
-    if (conversion !== undefined) read.problems.merge(conversion.recordProblems);
+    if (conversion) read.problems.merge(conversion.recordProblems);
     await mapProblemsToRecords(sources, read.problems);
     return { ...read, conversion, skippedFiles: [...emptyFiles, ...skipped], repeatedFiles: repeated, close };
   } catch (thrown) {
@@ -138,7 +138,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
     const { origin } = source;
-    for (let at = first; hasDigests && origin !== undefined && at < parts.count; at++)
+    for (let at = first; hasDigests && origin && at < parts.count; at++)
       parts.digests.set(at, origin.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
     if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
@@ -186,7 +186,7 @@ const checkGroupKey = (read: IndexedGroups, key: string) => {
 };
 
 const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
-  first === undefined || others.length > 0 ? {} : { file: first.name };
+  !first || others.length > 0 ? {} : { file: first.name };
 
 /** True before the first part, and for whole requests, which can name their split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>

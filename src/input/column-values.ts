@@ -20,7 +20,7 @@ export const valueToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
   if (typeof value === "bigint" || typeof value === "number") return Object.is(value, -0) ? "-0" : String(value);
-  if (value instanceof LazyJson && findFault(value.bytes) === undefined) return value.bytes.toString("utf8");
+  if (value instanceof LazyJson && !findFault(value.bytes)) return value.bytes.toString("utf8");
   if (value instanceof LazyText) return JSON.stringify(value.bytes.toString("utf8"));
   if (value instanceof Date) return JSON.stringify(value);
   if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString("base64"));

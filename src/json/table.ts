@@ -153,7 +153,7 @@ export const parseNode = (table: JsonTable, node: number): unknown =>
   JSON.parse(table.bytes.toString("utf8", startOf(table, node), endOf(table, node)));
 
 export const memberAt = (object: JsonValue | undefined, key: string): JsonValue | undefined => {
-  if (object === undefined || firstByteOf(object) !== syntax.openBrace) return undefined;
+  if (!object || firstByteOf(object) !== syntax.openBrace) return undefined;
   const node = findMemberNode(object.table, object.node, key);
   return node === undefined ? undefined : { table: object.table, node };
 };
@@ -176,16 +176,14 @@ export const findDeepest = (value: JsonValue, path: readonly (string | number)[]
   let deepest = value;
   for (const step of path) {
     const child = findChild(deepest, step);
-    if (child === undefined) break;
+    if (!child) break;
     deepest = child;
   }
   return deepest;
 };
 
 export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
-  array !== undefined && firstByteOf(array) === syntax.openBracket
-    ? Array.from(childrenOf(array), ([, element]) => element)
-    : [];
+  array && firstByteOf(array) === syntax.openBracket ? Array.from(childrenOf(array), ([, element]) => element) : [];
 
 export function* childrenOf({ table, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
   const end = nodeAfter(table, node);

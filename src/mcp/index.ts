@@ -29,7 +29,7 @@ const maxReasonLength = 300;
 /** @throws Failure `invalid-arguments` */
 export const validateArguments = ({ name, inputSchema }: Pick<Tool, "name" | "inputSchema">, sent: ToolArguments) => {
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
-  if (error === undefined) return;
+  if (!error) return;
   throw invalidArguments(
     `invalid arguments of ${name}: ${sdk.prettifyError(error).slice(0, maxReasonLength)}`,
     `follow the inputSchema of ${name}, with the parameters ${Object.keys(inputSchema.properties).join(", ")}`,
@@ -60,7 +60,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   }));
   server.setRequestHandler(sdk.CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = tools.find(({ name }) => name === params.name);
-    if (tool === undefined) {
+    if (!tool) {
       const names = tools.map(({ name }) => name).join(", ");
       throw new sdk.McpError(sdk.ErrorCode.InvalidParams, `unknown tool: expected ${names}`);
     }

@@ -41,7 +41,7 @@ export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<Service
   try {
     const key = readKey(path) ?? (await createLocalKey(path, host));
     const looseMode = checkFileMode(path, "600");
-    if (looseMode !== undefined) warn(looseMode);
+    if (looseMode) warn(looseMode);
     return { key, path };
   } catch (thrown) {
     throw toFileFailure(thrown, { path, title: keyTitle });
@@ -57,7 +57,7 @@ const readKey = (path: string) => {
 
 const createLocalKey = async (path: string, host: Host) => {
   const lock = await waitForLock({ path: `${path}.lock`, title: keyTitle, host, maxWaitMs });
-  if (lock === undefined) throw databaseLocked({ path, title: keyTitle });
+  if (!lock) throw databaseLocked({ path, title: keyTitle });
   try {
     const existing = readKey(path);
     if (existing !== undefined) return existing;
@@ -101,7 +101,7 @@ export const openAuthenticator =
     const given = parseCredential(header, scheme);
     if (given !== undefined && isSameSecret(given, ownKey)) return unrestrictedCaller;
     const key = given === undefined ? undefined : await keys.find(keyDigest(given));
-    if (key === undefined) {
+    if (!key) {
       const realm = `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
       throw new Refusal(401, "Invalid or missing credentials", { "WWW-Authenticate": realm });
     }

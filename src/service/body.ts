@@ -50,7 +50,7 @@ export const openBodyReader = (maxBytes: number) => {
       if (encoding === "identity") return await use(received);
       const fault = "the compressed body is damaged or cut off";
       const decompress = findDecompressor(received);
-      if (decompress === undefined) throw new Refusal(400, fault);
+      if (!decompress) throw new Refusal(400, fault);
       return await use(await collect(decompress(Readable.from([received])), fault));
     } finally {
       bytesInMemory -= ownBytes;

@@ -46,7 +46,7 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
     // Another client can save the same key after `findByKey`.
     const { digest = new Uint8Array(), metrics, callIds, isNew } = earlier ?? (await store.saveRequest(request));
-    if (idempotency !== undefined && Buffer.compare(digest, idempotency.digest) !== 0) {
+    if (idempotency && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";
       throw invalidKey(idempotency.key, { msg, type: "idempotency_key_reused" });
     }
@@ -103,7 +103,7 @@ const readLogRequest = async (bytes: Uint8Array) => {
     if (members.size > 0) otherGroupKeys.set(group, formatMembers(members));
     await yieldTurn(value);
   }
-  if (split === undefined || faults.length > 0) throw invalidRequest(faults);
+  if (!split || faults.length > 0) throw invalidRequest(faults);
   request.delete("split");
   request.delete("trajectory_groups");
   const name = String(json.parseValue(split));

@@ -65,7 +65,7 @@ export const defineOperation = <P extends Schema, B extends Schema>(
   errorFormat,
   answer: async ({ caller, bytes, ...request }) => {
     const parameters = parseOrRefuse(endpoint.parameters, request.parameters, "path");
-    const value = bytes === undefined ? undefined : parseBounded(readBody(bytes));
+    const value = bytes && parseBounded(readBody(bytes));
     const body = parseOrRefuse(endpoint.body, value, "body");
     return { body: await answer({ caller, parameters, body }) };
   },
@@ -75,7 +75,7 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   if (bytes.length === 0) throw invalidRequest([missingItem(["body"], null)]);
   if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
   const root = readJson(bytes);
-  if (root !== undefined) return root;
+  if (root) return root;
   throw invalidRequest([
     { loc: ["body", findFault(bytes)?.at ?? 0], msg: "Invalid JSON", type: "json_invalid", input: null },
   ]);

@@ -39,7 +39,7 @@ export const callOperation = (store: Store) =>
       throw new Refusal(403, `the key ${caller.name} has no access to the project ${JSON.stringify(body.project_id)}`);
     }
     const call = await store.findCall(body.project_id, body.id);
-    return composeObject({ call: call === undefined ? "null" : formatCall(call, body) });
+    return composeObject({ call: call ? formatCall(call, body) : "null" });
   });
 
 type CatalogKind = keyof typeof sample;
@@ -54,7 +54,7 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
     throw new Refusal(404, `unknown provider ${json(provider)}, expected ${known}`);
   }
   const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
-  if (bytes !== undefined && "value" in (readListReply(bytes) ?? {})) return bytes;
+  if (bytes && "value" in (readListReply(bytes) ?? {})) return bytes;
   throw new Refusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
 };
 
@@ -145,7 +145,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   return {
     messages: composeArray(turns.map(({ message }) => message)),
     choices: choices.length === 0 ? undefined : composeArray(choices),
-    output: last === undefined ? "null" : toOutput(last),
+    output: last ? toOutput(last) : "null",
   };
 };
 

@@ -108,7 +108,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   if (!isObject(members)) throw toFailure("it is not a JSON object", { file });
   const where = (path: readonly string[]): Pick<Problem, "file" | "line" | "column"> => {
     const value = findAt(readRoot(content), path);
-    return value === undefined ? { file } : locate(spanOf(value).start);
+    return value ? locate(spanOf(value).start) : { file };
   };
   return { members, where };
 };

@@ -39,7 +39,7 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
       advantage: facts.reward === null || deviation === 0 ? null : (facts.reward - mean) / deviation,
       messages: messages.length,
     })),
-    exceptions: bytes === undefined ? [] : readExceptions(bytes),
+    exceptions: bytes ? readExceptions(bytes) : [],
     common: countCommon(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
@@ -80,8 +80,7 @@ const countCommon = ([first = [], ...others]: readonly (readonly string[])[]) =>
 };
 
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number) => {
-  if (logged !== undefined)
-    return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
+  if (logged) return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
   const { files, options, where } = inputOptions;
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
@@ -104,7 +103,7 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
   const bytes = grouping.readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
   const root = table.readRoot(bytes) ?? readStart(bytes);
   const trajectory = table.findAt(root, ["trajectories", 0]) ?? root;
-  const members = trajectory === undefined ? [] : [...table.childrenOf(trajectory)];
+  const members = trajectory ? [...table.childrenOf(trajectory)] : [];
   const small = members.filter(([, value]) => table.spanOf(value).end - table.spanOf(value).start <= maxMemberBytes);
   const values = small.map(([name, value]) => [name, table.parseValue(value)] as const);
   return {

@@ -82,7 +82,7 @@ const pagePrefix = "<!doctype html>\n<!-- a page by rollcall ";
 export const requirePageFile = (file: string) => {
   const stats = statSync(file, { throwIfNoEntry: false });
   const isPage = () => readFileSync(file, "latin1").startsWith(pagePrefix);
-  if (stats === undefined || (stats.isFile() && writeUserFile(file, isPage))) return;
+  if (!stats || (stats.isFile() && writeUserFile(file, isPage))) return;
   const message = `${file} already exists and is not a page written by rollcall`;
   throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
 };

@@ -33,7 +33,7 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
     /** Undefined if the input is not read yet, or lacks the group. */
     answer: (name, query) => {
       opened.abort();
-      return name === "state" && progress !== undefined ? { progress } : session?.[name](query);
+      return name === "state" && progress ? { progress } : session?.[name](query);
     },
     onPageLoad: () => onPageLoad(),
   });
@@ -62,7 +62,7 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
         });
         await new Promise<void>((resolve) => {
           onPageLoad = async () => {
-            if (progress !== undefined || !(await input.hasChanged())) return;
+            if (progress || !(await input.hasChanged())) return;
             progress = openingProgress;
             resolve();
           };
@@ -123,7 +123,7 @@ const createApp = (
   for (const name of answerNames) {
     app.get(`/api/${name}`, async ({ req }) => {
       const query = parseQuery(req.query("query") ?? "");
-      if (query === undefined) return refuse(400, "invalid query");
+      if (!query) return refuse(400, "invalid query");
       const value = await answer(name, query);
       if (value === undefined) return refuse(404, `no such ${name}`);
       // A trajectory may be invalid JSON.

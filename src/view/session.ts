@@ -28,7 +28,7 @@ export const openSession = (input: ViewInput) => {
   const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
   for (const { group, rule } of findings) {
     const facts = groups[group ?? -1];
-    if (facts !== undefined) facts.rules = [...facts.rules, rule];
+    if (facts) facts.rules = [...facts.rules, rule];
   }
   const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
@@ -63,7 +63,7 @@ export const openSession = (input: ViewInput) => {
       for await (const { group, rewards } of grouping.readRewards(dataset, signal)) {
         measured = group + 1;
         const facts = groups[group];
-        if (facts === undefined) continue;
+        if (!facts) continue;
         // For 100,000 groups, the unused capacity after `filter` would take 100 MB.
         const isComplete = rewards.every(Number.isFinite);
         facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);

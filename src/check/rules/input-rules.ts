@@ -64,12 +64,12 @@ export const inputRules = {
   /** An error of the whole input if no trajectory has the key. Then `others` lists other keys. */
   "group-key-missing": warning<{ key: string; others?: readonly string[] }>({
     message: ({ key, others }) =>
-      others === undefined
-        ? `the group key \`${key}\` is missing or null, so the trajectory is its own group`
-        : `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`,
+      others
+        ? `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`
+        : `the group key \`${key}\` is missing or null, so the trajectory is its own group`,
     redactedMessage: "the group key is missing or null",
     advice: ({ others }) => {
-      if (others === undefined) return "give the key a value in every trajectory, or choose another with --group-by";
+      if (!others) return "give the key a value in every trajectory, or choose another with --group-by";
       return others.length === 0
         ? "add a group key to every trajectory, or leave out --group-by"
         : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;

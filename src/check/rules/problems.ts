@@ -87,7 +87,7 @@ export class Problems {
     for (const { stored } of this.#byRule.values()) {
       for (const [at, problem] of stored.entries()) {
         const location = await locate(problem);
-        if (location === undefined) continue;
+        if (!location) continue;
         const { rule, severity, message, advice } = problem;
         stored[at] = { rule, severity, message, advice, ...location };
       }

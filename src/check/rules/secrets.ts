@@ -50,7 +50,7 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<Js
   for (let at = findRun(start); at < end; at = findRun(at + minSecretBytes)) {
     // The rest of a long run is also found, but a key begins only at the start of a run.
     const secret = isKeyByte[bytes[at - 1] ?? 0] ? undefined : matchSecret(bytes, at, end);
-    if (secret !== undefined) found.push(secret);
+    if (secret) found.push(secret);
   }
   return found;
 };

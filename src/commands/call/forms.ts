@@ -54,7 +54,7 @@ const checkForm = ({ screen: { fields, format } }: Context, { as, list, noConten
   const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
   const why = `${form} has its own format`;
   const listHint = "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception";
-  if (printsLines && fields !== undefined) throw contradiction(form, "--fields", why);
+  if (printsLines && fields) throw contradiction(form, "--fields", why);
   if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, list ? listHint : undefined);
 };
 

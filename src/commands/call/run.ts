@@ -89,10 +89,10 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(requested - failed.length, "call")}`);
   const [first, ...others] = [
     ...toFailures(tally, project),
-    ...(formFailure === undefined ? [] : [formFailure]),
+    ...(formFailure ? [formFailure] : []),
     ...(typed.wait && running.length > 0 ? [callsRunning(running, requested, maxWaitMs)] : []),
   ];
-  if (first === undefined) return;
+  if (!first) return;
   throw first.withDetails({
     problems: others.map(({ code: rule, message, details: { hint: advice } }) => {
       return { rule, severity: "error", message, advice };
@@ -179,13 +179,12 @@ const countResult = (tally: ReadTally, result: ReadResult) => {
 const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, project: string) => {
   const cause = failed[0]?.failure;
   const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);
-  if (cause !== undefined && isOnlyCause && failedInARow < maxFailedInARow && cause.code !== "not_found")
-    return [cause];
+  if (cause && isOnlyCause && failedInARow < maxFailedInARow && cause.code !== "not_found") return [cause];
   return readFailureCodes.flatMap((code) => {
     const ofCode = failed.filter(({ failure }) => failure.code === code);
     const failures = ofCode.map(({ failure }) => failure);
     const [first] = failures;
-    if (first === undefined) return [];
+    if (!first) return [];
     const ids = [...new Set(ofCode.map(({ id }) => id))];
     const http = failures.find(({ details }) => details.http)?.details.http;
     if (code === "not_found") return callsMissing({ ids, requested, project }, http && { http });

@@ -34,7 +34,7 @@ export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
   return [{ ...toColumn(modelId), cell: spellModelId, value: spellModelId }, catalog, ...others, ...modelColumns];
 };
 
-const spellModelId = ({ model }: Row) => (model === undefined ? "" : readSpelledObject(model.raw).text("id"));
+const spellModelId = ({ model }: Row) => (model ? readSpelledObject(model.raw).text("id") : "");
 
 const warnDays = 30;
 

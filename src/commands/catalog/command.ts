@@ -43,7 +43,7 @@ const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sou
 
 const parsePercent = (word: string, option: string): Decimal => {
   const percent = parseDecimal(word.replace(/\s*%$/, ""));
-  if (percent !== undefined && percent.digits >= 0n) return percent;
+  if (percent && percent.digits >= 0n) return percent;
   throw wrongValue(option, word, "a percentage such as 10%");
 };
 

@@ -71,7 +71,7 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const { value } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (value === null) throw callsMissing({ ids: [id], requested: 1, project });
   const usage = catalogs.readCallUsage(JSON.parse(Buffer.from(value).toString()));
-  if (usage === undefined) throw usageUnrecorded(id);
+  if (!usage) throw usageUnrecorded(id);
   return usage;
 };
 

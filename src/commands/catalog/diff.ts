@@ -69,7 +69,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     return { ...(await source.readCatalog(context, { settings, catalog: name, typed })), file: null };
   };
   if (older !== undefined && catalog !== undefined) return [[await readFile(older), await readCurrent(catalog)]];
-  if (since === undefined) {
+  if (!since) {
     if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
     return [[await readCurrent("analysis"), await readCurrent("router")]];
   }
@@ -77,7 +77,7 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     const id = source.identifyCatalog(settings, name);
     const folder = settings.dataFolder();
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
-    if (saved === undefined) throw catalogHistoryMissing(id);
+    if (!saved) throw catalogHistoryMissing(id);
     const { models, fetchedAt: asOf } = saved;
     if (asOf > time)
       screen.notice(`${option}: using the oldest saved ${name} catalog, of ${source.formatMinute(asOf)}`);
@@ -116,7 +116,7 @@ const changeColumns = (names: readonly string[] | undefined): KeyColumns<ChangeR
     from: factColumn("from", older),
     to: factColumn("to", newer),
     difference: { rank: 2, text: formatDifference },
-    ...(names === undefined ? { catalog: 3 } : {}),
+    ...(names ? {} : { catalog: 3 }),
   };
 };
 
@@ -136,7 +136,7 @@ const formatDifference = ({ change, from, to }: ChangeRow) => {
   }
   if (change === "price") {
     const [before, after] = [catalogs.parseAmount(from), catalogs.parseAmount(to)];
-    if (before === undefined || after === undefined || before.digits <= 0n || after.digits < 0n) return "";
+    if (!before || !after || before.digits <= 0n || after.digits < 0n) return "";
     return `${catalogs.formatPercentChange(before, after)}%`;
   }
   if (!Number.isSafeInteger(from) || !Number.isSafeInteger(to)) return "";

@@ -26,7 +26,7 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
     of === "priced" ? readModels(context, settings) : undefined,
   ]);
   catalogs.checkFilterWords(typed, listed);
-  const allRows: readonly catalogs.CatalogRow[] = models === undefined ? listed : catalogs.joinById(models, listed);
+  const allRows: readonly catalogs.CatalogRow[] = models ? catalogs.joinById(models, listed) : listed;
   const { matches, columns: filtered } = catalogs.compileFilter(typed, host.now());
   // A model without an entry states only its id.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
@@ -50,7 +50,7 @@ export const showModel = async (context: Context, typed: TypedSource & { readonl
     const near = ids.find((id) => toSuffix(id) === toSuffix(typed.id)) ?? findNearest(typed.id, ids);
     throw modelNotListed(typed.id, names, near);
   }
-  if (screen.isForProgram || screen.format === "csv" || screen.fields !== undefined) {
+  if (screen.isForProgram || screen.format === "csv" || screen.fields) {
     const wire = { bytes: catalogs.rowsDocument(found, names), member: "data" };
     return await printList(screen, { columns: rowColumns("all", host.now()), rows: found, wire });
   }

@@ -52,7 +52,7 @@ export const verify = async (context: Context, typed: TypedVerify) => {
     throw wrongValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
   checkReportFiles(screen, { report: reports, inputs: [file] });
   const locked = catalogs.readLock(file);
-  if (locked === undefined) throw lockMissing(file);
+  if (!locked) throw lockMissing(file);
   const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
   const { listed } = await source.readCatalogs(context, typed, { names });
   const differences = catalogs

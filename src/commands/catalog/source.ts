@@ -57,7 +57,7 @@ export const readCatalog = async (
   const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
   // A negative age means that the clock was or is wrong.
-  if (cached !== undefined && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
+  if (cached && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
     const { models, checkedAt: asOf } = cached;
     screen.notice(`using ${title} cached at ${formatMinute(asOf)}`);
     noteSkippedNulls(screen, models, title);

@@ -54,7 +54,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   await printReports(dataset.sources, result.problems, dataset.problems.counts);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
   if (shouldPrint && dataset.found.parts.count > 0) await printResult(context, dataset, result);
-  if (result.failure !== undefined) throw result.failure;
+  if (result.failure) throw result.failure;
 };
 
 const isWarning = ({ severity }: Problem) => severity === "warning";

@@ -87,7 +87,7 @@ const findCandidates = async (
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };
   const pendingOption = options.find(([name]) => given.get(name)?.at(-1) === cursorMark);
-  if (pendingOption !== undefined) return await valuesFor(`--${pendingOption[0]}`, pendingOption[1]);
+  if (pendingOption) return await valuesFor(`--${pendingOption[0]}`, pendingOption[1]);
   if (!before.includes("--") && current.startsWith("-")) {
     const [typed = "", ...rest] = current.split("=");
     if (rest.length > 0) {
@@ -102,9 +102,9 @@ const findCandidates = async (
   }
   if (typedOperands.length === 0 && command.subcommands.length > 0) {
     const verbs = command.subcommands.map((verb) => ({ text: cli.lastWord(verb), about: verb.about }));
-    return command.run === undefined ? [...verbs, { text: "help", about: "print the help of a command" }] : verbs;
+    return command.run ? verbs : [...verbs, { text: "help", about: "print the help of a command" }];
   }
   const args = Object.entries(command.args);
   const [name, kind] = args[typedOperands.length] ?? args.findLast((arg) => arg[1].repeatable) ?? [];
-  return kind === undefined ? [] : await valuesFor(`${command.words} <${name}>`, kind);
+  return kind ? await valuesFor(`${command.words} <${name}>`, kind) : [];
 };

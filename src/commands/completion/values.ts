@@ -25,7 +25,7 @@ export const suggestValues = async (request: ValueRequest): Promise<Candidates> 
   const usual = usualWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
   const source = usual.length > 0 ? suggestNext(usual, request) : sources[name];
   const found = kind.choices ?? (typeof source === "function" ? await source(request) : source);
-  if (found !== undefined) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
+  if (found) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
   const placeholder = name.startsWith("--") ? kind.placeholder : /<(.*)>/.exec(name)?.[1];
   if (placeholder === "file" || name === "--store") return "files";
   return placeholder === "dir" || placeholder === "folder" ? "folders" : [];

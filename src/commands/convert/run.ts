@@ -34,14 +34,14 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   printInputNotes(context, dataset, typed);
   const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(dataset, true);
   await printWarnings(context, dataset, problems);
-  if (failure !== undefined && !skipsInvalid) throw failure;
+  if (failure && !skipsInvalid) throw failure;
   const receipt = dataset.conversion?.receipt?.data();
   const { leaves = null, left_out = [], format = null } = receipt ?? {};
   if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset);
   if (typed.exact && leaves !== null && leaves.left_out > 0)
     throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
   const redact = screen.safe.json;
-  const rejects_file = failure === undefined ? null : await writeRejected(dataset, { rejects, redact });
+  const rejects_file = failure ? await writeRejected(dataset, { rejects, redact }) : null;
   const lines = readGroupLines(dataset);
   if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of lines) await screen.printBytes(piece);
@@ -50,7 +50,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
     const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, not_chosen };
     await printDocument(screen, { status: "converted", ...counts });
   } else {
-    if (receipt !== undefined && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
+    if (receipt && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
     const facts = toFacts({
       groups: written,
       trajectories: trajectories.read - trajectories.rejected,

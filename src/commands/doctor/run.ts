@@ -151,7 +151,7 @@ const checkSettings = async ({ context }: CheckContext) => {
 
 const checkCredentials = async (checkContext: CheckContext): Promise<readonly Finding[]> => {
   const { settings } = checkContext;
-  if (settings === undefined) return [skipped(settingsUnreadable)];
+  if (!settings) return [skipped(settingsUnreadable)];
   if (settings.local) return [ok("the local service has its own key")];
   const checking = config.credentialUses.map(async (use) => {
     return { check: `credential ${use}`, ...(await checkCredential(checkContext, settings, use)) };
@@ -172,7 +172,7 @@ const checkCredential = async (
     if (origin === undefined) return skipped(`no URL is set for ${use}`, { state: "no URL" });
     const { state, from = null, username, failure: unusable } = await settings.credentialSource(use, origin);
     const facts = { state, origin, from, username };
-    if (unusable !== undefined) {
+    if (unusable) {
       const { message, details } = unusable;
       return state === "missing" ? warning(message, details.hint, facts) : toFinding(unusable, facts);
     }
@@ -180,7 +180,7 @@ const checkCredential = async (
     if (isOffline) return untried("--offline");
     const { state: answer, failure } = await testCredential(context, settings, [use], false);
     if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
-    if (failure === undefined) return ok(`from ${from}, accepted by the service`, { ...facts, accepted: true });
+    if (!failure) return ok(`from ${from}, accepted by the service`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unavailable");
     const found = toFinding(failure, { ...facts, accepted: answer === "refused" ? false : null });
     const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
@@ -196,7 +196,7 @@ const checkCredential = async (
 /** A web page with a status below 400 is an error, unless its origin accepted a key. */
 const checkUrls = async (checkContext: CheckContext, credentials: Promise<readonly Finding[]>) => {
   const { settings, isOffline } = checkContext;
-  if (settings === undefined) return [skipped(settingsUnreadable)];
+  if (!settings) return [skipped(settingsUnreadable)];
   if (settings.local) return [skipped("the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
@@ -253,10 +253,10 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
     const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
     const ledger = await openExistingLedger(location, options);
     const counts = await ledger?.countRequests().finally(ledger.close);
-    return [counts === undefined ? none : toLedgerFinding(`${path} answers`, counts, { path })];
+    return [counts ? toLedgerFinding(`${path} answers`, counts, { path }) : none];
   }
   const examined = await examineLedger(path);
-  if (examined === undefined) {
+  if (!examined) {
     const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
     const message = `none yet, and rollcall cannot create ${path}`;
     return [config.canCreate(path) ? none : error("storage", message, fix, { path })];
@@ -268,7 +268,7 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
   const facts = { path, bytes, version };
   if (damages?.length) return [toDamageFinding("ledger", damages, facts), ...modes];
   if (bytes === 0) return [ok(`${path} is empty, and the next \`rollcall log\` uses it`, facts), ...modes];
-  const state = damages === undefined ? "is too large to check for damage" : "is undamaged";
+  const state = damages ? "is undamaged" : "is too large to check for damage";
   return [toLedgerFinding(`${path} ${state}`, examined, facts), ...modes];
 };
 
@@ -280,7 +280,7 @@ const toLedgerFinding = (
   const parts = ledgerStates.flatMap((state) => {
     const count = counts.get(state);
     const outcome = state === "unknown" ? "of unknown outcome" : formatState(state);
-    return count === undefined ? [] : `${pluralize(count.requests, "request")} ${outcome}`;
+    return count ? `${pluralize(count.requests, "request")} ${outcome}` : [];
   });
   const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
   const message = `${location} and records ${parts.join(", ") || "no requests"}${use}`;
@@ -302,7 +302,7 @@ const checkStore = async ({ context, settings }: CheckContext) => {
   // If the native module is missing, this import becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
-  if (found === undefined) return [ok("none yet; the first use of --local creates it")];
+  if (!found) return [ok("none yet; the first use of --local creates it")];
   const { path } = found;
   if ("isRemote" in found) return [ok(`${path} answers`, { path })];
   const { bytes, damages = [], calls, version } = found;

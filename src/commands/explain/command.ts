@@ -45,7 +45,7 @@ export const explain = command({
 
 /** Returns null for a code. @param indent columns */
 const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0) =>
-  example === undefined ? null : (await loadFailurePrinter()).renderProblem(screen, await example(), indent);
+  example ? (await loadFailurePrinter()).renderProblem(screen, await example(), indent) : null;
 
 const toSections = async (context: Context, topic: Topic) => {
   const { name: title, about, code, exit_codes, severity } = topic;

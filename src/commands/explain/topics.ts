@@ -57,7 +57,7 @@ export const exampleProblem = async (name: check.RuleName) => {
     await reportSplitLeaks(dataset, await readExampleFiles({ "val.jsonl": against }, readOptions));
   const problems = dataset.problems.sorted().filter(({ rule }) => rule === name);
   const [problem] = (await selectProblems(dataset.sources, { problems })).shown;
-  if (problem === undefined) throw new Error(`the example of ${name} does not fire it`);
+  if (!problem) throw new Error(`the example of ${name} does not fire it`);
   return problem;
 };
 

@@ -66,7 +66,7 @@ export const selectProblems = async (
   }
   const reading = shown.map(async (problem) => {
     const excerpt = await readExcerpt(sources, problem);
-    return excerpt === undefined ? problem : { ...problem, excerpt };
+    return excerpt ? { ...problem, excerpt } : problem;
   });
   return { shown: await Promise.all(reading), hidden };
 };
@@ -83,7 +83,7 @@ const foldProblems = (problems: readonly Problem[]) => {
     // The last kind of a rule collects all further warnings.
     const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
     const kind = kinds.get(key);
-    if (kind !== undefined) kind.others.push(problem);
+    if (kind) kind.others.push(problem);
     else {
       kinds.set(key, { first: problem, others: [], rank });
       if (severity === "warning") warningKindCounts.set(rule, rank + 1);
@@ -122,12 +122,12 @@ const windowBytes = 6 * 1024;
 
 const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {
   const bytes = getRuleSubject(rule) === "whole" ? undefined : findText(sources, file);
-  if (bytes === undefined || offset === undefined || line === undefined) return undefined;
+  if (!bytes || offset === undefined || line === undefined) return undefined;
   const windowStart = Math.max(0, offset - windowBytes);
   const length = Math.min(bytes.size, offset + windowBytes) - windowStart;
   // The file may be shorter by now.
   const window = await readRange(bytes, { start: windowStart, length }).catch(() => undefined);
-  if (window === undefined) return undefined;
+  if (!window) return undefined;
   const at = offset - windowStart;
   const start = at === 0 ? 0 : window.lastIndexOf(newline, at - 1) + 1;
   const end = endOfLine(window, at);

@@ -118,7 +118,7 @@ const maxNames = 3;
 export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
   const { conversion, skippedFiles = [], found, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
-  if (conversion !== undefined) {
+  if (conversion) {
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
     for (const { format, files } of formats) {
       const { group, reward, sampled } = format.keys;
@@ -132,7 +132,7 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   }
   if (skippedFiles.length > 0) screen.notice(`skipped files without rollouts: ${formatList(skippedFiles, maxNames)}`);
   const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
-  if (conversion === undefined && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
+  if (!conversion && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && found.shapes.size > 0 && !found.shapes.has("trajectories"))

@@ -43,7 +43,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
   const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
-  if (ledger === undefined || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, { ...typed, states });
+  if (!ledger || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, { ...typed, states });
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
@@ -107,7 +107,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
 export const listCalls = async (context: Context, typed: CallsOptions) => {
   const { limit, since, until, allDestinations } = typed;
   const now = context.host.now();
-  if (since !== undefined && until !== undefined && since(now) >= until(now))
+  if (since && until && since(now) >= until(now))
     throw contradiction("--since", "--until", "--until is not after --since");
   const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, { toRead: true });
   const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
@@ -115,7 +115,7 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
     const logged_at = toIsoTime(lastTried);
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
-  if (ledger !== undefined && calls.length === 0) {
+  if (ledger && calls.length === 0) {
     const searched = coversAllDestinations
       ? ""
       : " for the selected service and account; show all with --all-destinations";
@@ -199,7 +199,7 @@ const openLedger = async (
   const { host, screen } = context;
   const settings = given ?? (await effectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
-  if (location === undefined) throw failures.ledgerLocationMissing();
+  if (!location) throw failures.ledgerLocationMissing();
   const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
@@ -213,7 +213,7 @@ const openLedger = async (
     onUnavailable: (code) =>
       screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
   });
-  if (ledger === undefined) screen.notice(`no ledger at ${location.path}`);
+  if (!ledger) screen.notice(`no ledger at ${location.path}`);
   else {
     context.closeAtEnd(ledger);
     checkDatabaseMode(location.path, screen.warn);
@@ -237,7 +237,7 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { per
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
   closeDatasetAtEnd(context, dataset);
   const { failure } = checkResult(dataset);
-  if (dataset.groups.count === 0 && failure !== undefined) throw failure;
+  if (dataset.groups.count === 0 && failure) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { toRead: true, settings });
   return await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], options);
 };

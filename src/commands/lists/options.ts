@@ -70,7 +70,7 @@ const pricesOption = (about: string) =>
     const price = parseDecimal(amount);
     const wanted =
       "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
-    if (price === undefined || price.digits < 0n) throw wrongValue(option, item, wanted);
+    if (!price || price.digits < 0n) throw wrongValue(option, item, wanted);
     return [name, amount] as const;
   });
 

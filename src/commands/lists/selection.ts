@@ -13,7 +13,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     const sign = value.startsWith("-") ? "-" : "";
     const name = value.slice(sign.length);
     const column = findColumn(name, columns);
-    if (column !== undefined) return { column, descending: sign !== "" };
+    if (column) return { column, descending: sign !== "" };
     const names = columns.map((one) => one.name);
     const near = findNearest(name, names);
     const wanted = `a column (with - in front for descending order): ${names.join(", ")}`;
@@ -43,7 +43,7 @@ type SortKey = { readonly number: number; readonly exact: Decimal | undefined } 
 const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): SortKey => {
   const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
   const exact = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
-  const number = typeof value === "number" || exact !== undefined ? Number(value) : Number.NaN;
+  const number = typeof value === "number" || exact ? Number(value) : Number.NaN;
   // Decimals are prices, and a negative price is sorted as text.
   const isNumber = Number.isFinite(number) && (align !== "decimal" || number >= 0);
   return isNumber ? { number, exact } : formatPlainValue(value).toLowerCase();

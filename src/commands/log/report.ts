@@ -62,16 +62,16 @@ const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
 });
 
 const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][number]) => {
-  if (body === undefined) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
+  if (!body) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
   const text = Buffer.from(body).toString("utf8");
-  const json = text === "" ? "null" : parseJson(text) === undefined ? JSON.stringify(text) : text;
+  const json = text === "" ? "null" : parseJson(text) ? text : JSON.stringify(text);
   return `{"status":${status},"body":${json}}`;
 };
 
 const toResultFacts = ({ settings }: LogRun, result: LogResult) => {
   const { status, modelId, split, batch, groups, trajectories, requests, bytes, rejectsFile } = result;
   const { obstacle } = result.sent;
-  const unsent = `nothing was sent${obstacle === undefined ? "" : `: ${obstacle.message}`}`;
+  const unsent = `nothing was sent${obstacle ? `: ${obstacle.message}` : ""}`;
   return toFacts({
     status: status === "not_sent" ? unsent : status,
     model: modelId,
@@ -100,7 +100,7 @@ const maxPlanned = 20;
 
 const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
   if (planned.length === 0) return [];
-  const to = target === undefined ? "no URL is set" : `${target.method} ${target.url}`;
+  const to = target ? `${target.method} ${target.url}` : "no URL is set";
   const knownKeys = planned.length === 1 ? planned[0]?.key : "one per request (see --json)";
   const keys = planned.some(({ key }) => key === null) ? "differs in every run" : knownKeys;
   const headers = [...(target?.headers ?? []), ...(target?.hasKeys ? [`Idempotency-Key: ${keys}`] : [])];
@@ -120,7 +120,7 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
 
 /** For other commands on the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
-  ...(ledger === undefined ? ["--no-ledger"] : toOptionArgs({ ledger: typed.ledger })),
+  ...(ledger ? toOptionArgs({ ledger: typed.ledger }) : ["--no-ledger"]),
   ...listServiceArgs(context.flags),
 ];
 
@@ -150,7 +150,7 @@ const listServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
   ({ requests, of, change }: SendProgress) => {
-    if (change === undefined) return;
+    if (!change) return;
     const { outcome, retry, groups, bytes, reason, failure } = change;
     const name = outcome === "unknown" ? "outcome unknown" : outcome.replaceAll("-", " ");
     const which = `request ${retry ? requests + 1 : requests} of ${of}, ${pluralize(groups, "group")}, ${bytes} bytes`;
@@ -165,7 +165,7 @@ export const openReporter =
       text: `${which}: ${name} (${reason})${nextAttempt}`,
       facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
     });
-    if (!retry || failure === undefined || printsEvents) return;
+    if (!retry || !failure || printsEvents) return;
     screen.notice(`${failure.message}${nextAttempt}`);
     if (retry.attempt === 2 && failure.details.remedy !== undefined) screen.notice(failure.details.remedy);
   };

@@ -24,7 +24,7 @@ import { followNotices, listLedgerArgs, openReporter, printResult, withNextComma
 
 export const log = async (context: Context, typed: LogOptions) => {
   const run = await openRun(context, typed);
-  await (run.follow === undefined ? logFiles(run) : logFollowed(run, run.follow));
+  await (run.follow ? logFollowed(run, run.follow) : logFiles(run));
 };
 
 export type LogRun = Awaited<ReturnType<typeof openRun>>;
@@ -39,7 +39,7 @@ const openRun = async (context: Context, typed: LogOptions) => {
   if (typed.file.length === 0 && isRolloutFile(modelId))
     throw wrongValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
-  if (ledger !== undefined) checkDatabaseMode(ledger.path, context.screen.warn);
+  if (ledger) checkDatabaseMode(ledger.path, context.screen.warn);
   const compress = settings.require("compress");
   const compression = compress === "none" ? undefined : compress;
   await send.checkCompression(compression);
@@ -125,18 +125,18 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) 
     await printOutcome(run, result).catch((thrown: unknown) => {
       // The failure of the run overrides the failure of the output.
       if (!isFailure(thrown, "output-failed")) throw thrown;
-      if (result.failure === undefined) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
+      if (!result.failure) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });
     if (typed.dryRun) await printDistributions(context.screen, () => collectDistributions(dataset));
   }
   const failure = withNextCommand(run, result);
-  if (failure !== undefined) throw failure;
+  if (failure) throw failure;
 };
 
 const codesWithResult = ["partial", "unknown_outcome", "interrupted"];
 
 const printOutcome = async (run: LogRun, result: send.LogResult) => {
-  if (result.failure !== undefined && !codesWithResult.includes(result.failure.code)) return;
+  if (result.failure && !codesWithResult.includes(result.failure.code)) return;
   run.context.screen.ignoreSignal();
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
@@ -192,7 +192,7 @@ const selectLedger = async (typed: LogOptions, settings: Settings) => {
   // A dry run without a URL has no destination.
   if (typed.noLedger || (typed.dryRun && connect.hasNoLogUrl(settings))) return undefined;
   const location = await settings.ledgerLocation(typed.ledger);
-  if (location === undefined) throw ledgerLocationMissing();
+  if (!location) throw ledgerLocationMissing();
   return { ...location, require: typed.requireLedger };
 };
 

@@ -87,7 +87,7 @@ const checkInRoot = async (open: mcp.OpenRootFile, run: RunVerb, values: readonl
     for (const value of values) files.push(open(value));
     const ran = await run(files.map(({ path }) => path));
     const { printed, failure } = ran;
-    if (failure !== undefined && !isFailure(failure, "invalid-input")) return ran;
+    if (failure && !isFailure(failure, "invalid-input")) return ran;
     const checked: Readonly<Record<string, unknown>> & { readonly problems: readonly Problem[] } =
       printed !== ""
         ? JSON.parse(printed)
@@ -121,10 +121,10 @@ const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
 
 const toSchema = ({ about: description, placeholder, choices, repeatable }: Kind<unknown>, isArgument: boolean) => {
   if (placeholder === undefined) return { type: "boolean", description };
-  const itemSchema = choices === undefined ? textSchema : { type: "string", enum: choices };
+  const itemSchema = choices ? { type: "string", enum: choices } : textSchema;
   if (repeatable) return { type: "array", items: itemSchema, minItems: isArgument ? 1 : 0, maxItems: 100, description };
   // Agents often send numbers, such as for --min-context.
-  return { ...itemSchema, ...(isArgument || choices !== undefined ? {} : { type: ["string", "number"] }), description };
+  return { ...itemSchema, ...(isArgument || choices ? {} : { type: ["string", "number"] }), description };
 };
 
 /** With `=`, no value is parsed as an option. */
@@ -164,7 +164,7 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
     ];
     const run: RunVerb = async (values) => await runVerb(server, [...argv, "--", ...values], signal);
     const values = args.flatMap(([key]) => sent[toParameterName(key)] ?? []).map(String);
-    return openFile !== undefined && name === "check" ? await checkInRoot(openFile, run, values) : await run(values);
+    return openFile && name === "check" ? await checkInRoot(openFile, run, values) : await run(values);
   };
   const run: mcp.Tool["run"] = async (sent, signal) => {
     const { printed, failure, screen } = await runTool(sent, signal).catch((thrown: unknown): VerbResult => {
@@ -173,7 +173,7 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
     const { offset = 0, limit = 20, max_characters = 2000 } = sent;
     const page = { listKey, offset: Number(offset), limit: Number(limit), maxTextLength: Number(max_characters) };
     const texts = printed === "" ? [] : [formatPage(printed, page)];
-    if (failure !== undefined) texts.push((await loadFailurePrinter()).toFailureJson(screen, failure));
+    if (failure) texts.push((await loadFailurePrinter()).toFailureJson(screen, failure));
     return { texts, isError: printed === "" };
   };
   const description = `${about ?? command.about}. ${note}${canShowContent ? contentNote : ""}`;

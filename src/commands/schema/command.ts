@@ -20,14 +20,14 @@ export const schema = command({
     const { outputs, documentSchema, lineSchema } = await import("./outputs.ts");
     if (name === "") {
       const schemas = outputs.map((output) => {
-        const line_file = output.line === undefined ? null : lineSchema(output).file;
+        const line_file = output.line ? lineSchema(output).file : null;
         return { name: output.name, about: output.about, file: documentSchema(output).file, line_file };
       });
       const columns = { name: 0, about: 0, file: 2, line_file: { heading: "line file", rank: 3 } };
       return await printObjects(screen, { schemas }, { member: "schemas", columns });
     }
     const output = outputs.find((one) => one.name === name);
-    if (output === undefined) {
+    if (!output) {
       const names = outputs.map((one) => one.name);
       throw wrongValue("<command>", name, "a name from `rollcall schema`", findNearest(name, names));
     }

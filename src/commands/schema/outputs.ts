@@ -327,7 +327,7 @@ export type Output = (typeof outputs)[number];
 /** @throws Failure `invalid-option-value` */
 export const checkFields = (command: string, fields: readonly string[]) => {
   const output = outputs.find(({ name }) => name === command);
-  const { properties } = output === undefined ? {} : s.toJsonSchema(output.schema);
+  const { properties } = output ? s.toJsonSchema(output.schema) : {};
   const known = isObject(properties) ? Object.keys(properties) : [];
   const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
   const wanted = `names of keys: ${known.slice(0, 5).join(", ")}, …`;
@@ -339,7 +339,7 @@ export const documentSchema = ({ name, about: description, schema }: Output) =>
 
 export const lineSchema = (output: Output) => {
   const { name, line } = output;
-  if (line === undefined) return documentSchema(output);
+  if (!line) return documentSchema(output);
   return toSchemaFile(`${name}.line`, { title: `rollcall ${name}, one line of -o jsonl`, ...s.toJsonSchema(line) });
 };
 

@@ -30,11 +30,11 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const { dataset, logged } = input;
   closeDatasetAtEnd(context, dataset);
   const { groups, trajectories, failure } = checkResult(dataset);
-  if (failure !== undefined && groups.read === groups.rejected) throw failure;
+  if (failure && groups.read === groups.rejected) throw failure;
   update("writing the page");
   const page = await pages.exportPage(input, host, screen.safe.json);
   // Data of the local service is private.
-  const mode = logged === undefined ? combineModes(dataset.sources) : 0o600;
+  const mode = logged ? 0o600 : combineModes(dataset.sources);
   const bytes = pages.writePageFile(file, page.pieces, mode);
   stop();
   if (screen.isForProgram) {
@@ -52,7 +52,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
   if (page.groups < groups.read)
     screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
-  if (failure !== undefined) throw failure;
+  if (failure) throw failure;
 };
 
 /** Time for an unreadable input to fail first. */
@@ -90,7 +90,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
 
 const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer) => {
   const browser = openBrowser(host, url);
-  if (browser === undefined) screen.notice("no display found; open the URL in a browser");
+  if (!browser) screen.notice("no display found; open the URL in a browser");
   else {
     void firstRequest.then(browser.close);
     void Promise.race([firstRequest.then(() => false), browser.failed.then(() => true)]).then((hasFailed) => {

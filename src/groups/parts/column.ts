@@ -34,7 +34,7 @@ export class Column {
   set(position: number, value: number) {
     const index = position >>> blockBits;
     let block = this.blocks[index];
-    if (block === undefined) {
+    if (!block) {
       if (Object.is(value, this.#default)) return;
       block = new arrays[this.#type](blockLength).fill(this.#default);
       this.blocks[index] = block;
@@ -56,7 +56,7 @@ export class Column {
     for (let from = 0; from < length; from += blockLength) {
       const end = this.length + Math.min(blockLength, length - from);
       const block = blocks[from >>> blockBits];
-      if (block !== undefined) this.append(block.subarray(0, end - this.length));
+      if (block) this.append(block.subarray(0, end - this.length));
       this.length = end;
     }
   }

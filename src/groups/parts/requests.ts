@@ -50,7 +50,7 @@ export const reportMismatches = (
   const isMixed = shapes.size > 1;
   if (isMixed) problems.report("mixed-shapes", { shapes: [...shapes] }, location);
   const [first, ...others] = requests.distinct;
-  if (first === undefined) return;
+  if (!first) return;
   for (const request of requests.distinct) {
     const { split: own } = request;
     if (split !== undefined && own !== undefined && own !== split)

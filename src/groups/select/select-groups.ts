@@ -43,7 +43,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const filteredOut = Object.fromEntries(options.map((option) => [option, { trajectories: 0, groups: 0 }]));
   const countOut = (by: keyof FilteredOut, trajectories: number, wholeGroups: number) => {
     const counts = filteredOut[by];
-    if (counts === undefined) return;
+    if (!counts) return;
     counts.trajectories += trajectories;
     counts.groups += wholeGroups;
   };
@@ -62,7 +62,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
     const isSampled = sampled?.has(group) !== false;
     if (!groups.isValid(group)) kept.push(group);
     else if (!isSampled || !isOfShard(group)) countOut(isSampled ? "shard" : "sample", count, 1);
-    else if (filterGroup === undefined) kept.push(group);
+    else if (!filterGroup) kept.push(group);
     else {
       const { rewards, wanted } = await filterGroup(group);
       countOut("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
@@ -161,7 +161,7 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
     // An expression has a maximum depth, so only data can be too deep for the stack.
-    if (thrown instanceof RangeError && locate !== undefined) throw nestedTooDeeply(text, locate());
+    if (thrown instanceof RangeError && locate) throw nestedTooDeeply(text, locate());
     const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
     throw invalidFilter(text, wrong, locate?.());
   }
@@ -250,7 +250,7 @@ const openFilter = (
   const isAboutRewards = members.length === 1 && !needsExceptions && !isNamed("trajectory");
   const readGroup = async (group: number) => {
     const known = isAboutRewards ? rewardsOf?.(group) : undefined;
-    if (known !== undefined) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
+    if (known) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
     const trajectories: JsonObject[] = [];
     let exceptions = 0;
     for (const groupPart of listParts(dataset, group)) {

@@ -38,10 +38,10 @@ export const selectDataset = async (
   if (subsets.size > 0)
     problems.report("baseline-changed", { groups: subsets.size }, () => locateGroup(dataset, firstReduced));
   // A shard of a small file can be empty.
-  if (kept.length === 0 && dataset.groups.count > 0 && choosing.shard === undefined) {
+  if (kept.length === 0 && dataset.groups.count > 0 && !choosing.shard) {
     const [only, ...rest] = dataset.sources;
     const by = Object.entries(filteredOut).flatMap(([option, count]) => (count.groups > 0 ? [`--${option}`] : []));
-    const location = only === undefined || rest.length > 0 ? {} : { file: input.fileOf(only) };
+    const location = !only || rest.length > 0 ? {} : { file: input.fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
   }
   const { split, conversion, skippedFiles, ownKeys, found } = dataset;
@@ -72,7 +72,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
   for (const group of kept) {
     signal.throwIfAborted();
     const lines = composedOf(group)?.lines;
-    if (lines === undefined) continue;
+    if (!lines) continue;
     lines.groups.push(group);
     lines.starts.push(lines.size);
     // The length of a whole group is known.
@@ -87,7 +87,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
     }),
     lineOf: (group: number) => {
       const { source, lines } = composedOf(group) ?? {};
-      return `${source?.name}:${lines === undefined ? 0 : findLastUpTo(lines.groups, group) + 1}`;
+      return `${source?.name}:${lines ? findLastUpTo(lines.groups, group) + 1 : 0}`;
     },
   };
 };
@@ -122,7 +122,7 @@ const createLineOrigin = (
       const group = groupAt(line);
       const positions = subsets.get(group);
       const digest = groups.digestOf(group);
-      if (positions === undefined) return digest;
+      if (!positions) return digest;
       // For a converted file, a reduced group has a digest of its selected records.
       // Otherwise, it has a digest of the group's digest and the positions.
       const first = getPart(dataset, groups.firstOf(group));
@@ -137,7 +137,7 @@ const createLineOrigin = (
       const position = list === "trajectories" && typeof at === "number" ? (subsets.get(group)?.[at] ?? at) : undefined;
       const isBare = groups.isBare(group);
       const groupPart = listParts(dataset, group)[isBare ? (position ?? 0) : 0];
-      if (groupPart === undefined) return {};
+      if (!groupPart) return {};
       const partPath = position === undefined ? path : ["trajectories", position, ...inside];
       return await locateValue(groupPart, isBare ? inside : partPath);
     },

@@ -25,12 +25,12 @@ export const createQueries = (database: Database) => ({
 
   async findCall(project: string, id: string) {
     const uuid = ids.parseId(id);
-    if (uuid === undefined) return undefined;
+    if (!uuid) return undefined;
     const ms = ids.idTimeMs(uuid);
     const values = [ids.idCounter(uuid) * ids.spanBytes + 1, ms, uuid.subarray(ids.idTailOffset), project, ms];
     const [row] = await database.query(findCallSql, values);
     const span = row && ids.decodeSpan(row.bytes("span"));
-    if (row === undefined || span === undefined) return undefined;
+    if (!row || !span) return undefined;
     const request = row.bytes("id");
     const groupSql = "SELECT rest FROM rollcall.logged_group WHERE logged = ? AND position = ?";
     const [bytes, [group]] = await Promise.all([

@@ -30,7 +30,7 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
     const ms = Math.max(loggedAt, lastMs + 1);
     lastMs = ids.lastIdMs(ms, spans.length);
     const id = ids.makeFirstId(ms);
-    const find = idempotency === undefined ? findRequest("id = ?", id) : findByKey(project, idempotency.key);
+    const find = idempotency ? findByKey(project, idempotency.key) : findRequest("id = ?", id);
     const isNew = (row: Row | undefined) => row !== undefined && Buffer.compare(row.bytes("id"), id) === 0;
     let isOutcomeUnknown = false;
     const onUnknownCommit = () => {
@@ -45,7 +45,7 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
     });
     const row = answers.at(-1)?.[0];
     // The SQLSTATE of a unique violation.
-    if (row === undefined) throw databaseFailed({ ...file, code: "23505" });
+    if (!row) throw databaseFailed({ ...file, code: "23505" });
     return toLoggedRequest(row, isNew(row));
   };
 };
@@ -65,7 +65,7 @@ const limitParallel = (max: number) => {
       throw thrown;
     } finally {
       const next = waiting.shift();
-      if (next === undefined) active--;
+      if (!next) active--;
       else next();
     }
   };

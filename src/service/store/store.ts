@@ -71,7 +71,7 @@ export const openStore = async (
   const path = storePath(location);
   const maxWaitMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
   const opened = await openTables(location, { ...waiting, maxWaitMs, make: true });
-  if (opened === undefined) throw new Error("openDatabase did not create the store");
+  if (!opened) throw new Error("openDatabase did not create the store");
   const { database } = opened;
   const file = { path, title: storeSchema.title };
   try {
@@ -115,7 +115,7 @@ export const examineStore = async (location: StoreLocation, waiting: Pick<db.Dat
     return (await storeIdentity(location, waiting)) === undefined ? undefined : { path, isRemote: true as const };
   const sql = "SELECT coalesce(sum(calls), 0) AS calls FROM rollcall.logged";
   const examined = await db.examineFile(storeSchema, path, sql);
-  if (examined === undefined) return undefined;
+  if (!examined) return undefined;
   const { rows, ...facts } = examined;
   return { ...facts, path, calls: rows[0]?.integer("calls") };
 };

@@ -265,7 +265,7 @@ const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
       );
     case "said": {
       const json = tokens.length === 0 && /^\s*[{[]/.test(text) ? tryParseRawJson(text) : undefined;
-      if (json !== undefined) return <LongText {...shown} text={formatIndented(json)} />;
+      if (json) return <LongText {...shown} text={formatIndented(json)} />;
       return <LongText {...shown} tokens={tokens} {...(part.value.kind === "text" && { kind: "prose" })} />;
     }
     case "other":

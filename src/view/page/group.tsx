@@ -38,7 +38,7 @@ const rankTrajectories = (members: readonly TrajectorySummary[]) => {
 
 export const Group = () => {
   const { value, error } = useAnswer("group", usePage().query);
-  return value === undefined ? <PendingAnswer error={error} /> : <GroupView key={value.group} detail={value} />;
+  return value ? <GroupView key={value.group} detail={value} /> : <PendingAnswer error={error} />;
 };
 
 type GroupProps = { detail: GroupDetail };

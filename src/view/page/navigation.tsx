@@ -63,7 +63,7 @@ export const useKeys = (actions: Record<string, () => void>) => {
         return;
       }
       const action = latestActions.current[key];
-      if (action === undefined) return;
+      if (!action) return;
       event.preventDefault();
       action();
     };
@@ -99,7 +99,7 @@ let pressedButton: string | undefined;
 export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
   const show = (query: Query | undefined, button?: string) => () => {
     pressedButton = button;
-    if (query !== undefined) replaceQuery(query);
+    if (query) replaceQuery(query);
   };
   useKeys({ p: show(before), n: show(after) });
   const bar = useRef<HTMLDivElement>(null);
@@ -148,7 +148,7 @@ addEventListener("hashchange", () => {
 const findPosition = (query: Query): ViewPosition | undefined => {
   const position = positions.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
-  if (position === undefined || !isFromGroup) return position;
+  if (!position || !isFromGroup) return position;
   return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
 };
 

@@ -29,7 +29,7 @@ export const ProblemsView = () => {
   const link = useLink();
   const { problems: rule } = query;
   const { value, error } = useAnswer("problems", query);
-  if (value === undefined) return <PendingAnswer error={error} />;
+  if (!value) return <PendingAnswer error={error} />;
   const { findings, counts } = value;
   const targetOf = ({ group, trajectory }: Finding) =>
     link({ group: (group ?? 0) + 1, trajectory: trajectory === null ? undefined : trajectory + 1 });

@@ -44,12 +44,12 @@ export const Table = <Row,>({ name, columns, rows, classOf, by, isDescending }: 
         <tr>
           {columns.map(({ name: title, class: className, sort }) => (
             <th key={title} scope="col" class={className} data-name={title} aria-sort={sort && orderOf(title)}>
-              {sort === undefined ? (
-                title
-              ) : (
+              {sort ? (
                 <button type="button" class="sort" onClick={sort}>
                   {title}
                 </button>
+              ) : (
+                title
               )}
               {title === by && <span aria-hidden="true">{isDescending ? " ↓" : " ↑"}</span>}
             </th>

@@ -27,7 +27,7 @@ export const Trajectory = () => {
   const { query } = usePage();
   const detail = useAnswer("group", { ...query, trajectory: undefined });
   const json = useAnswer("trajectory", query);
-  if (detail.value === undefined || json.value === undefined) {
+  if (!detail.value || json.value === undefined) {
     return <PendingAnswer error={detail.error ?? json.error} />;
   }
   return <TrajectoryView detail={detail.value} json={json.value} />;
@@ -66,7 +66,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
     if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
     if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
   }, [isRaw]);
-  const neighbor = (to: number) => (members[to] === undefined ? undefined : { ...query, trajectory: to + 1 });
+  const neighbor = (to: number) => (members[to] ? { ...query, trajectory: to + 1 } : undefined);
   return (
     <article>
       <NavigationBar before={neighbor(at - 1)} after={neighbor(at + 1)}>
@@ -106,7 +106,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
             )}
           </p>
           <ProblemList findings={findings.filter((finding) => finding.message_at === null)} />
-          {isRaw || parsed === undefined ? (
+          {isRaw || !parsed ? (
             <section aria-label="raw JSON" tabIndex={-1}>
               <LongText text={parsed?.indented() ?? json} kind="raw" lines={maxRawLines} />
             </section>

@@ -89,7 +89,7 @@ export const useAnswer = <Of extends Name>(
   const [answer, setAnswer] = useState(last?.key === key ? last : undefined);
   const [failure, setFailure] = useState<{ key: string; error: string }>();
   useEffect(() => {
-    if (query === undefined || key === undefined) return undefined;
+    if (!query || key === undefined) return undefined;
     const aborting = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
     const update = async () => {
