@@ -120,7 +120,7 @@ describe("the source", () => {
 
   it("cites only existing sections of docs/reference/api.md", () => {
     const numbers = new Set(sectionsOf("docs/reference/api.md").map((title) => /^[\d.]*\d/.exec(title)?.[0]));
-    const named = cited(/\binterface (\d(?:\.\d)?(?:(?:, | and | to )\d(?:\.\d)?)*)/g).flatMap(
+    const named = cited(/\binterface (\d(?:\.\d)?(?:(?:, | and | to )\d(?:\.\d)?)*)/gi).flatMap(
       (list) => list.match(/\d(\.\d)?/g) ?? [],
     );
     expect(named.length).toBeGreaterThan(50);
