@@ -141,7 +141,7 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
 };
 
 /** All names of a file have the same identity. A pipe or device has none. */
-export const identifyFile = (file: string): string | undefined =>
+export const identifyFile = (file: string) =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;

@@ -40,7 +40,7 @@ const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): 
 
 const otherFields = catalogFields.filter(({ change = "price" }) => change !== "price");
 
-const toWritable = (value: unknown = null): unknown =>
+const toWritable = (value: unknown = null) =>
   ignoreErrors(() => JSON.stringify(value)) === undefined ? "(nested too deeply)" : value;
 
 /** Equal facts have equal keys. */

@@ -283,7 +283,6 @@ export class Checker {
   }
 }
 
-const countElements = (table: JsonTable, node: number): number =>
-  node === 0 ? 0 : json.elementsOf({ table, node }).length;
+const countElements = (table: JsonTable, node: number) => (node === 0 ? 0 : json.elementsOf({ table, node }).length);
 
-const jsonOf = (table: JsonTable, node: number): string => sliceText(table.bytes, json.spanOf({ table, node }));
+const jsonOf = (table: JsonTable, node: number) => sliceText(table.bytes, json.spanOf({ table, node }));

@@ -30,7 +30,7 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
   return isAlias ? `rename ${alias} to ${field}` : undefined;
 };
 
-export const isNotTrajectory = (holder: unknown): boolean =>
+export const isNotTrajectory = (holder: unknown) =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
   (hintForWrongLevel(holder) !== undefined || hintForRow(holder) !== undefined);

@@ -71,7 +71,7 @@ const createParser = (
   command: Command,
   given: Map<string, readonly string[]>,
   enter: (command: Command, parser: Parser) => void = () => undefined,
-): Parser => {
+) => {
   const parser = new Parser(commands.lastWord(command) || "rollcall").exitOverride();
   parser
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })

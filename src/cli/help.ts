@@ -101,7 +101,7 @@ const groupOptions = (options: Kinds) => {
   return groups;
 };
 
-const formatGroups = ({ options }: Command, columns: number): string[] => {
+const formatGroups = ({ options }: Command, columns: number) => {
   const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name ? [{ name: `${name}:`, kinds }] : []));
   const width = Math.max(0, ...groups.map(({ name }) => name.length));
   return groups.map(({ name, kinds }) => {

@@ -92,7 +92,7 @@ export const choice = <const Word extends string>(
   choices,
 });
 
-const parseChoice = <Word extends string>(word: string, name: string, choices: readonly Word[]): Word => {
+const parseChoice = <Word extends string>(word: string, name: string, choices: readonly Word[]) => {
   const found = choices.find((each) => each === word);
   if (found !== undefined) return found;
   const wanted = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;

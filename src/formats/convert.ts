@@ -59,7 +59,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
-  const converted = results.map(({ source }, at): input.Source => {
+  const converted = results.map(({ source }, at) => {
     const close = async () => await input.closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
   });
@@ -292,7 +292,7 @@ const openDocuments = (sources: readonly input.Source[]) => {
   return {
     foundNames,
     load,
-    documentAt: (file: string, path: string): Value | undefined => {
+    documentAt: (file: string, path: string) => {
       const name = join(dirname(file), path);
       const remote = remotes.get(name);
       if (remote) {

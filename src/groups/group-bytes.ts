@@ -139,7 +139,7 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
   return trajectories;
 };
 
-export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number): Buffer =>
+export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number) =>
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
 /** Yields rewards of valid groups; NaN if missing. @throws Failure `input-changed`; the signal's reason */

@@ -56,7 +56,7 @@ export const closeSources = async (sources: Iterable<Source>) => {
   for (const { bytes } of sources) await bytes.close();
 };
 
-export const findText = (sources: readonly Source[], file: string): Bytes | undefined =>
+export const findText = (sources: readonly Source[], file: string) =>
   sources.find(({ name, origin }) => name === file && !origin)?.bytes ??
   sources.map(({ origin }) => origin?.textOf(file)).find((text) => text);
 

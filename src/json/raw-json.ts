@@ -114,7 +114,7 @@ export const tryParseRawJson = (text: string) => {
 export const sliceMembers = (json: string): ReadonlyMap<string, string> =>
   new Map(parseRawJson(json).members.map(({ key, value }) => [key, value.json]));
 
-export const membersOf = (value: RawJson | undefined): readonly RawMember[] => value?.members ?? [];
+export const membersOf = (value: RawJson | undefined) => value?.members ?? [];
 
 export const itemsOf = (value: RawJson | undefined) => value?.items ?? [];
 
@@ -159,11 +159,9 @@ export const compactJson = (json: string) => {
   return copied === 0 ? json : parts.join("") + json.slice(copied);
 };
 
-export const formatInline = (value: RawJson): string =>
-  value.kind === "text" ? value.text : formatJson(value, undefined);
+export const formatInline = (value: RawJson) => (value.kind === "text" ? value.text : formatJson(value, undefined));
 
-export const formatIndented = (value: RawJson): string =>
-  value.kind === "text" ? value.text : formatJson(value, "\n");
+export const formatIndented = (value: RawJson) => (value.kind === "text" ? value.text : formatJson(value, "\n"));
 
 /** `line` is a line end with an indent; undefined for one line. */
 export const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {

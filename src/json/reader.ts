@@ -37,13 +37,13 @@ export const registerKey = (key: string) => {
 };
 
 /** Expects bytes that `JSON.parse` refused. */
-export const requireFault = (bytes: Uint8Array): SyntaxFault => findFault(bytes) ?? { at: 0, fault: "character" };
+export const requireFault = (bytes: Uint8Array) => findFault(bytes) ?? { at: 0, fault: "character" };
 
 /** Returns undefined for the texts that `JSON.parse` accepts. */
-export const findFault = (bytes: Uint8Array): SyntaxFault | undefined =>
+export const findFault = (bytes: Uint8Array) =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
-export const readTable = (bytes: Uint8Array): JsonTable | undefined =>
+export const readTable = (bytes: Uint8Array) =>
   withReader((reader) => (reader.read(bytes) ? reader.copyTable(bytes) : undefined));
 
 export const cacheReader = (uses?: KeyUses) => {

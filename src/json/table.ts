@@ -168,7 +168,7 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
   return child < nodeAfter(table, node) ? { table, node: child } : undefined;
 };
 
-export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]): JsonValue | undefined =>
+export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]) =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
 /** Returns the value at the longest existing start of the path. */

@@ -24,7 +24,7 @@ export const bomLength = (bytes: ArrayLike<number>): number =>
 
 export const maxBomLength = 3;
 
-export const isWhite = (byte: number | undefined): boolean =>
+export const isWhite = (byte: number | undefined) =>
   byte === 0x20 || byte === newline || byte === 0x0d || byte === 0x09;
 
 export const skipWhite = (bytes: Uint8Array, at: number) => {
@@ -92,7 +92,7 @@ export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, vo
 export const sliceText = (bytes: Uint8Array, { start, end }: Span) => toBuffer(bytes).toString("utf8", start, end);
 
 /** Shares the memory. */
-export const toBuffer = (bytes: Uint8Array): Buffer =>
+export const toBuffer = (bytes: Uint8Array) =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** `column` is in UTF-16 units. Both numbers begin at 1. */

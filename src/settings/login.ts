@@ -12,8 +12,7 @@ import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
-export const askLine = async (host: Host, label: string): Promise<string | undefined> =>
-  (await promptForLines(host, label, false))?.[0]?.trim();
+export const askLine = async (host: Host, label: string) => (await promptForLines(host, label, false))?.[0]?.trim();
 
 /** Returns a line and pasted lines; undefined at the end of the input. */
 const promptForLines = async (host: Host, label: string, isHidden: boolean) => {

@@ -29,7 +29,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>
     return { searched: search ? { share: search.share } : null, selected };
   };
   const matches = new Map<string, SearchMatch | null>();
-  const readRow = async (facts: Facts, { text }: Query): Promise<GroupRow> => {
+  const readRow = async (facts: Facts, { text }: Query) => {
     const row = await store.readRow(facts);
     if (text === undefined) return row;
     const key = `${facts.group} ${text}`;

@@ -82,7 +82,7 @@ export const openSession = (input: ViewInput) => {
 /** The lists of 100,000 groups would take 20 MB. */
 const none: readonly never[] = [];
 
-const findUntrainableReason = (dataset: grouping.Dataset, group: number): GroupFacts["untrainable"] => {
+const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
   if (!dataset.groups.isValid(group)) return "invalid";
   const trajectories = dataset.groups.trajectoriesOf(group);
   if (trajectories === 0) return "no trajectories";

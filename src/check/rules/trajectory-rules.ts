@@ -71,14 +71,14 @@ export const typeRules = {
 
 const leaveOutAdvice = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
 
-export const tools = (name: string): string => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
-export const choice = (more = ""): string => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
+export const tools = (name: string) => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
+export const choice = (more = "") => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
 /** Thirty trajectories with the rewards 0, 1, 0, …, and `last`. */
-export const rewards = (last: number): string =>
+export const rewards = (last: number) =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
-export const versions = (...policyVersions: readonly number[]): string =>
+export const versions = (...policyVersions: readonly number[]) =>
   policyVersions
     .map((version, at) =>
       group(trajectory(0, `,"final_policy_version":${version},"logs":["${at}"]`), trajectory(1, `,"logs":["${at}"]`)),

@@ -2,7 +2,7 @@
 
 import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
-import { type Decimal, parseDecimal } from "../../decimal.ts";
+import { parseDecimal } from "../../decimal.ts";
 import { wrongValue } from "../../failures.ts";
 import { outputFile, reportOption } from "../inputs/options.ts";
 import * as lists from "../lists/options.ts";
@@ -41,7 +41,7 @@ const costOptions = {
 const lockFile = cli.withDefault(outputFile("the lock file"), "rollcall.lock.json");
 const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sourceOptions };
 
-const parsePercent = (word: string, option: string): Decimal => {
+const parsePercent = (word: string, option: string) => {
   const percent = parseDecimal(word.replace(/\s*%$/, ""));
   if (percent && percent.digits >= 0n) return percent;
   throw wrongValue(option, word, "a percentage such as 10%");

@@ -11,7 +11,7 @@ export { describe } from "../../contract/replies.ts";
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
 /** Occurs only once in the JSON Schema, in `$defs`. */
-export const shared = <Of extends Schema>(id: string, schema: Of): Of => withNotes(schema, { id });
+export const shared = <Of extends Schema>(id: string, schema: Of) => withNotes(schema, { id });
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) =>
   z.optional(describe(sentence, schema));
 

@@ -131,7 +131,7 @@ export class Groups {
 }
 
 /** For a bare group. Add the digest of each trajectory. */
-export const openGroupDigest = (): ReturnType<typeof createHash> => createHash("sha256").update("trajectories");
+export const openGroupDigest = () => createHash("sha256").update("trajectories");
 
 /** A part of a group that had ended, and the group's first part. */
 export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;

@@ -24,7 +24,7 @@ const maxParallelWrites = 4;
 export const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
   let lastMs = newestMs;
   const runLimited = limitParallel(maxParallelWrites);
-  return async (request: NewRequest): Promise<LoggedRequest> => {
+  return async (request: NewRequest) => {
     const { project, idempotency, loggedAt, spans } = request;
     // Calls sort by time, even if the clock runs backwards.
     const ms = Math.max(loggedAt, lastMs + 1);

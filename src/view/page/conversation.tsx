@@ -101,7 +101,7 @@ export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProp
   </Fold>
 );
 
-const contentOf = (part: Part): readonly Part[] => {
+const contentOf = (part: Part) => {
   if (part.kind === "result") return part.parts;
   if (part.kind !== "call") return [];
   const { id, callArguments, result } = part;

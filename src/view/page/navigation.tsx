@@ -145,7 +145,7 @@ addEventListener("hashchange", () => {
 });
 
 /** After a group, the link to this group in the table gets the focus. */
-const findPosition = (query: Query): ViewPosition | undefined => {
+const findPosition = (query: Query) => {
   const position = positions.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
   if (!position || !isFromGroup) return position;

@@ -1,13 +1,13 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { createAnswers, findMatch } from "../answer-queries.ts";
-import { type Answers, type AnswerTypes, formatQuery, type GroupData, type PageData, type Query } from "../answers.ts";
+import { type AnswerTypes, formatQuery, type GroupData, type PageData, type Query } from "../answers.ts";
 
 const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
 const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 
-const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData): Answers => {
+const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData) => {
   const findGroups = (text: string) =>
     new Set(rows.flatMap(({ group }) => (findMatch(readGroup(group).trajectories, text) === null ? [] : group)));
   // An exported page ignores `where`.
@@ -45,7 +45,7 @@ export const storeToken = () => {
 
 type Name = keyof AnswerTypes;
 
-const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: AbortSignal): Promise<AnswerTypes[Of]> => {
+const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: AbortSignal) => {
   if (embeddedAnswers) {
     const value = await embeddedAnswers[name](query);
     if (value === undefined) throw new Error("this page does not contain the group");
