@@ -27,7 +27,7 @@ export const globalOptions = {
   ...inGroup("network", {
     timeout: text("longest time without data from the service (default: 30s, for log 5m)", "duration"),
     "max-wait": text("total time for all retries (default: 5m)", "duration"),
-    "insecure-http": flag("send credentials over plain http"),
+    "insecure-http": flag("allow plain http for credentials and input files"),
   }),
   ...inGroup("help", {
     version: { ...flag("print the version"), short: "V" },

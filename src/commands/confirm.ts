@@ -9,7 +9,7 @@ export const requireConfirmation = async (
   { action, effect = "", option, yes }: { action: string; effect?: string; option: string; yes: boolean },
 ) => {
   if (yes) return;
-  let reason = "rollcall cannot ask without a terminal";
+  let reason = "rollcall cannot ask for confirmation without a terminal";
   if (host.terminal.stdin) {
     await screen.flushErrors();
     if (/^y(es)?$/i.test((await askLine(host, `${action}${effect}? [y/N] `)) ?? "")) return;

@@ -67,7 +67,7 @@ export const noSuchRequest = (
 };
 
 export const ledgerFilterMissing = () => {
-  const message = "no --model, --batch or --before given, so nothing was deleted from the ledger";
+  const message = "no --model, --batch or --before was given, so nothing was deleted from the ledger";
   const hint = "pass --model <id>, --batch <name> or --before 30d";
   return new Failure("usage", "ledger-filter-missing", message, { hint });
 };
@@ -170,9 +170,9 @@ export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErr
     : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
   const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
-  const ignore =
-    new Set(rules).size === 1 ? `the error with --allow ${rules[0]}` : "the errors of a rule with --allow <rule>";
-  const hint = `${ways}${ways === "" ? "" : "or "}ignore ${ignore}`;
+  const ignored = rules.length === 1 ? "the error" : "the errors";
+  const rule = new Set(rules).size === 1 ? ` with --allow ${rules[0]}` : " of a rule with --allow <rule>";
+  const hint = `${ways}${ways === "" ? "" : "or "}ignore ${ignored}${rule}`;
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 

@@ -90,7 +90,7 @@ export const invalidDatabaseUrl = ({ path = "", title, hint }: InvalidUrl) => {
 };
 
 export const databaseUrlWithPassword = ({ path, title }: Omit<InvalidUrl, "hint">) => {
-  const hint = `remove the password, and write it to PGPASSWORD, ~/.pgpass or the URL in ${urlVariable(title)}`;
+  const hint = `pass the URL without the password, and store the password in PGPASSWORD, ~/.pgpass or ${urlVariable(title)}`;
   return new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
 };
 

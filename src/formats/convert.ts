@@ -129,7 +129,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
     const hasMoreDocuments = fault?.fault === "more" && !isLine;
     let { wrong } = raw;
-    if (fault?.fault === "end") wrong = "it is cut off";
+    if (fault?.fault === "end") wrong = "it is truncated";
     if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
     const rollouts = value && records.convertRecord(converter, records.toRecord(value, raw, at));
     const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };

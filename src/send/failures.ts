@@ -35,7 +35,7 @@ export const requestTooLarge = (bytes: number, groups: number, details: FailureD
   const [content, hint] =
     groups === 1
       ? ["a single group", `make the group smaller, raise the limit of the service, or ${sentences.skipRefusedHint}`]
-      : ["a request", "drop --one-request to split the request between groups, or raise the limit of the service"];
+      : ["a request", "drop --one-request to send the groups in several requests, or raise the limit of the service"];
   const message = `the service refused ${content} of ${sentences.formatRoundedSize(bytes)} as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
@@ -135,7 +135,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   const hasRest = facts.notSent > 0;
   const andRest = hasRest ? " and send the rest" : "";
   const orRest = hasRest
-    ? ". Without --on-unknown resend, that command sends only the groups that are counted as not logged"
+    ? ". To send only the groups that are counted as not logged, run the command without --on-unknown resend"
     : "";
   const hint = canResolve
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`

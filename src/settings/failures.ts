@@ -49,7 +49,7 @@ export const profileExists = (profile: string) => {
 };
 
 export const profileBuiltIn = (action: string, hint?: string) =>
-  new Failure("usage", "profile-built-in", `cannot ${action} local: it is built in`, { hint });
+  new Failure("usage", "profile-built-in", `cannot ${action} local, because local is built in`, { hint });
 
 type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string }>;
 
@@ -118,7 +118,7 @@ export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) 
 export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundOrigin" | "urlFrom", string>) => {
   const { use, origin, profile, login } = advice;
   const { boundOrigin, urlFrom } = saved;
-  const message = `the ${use} key of the profile ${profile} belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
+  const message = `the key for ${use} in the profile "${profile}" belongs to ${boundOrigin}, so rollcall does not send it to ${origin}`;
   return new Failure("auth", "credential-wrong-origin", message, {
     hint: `check ${urlFrom}, or save a key for ${origin}: \`${login}\``,
   });

@@ -138,8 +138,8 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     if (text === undefined || !urlPattern.test(text)) return file === undefined ? undefined : { path: file };
     const parsed = parseDatabaseUrl(text);
     if (!parsed) {
-      const hint =
-        "write a path, or postgres://user@host/database with no parameter but sslmode. In a password, write %2F for /";
+      const inPassword = typed === undefined ? ". In the password, write %2F for /, %3F for ? and %23 for #" : "";
+      const hint = `write a path, or postgres://user@host/database (the only parameter is sslmode)${inPassword}`;
       // Any part of an invalid URL may be a password.
       throw invalidDatabaseUrl({ title, hint });
     }

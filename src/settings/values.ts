@@ -133,7 +133,7 @@ const definitions = {
     fallback: ({ text }) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}-Project`,
   },
   account: { about: "owner of the logged trajectories", parse: parseName, fallback: ({ profile }) => profile },
-  split: { about: "data split to log to", parse: parseName, example: "train", hasOption: true },
+  split: { about: "data split of the logged groups", parse: parseName, example: "train", hasOption: true },
   batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
   timeout: {
@@ -143,7 +143,7 @@ const definitions = {
   max_wait: { about: "total time for all retries", parse: parseDuration, fallback: "5m" },
   idempotency: choiceOf("idempotency keys in log requests", "auto", "never"),
   compress: choiceOf("compression of log requests", "none", "gzip", "zstd"),
-  insecure_http: { about: "allow credentials over plain http", parse: parseBoolean, fallback: "false" },
+  insecure_http: { about: "allow plain http for credentials and input files", parse: parseBoolean, fallback: "false" },
   credential_command: { about: "command that prints a key", parse: parseCommand, isOfService: true },
   max_body_size: { about: "largest body that the local service accepts", parse: parseSize, fallback: "64MiB" },
   max_unpacked_size: { about: "largest content of a compressed input", parse: parseSize, fallback: "64GiB" },

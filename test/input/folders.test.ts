@@ -172,7 +172,7 @@ describe("a folder as input", () => {
     };
     expect(await told("lines")).toEqual([
       3,
-      "rollcall: lines/half.jsonl:1:41: cannot convert this verifiers-v0 record: it is cut off [record-invalid]",
+      "rollcall: lines/half.jsonl:1:41: cannot convert this verifiers-v0 record: it is truncated [record-invalid]",
     ]);
     expect(await told("own")).toEqual([3, expect.stringMatching(/own\/half.jsonl:1:41: .* \[json-truncated\]/)]);
     expect(await told("half")).toEqual([3, expect.stringMatching(/half\/a.jsonl:1:41: .* \[json-truncated\]/)]);

@@ -230,7 +230,7 @@ describe("a saved credential", () => {
       expect(await failureOf(() => credentialOf("log", { logins }, at))).toMatchObject({
         kind: "credential-wrong-origin",
         code: "auth",
-        message: `the log key of the profile default belongs to ${origin}, so rollcall does not send it to ${at}`,
+        message: `the key for log in the profile "default" belongs to ${origin}, so rollcall does not send it to ${at}`,
       });
     }
     const settings = await openHome({ logins }).read();

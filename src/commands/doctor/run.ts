@@ -46,7 +46,7 @@ export const runDoctor = async (given: Context, { offline }: { offline: boolean 
     const code = codesFromMostSerious.find((each) => errors.some((one) => one.code === each));
     if (code === undefined) throw defect(errors[0]?.message ?? "");
     const names = [...new Set(errors.map(({ check }) => check))].join(", ");
-    const message = `doctor found ${pluralize(errors.length, "error")}: ${names}`;
+    const message = `doctor found ${pluralize(errors.length, "error")} in ${names}`;
     throw new Failure(code, "doctor-found", message, { hint: "apply the fix of each error" });
   });
 };

@@ -26,7 +26,7 @@ export const formatOptions = cli.inGroup("formats", {
     "path",
   ),
   rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
-  lossy: cli.flag("accept formats that do not store all tokens and turns"),
+  lossy: cli.flag("accept formats that lack some tokens or turns"),
   histories: cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)"),
 });
 
@@ -49,7 +49,8 @@ export type ReportRequest = Pick<Report, "form" | "file">;
 
 export const outputFile = (about: string) =>
   cli.custom(about, "file", (word, option) => {
-    if (word === "-" || word === "") throw wrongValue(option, word, "the name of a file (the result goes to stdout)");
+    if (word === "-" || word === "")
+      throw wrongValue(option, word, "the name of a file, because stdout is for the result");
     return word;
   });
 

@@ -76,7 +76,7 @@ const options = {
       every: cli.text(`send complete groups at least this often (default: ${inputs.followDefaults.every})`, "duration"),
       "group-size": cli.count("number of trajectories in a complete group", { max: 1_000_000 }),
       "group-idle": cli.text(
-        `treat a group as complete after this long without new trajectories (default: ${inputs.followDefaults.groupIdle})`,
+        `treat a group as complete if it gets no new trajectory for this time (default: ${inputs.followDefaults.groupIdle})`,
         "duration",
       ),
     }),

@@ -204,7 +204,11 @@ const parseFollowOptions = (typed: LogOptions) => {
     throw contradiction("--follow", `--from ${from}`, "--follow reads only rollcall's format");
   const [file = "-", ...others] = typed.file;
   if (file === "-" || others.length > 0)
-    throw contradiction("--follow", "standard input or several files", "--follow needs exactly one file");
+    throw contradiction(
+      "--follow",
+      others.length > 0 ? "several files" : "standard input",
+      "--follow needs exactly one file",
+    );
   const everyMs = parseDurationOption("--every", every);
   return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
 };

@@ -24,7 +24,7 @@ describe("rollcall doctor about settings", () => {
     expect(of("credentials")).toMatchObject([{ status: "skipped" }]);
     expect(of("ledger")).toMatchObject([{ status: "ok" }]);
     expect(JSON.parse(stderr)).toMatchObject({
-      error: { code: "usage", exit_code: 2, message: "doctor found 1 error: settings" },
+      error: { code: "usage", exit_code: 2, message: "doctor found 1 error in settings" },
     });
   });
 
