@@ -46,11 +46,10 @@ for (const [, { source }] of keyFormats) {
 
 export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<JsonReader, "findRun">) => {
   const found: Secret[] = [];
-  const findRun = (from: number) => reader.findRun(from, end, minSecretBytes);
-  for (let at = findRun(start); at < end; at = findRun(at + minSecretBytes)) {
-    // The rest of a long run is also found, but a key begins only at the start of a run.
-    const secret = isKeyByte[bytes[at - 1] ?? 0] ? undefined : matchSecret(bytes, at, end);
+  for (let at = reader.findRun(start, end, minSecretBytes); at < end; at = reader.findRun(at, end, minSecretBytes)) {
+    const secret = matchSecret(bytes, at, end);
     if (secret) found.push(secret);
+    while (at < end && isKeyByte[bytes[at] ?? 0]) at++;
   }
   return found;
 };
