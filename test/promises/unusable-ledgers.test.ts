@@ -27,7 +27,7 @@ describe.concurrent("a malformed ledger address", () => {
     const { service, place } = await openPlace(context, {}, { ROLLCALL_LEDGER: address });
     const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", linesOf(groupOf(1))), "--debug"]);
     expect([code, service.logged, readdirSync(place.folder)]).toEqual([2, [], ["a.jsonl"]]);
-    expect(error?.hint).toContain("use a path, or postgres://user@host/database");
+    expect(error?.hint).toContain("write a path, or postgres://user@host/database");
     expect(stdout + stderr).not.toContain("hunter2");
   });
 
