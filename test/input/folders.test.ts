@@ -100,7 +100,10 @@ describe("a folder as input", () => {
     for (const name of names) {
       const cwd = folderOf({ "r/results.jsonl": row(1), [`r/${name}`]: '{"example_id":2}' });
       const { code, stderr } = await runRollcall(["check", "r"], { cwd });
-      expect([code, stderr]).toEqual([3, expect.stringContaining(`r/${name}:1: cannot convert this verifiers-v0 record`)]);
+      expect([code, stderr]).toEqual([
+        3,
+        expect.stringContaining(`r/${name}:1: cannot convert this verifiers-v0 record`),
+      ]);
     }
   });
 
