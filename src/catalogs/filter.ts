@@ -12,7 +12,7 @@ type Strings = readonly string[];
 /** Milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-/** Options by name. A model must match all. */
+/** A model must match all. */
 export type Filter = Readonly<
   Partial<
     Record<WordsName, Strings | undefined> &
@@ -141,7 +141,10 @@ const isCountry = (code: string) => {
   return new Intl.DisplayNames("en", { type: "region", fallback: "none" }).of(code) !== undefined;
 };
 
-/** A word must be usual or in a model. @throws Failure `invalid-option-value` */
+/**
+ * A word must be one of the usual words, occur in a listed model, or be a country code.
+ * @throws Failure `invalid-option-value`
+ */
 export const checkFilterWords = (filter: Filter, listed: readonly { readonly entry: CatalogModel }[]) => {
   if (listed.length === 0) return;
   for (const { name, column, usual, read } of [...wordsOptions, priceOption]) {

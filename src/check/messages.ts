@@ -12,12 +12,13 @@ export const newMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Three numbers for each tool call or result, in order. A call has the nodes of the call, its id and its name (0 if
-  // not a string or empty). A result has 0, the node of its id (0 if not a string), and `resultMark`.
+  // Three numbers for each tool call or result, in order. A call has the nodes of the call, its id and its name (0 for
+  // an id or name that is empty or not a string). A result has 0, the node of its id (0 if not a string), and
+  // `resultMark`.
   events: [0],
   /** The used length of `events`, whose memory is reused. */
   eventCount: 0,
-  /** The first call in the last message; `eventCount` without such a call. */
+  /** The index in `events` of the first call of the last message; `eventCount` if there is none. */
   lastCallsIndex: 0,
 });
 

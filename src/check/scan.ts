@@ -13,7 +13,6 @@ import type { RuleData, RuleName } from "./rules/rules.ts";
 const withReader = cacheReader(keyUses);
 
 interface ScannedText extends Span {
-  /** Undefined if the bytes are not JSON. */
   node: number | undefined;
   fault: () => SyntaxFault;
   isLast: boolean;
@@ -172,7 +171,6 @@ const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<
 
 const maxWordLength = 40;
 
-/** Bytes before a fault that are searched for the key of the value. */
 const maxBytesBefore = 2 ** 12;
 
 const formatCharacter = (bytes: Buffer, at: number) => {
@@ -190,7 +188,7 @@ const findInvalidByte = (bytes: Buffer) => {
   return end;
 };
 
-/** White space and the bracket before the elements of a long array, or white space after them. */
+/** Limit for white space and bracket before the elements of a long array, and for white space after the array. */
 const maxAroundBytes = 2 ** 16;
 
 /** Returns false, and adds nothing, if the text is not a valid array. */

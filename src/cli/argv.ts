@@ -66,7 +66,7 @@ const loadTreeFor = async (program: Program, word: string) => {
   return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
 };
 
-/** @param enter is called for each subcommand */
+/** @param enter is called for each subcommand in argv, outermost first */
 const createParser = (
   command: Command,
   given: Map<string, readonly string[]>,

@@ -50,7 +50,6 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
   return { to, proxy: { url, authorization } };
 };
 
-/** Each entry of `NO_PROXY` can have a port. */
 const isWithoutProxy = (to: URL, list: string) => {
   const host = to.hostname.replace(/^\[|\]$/g, "");
   const hosts = [host, to.hostname, hostAndPort(to)];
@@ -79,7 +78,7 @@ export const buildHeaders = (
   };
   if (credential)
     add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);
-  // Interface 4.1 to 4.3: even the list of models, which has no body.
+  // Interface 4.1 to 4.3 require this header even for the list of models, whose request has no body.
   if (endpoint.use !== undefined) add("Content-Type", "application/json");
   if (endpoint.use === "inference" && project) add(project.header, project.value, "the project");
   headers.push(...Object.entries(own), ["Accept-Encoding", "gzip, br"], ["User-Agent", userAgent(host)]);
@@ -88,7 +87,7 @@ export const buildHeaders = (
 
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** Interface 5. A line end stays unencoded, so that `isHeaderValue` rejects it. */
+/** Interface 5. A pair with a line end is not encoded, so that `isHeaderValue` rejects it. */
 const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential) => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -97,7 +96,7 @@ const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: 
 
 const isHeaderValue = (value: string) => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Returns undefined if no credential other than `refusedOne` exists or is needed. */
+/** Returns undefined if the endpoint needs no credential, or if `refusedOne` is the only credential. */
 export const findCredential = async (
   options: Pick<ClientOptions, "credential">,
   { endpoint: { use }, route: { to } }: RequestTarget,
@@ -117,7 +116,6 @@ const shownHeaderNames = new Set(
   x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
-/** Omits the credential of `Authorization`. */
 export const toShownHeaders = (headers: Headers, projectHeader: string | undefined) =>
   headers.flatMap(([name, value]) => {
     const lowerName = name.toLowerCase();
@@ -125,7 +123,7 @@ export const toShownHeaders = (headers: Headers, projectHeader: string | undefin
     return shownHeaderNames.has(lowerName) || lowerName === projectHeader?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-/** Prints a request, without body or credential. Returns a function that prints the reply. */
+/** Returns a function that prints the reply. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
   request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },

@@ -54,7 +54,7 @@ const openRows = (run: Run): Converter => {
     if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  /** Locates a missing row or group at the next row. */
+  /** Reports a missing row or group at the position of the next row. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
@@ -84,7 +84,7 @@ const openRows = (run: Run): Converter => {
       record.group = raw;
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
-      // A receipt needs new values for each row.
+      // A receipt counts the values of each row, so each row parses its own group_json.
       if (run.receipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;
@@ -102,7 +102,7 @@ const openRows = (run: Run): Converter => {
 const rolloutOf = (run: Run, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (!index) {
-    if (text) throw row.error("trajectory_json has no trajectory_index");
+    if (text) throw row.error("the row has trajectory_json, but no trajectory_index");
     reportRepeatedColumns(run, row, group);
     return { identityValues: [group] };
   }
@@ -148,7 +148,6 @@ const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string,
   return Object.keys(changes).length === 0 ? trajectory : replaceMembers(trajectory, changes);
 };
 
-/** Targets of columns that identify rows or repeat values. */
 const columnTargets = {
   format_version: "group",
   group_index: "group",

@@ -5,7 +5,7 @@ import type { Groups } from "./parts/groups.ts";
 
 export const dedupKeyBytes = digestBytes;
 
-/** By group number. Keys of equal groups are interchangeable. */
+/** By group number. Which of several equal groups has which of their keys does not matter. */
 export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
@@ -34,7 +34,7 @@ export class DedupKeys {
     return -1;
   };
 
-  /** Counts repetitions as in a run of the input alone. */
+  /** Each input counts its own repetitions, as if a run read only this input. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
@@ -46,11 +46,10 @@ export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** By the first group with a digest. */
+  /** The number of repetitions of a digest, by the first group with this digest. */
   const repeats = new Map<number, number>();
   return {
     table,
-    /** Returns the key of the next group with the digest. */
     next(digest: Uint8Array): Uint8Array {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);

@@ -5,7 +5,7 @@ import { findFault, type JsonReader } from "../json/reader.ts";
 import * as json from "../json/walk.ts";
 import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
-/** Parsing takes most of the time, and the block fits in the processor's cache. */
+/** Fits in the processor's cache. Larger blocks save little, because parsing takes most of the time. */
 export const blockBytes = 2 ** 20;
 
 /** `bytes` are complete lines at the offset `start`, valid until the next block is read. */
@@ -16,7 +16,7 @@ export type Lines = Readonly<{
   isLast: boolean;
 }>;
 
-/** A document, or a line that is longer than a block. Spans exclude the newline. */
+/** A document, or a line that is longer than a block. The span of a line excludes its newline. */
 export interface LongText extends json.Span {
   readonly kind: "long" | "document";
   readonly isLast: boolean;
@@ -35,7 +35,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
   }
 }
 
-/** Yields complete lines, and spans of lines longer than a block. @throws ShrunkSourceError */
+/** @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
   // Fits an incomplete line, which is shorter than a block, and the next block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
@@ -106,9 +106,9 @@ const isOpener = (byte: number | undefined) => byte === json.openBrace || byte =
 const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte === json.closeBracket;
 
 /**
- * Yields batches up to the closing bracket or a fault. `start` is after the opening bracket. With `isTolerant`,
- * elements can be invalid JSON. The roots of a table are valid until the next batch. @throws ShrunkSourceError; the
- * signal's reason
+ * Yields blocks of elements up to the closing bracket or a fault. `start` is after the opening bracket. With
+ * `isTolerant`, elements can be invalid JSON. The roots of a table are valid until the next block.
+ * @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
   source: Bytes,

@@ -25,13 +25,12 @@ export const decompressionLimit = (compressedBytes: number, maxUnpackedBytes: nu
 export type SpoolOptions = Readonly<{
   host: Host;
   maxUnpackedBytes: number;
-  /** For archives and Parquet files. */
   takesContainers: boolean;
 }>;
 
 /**
- * Decompresses and stores a stream. Of an unknown format, stores only the first bytes, because an endless device would
- * fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the errors of signal and stream
+ * Decompresses and stores a stream. If the format is unknown, stores only the first bytes, because an endless device
+ * could fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the errors of signal and stream
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;

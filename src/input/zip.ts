@@ -10,8 +10,9 @@ import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
 /**
- * The records are the members whose names match, in the archive's order. The last member of a repeated name counts.
- * Without a readable list, one record has the defect. @throws UnusableInput; Failure `input-unreadable`
+ * The records are the members whose names match, in the archive's order. Of several members with the same name, only
+ * the last is used. If the list of members is unreadable, the only record describes the defect.
+ * @throws UnusableInput; Failure `input-unreadable`
  */
 export const openMembers = async (
   { name: file, bytes }: Source,
@@ -64,7 +65,6 @@ type Member = ReturnType<typeof toMember>;
 
 type ReadCallback = (error: Error | null, bytesRead?: number) => void;
 
-/** Returns members by name, or the reason for an unreadable list. */
 const listMembers = async (bytes: Bytes) => {
   const members = new Map<string, Member>();
   class ZipReader extends RandomAccessReader {
@@ -98,7 +98,6 @@ const listMembers = async (bytes: Bytes) => {
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-/** Returns the content, or the reason for unreadable content. */
 const readContent = (bytes: Bytes, member: Member) => {
   const { isEncrypted, uncompressedSize, compressedSize, offset } = member;
   if (isEncrypted) return "it is encrypted";
@@ -125,7 +124,6 @@ const readBytes = (bytes: Bytes, start: number, length: number) => {
 };
 
 const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member) => {
-  // Stored is 0, deflate is 8, zstd is 93.
   if (compressionMethod === 0) return compressed;
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });

@@ -2,7 +2,7 @@
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
-/** The digests by path of files that rollcall wrote, and may replace. */
+/** Digests, by path, of the files that rollcall wrote and may therefore replace. */
 export type WrittenFiles = ReturnType<typeof openWrittenFiles>;
 
 export const openWrittenFiles = () => {
@@ -22,7 +22,7 @@ const loggedElsewhereBit = 4;
 export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
 export const openPriorOutcomes = (options: {
-  /** Returns a group's number, or a negative number without such a group. */
+  /** Returns the number of the group with the key at `offset`; negative if there is none. */
   numberOf: (dedupKeys: Uint8Array, offset: number) => number;
   input: string;
   resendLogged: boolean;

@@ -12,7 +12,7 @@ import { emptyCallList, findCallList } from "./send-result.ts";
 
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** A status decides, even if sending failed (guarantees.md). */
+/** If the service answered, its status decides, even if sending the body failed (guarantees.md). */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
   const { status, isBodySent, hasRetryAfter } = attempt;
@@ -65,7 +65,7 @@ interface RequestContext extends SendOptions {
   retryBudget: RetryBudget;
   isStopped: () => boolean;
   onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
-  /** Called for each sent piece, and after the attempt with the negative sum. */
+  /** Called with the size of each sent piece, and after the attempt with the negative sum. */
   onBytesSent: (bytes: number) => void;
 }
 

@@ -27,13 +27,13 @@ export interface RequestChange {
 
 export interface SendResult {
   replies: Reply[];
-  /** Of logged requests: true for an incomplete reply, false for a reply that is not JSON. */
+  /** For each unreadable reply of a logged request: true if it is incomplete, false if it is not JSON. */
   unreadableReplies: boolean[];
   firstCall: string | undefined;
   attempted: number;
   attemptedBytes: number;
   attemptedOrQueued: number;
-  /** Logged requests if a 413 divided the only planned request, otherwise 0. */
+  /** The number of logged requests, if a 413 divided the only planned request, otherwise 0. */
   dividedInto: number;
   /** The error of a request that was being retried when the run ended. */
   obstacle: Failure | undefined;
@@ -66,7 +66,7 @@ export const emptyCallList = "[]";
 
 const maxCallIdBytes = 200;
 
-/** Returns `call_ids` (assumed) as JSON; `[]` if they are missing, invalid, too many or too long. */
+/** Returns the reply's `call_ids` (assumed key) as JSON; `[]` if they are missing, invalid, too many or too long. */
 export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string) => {
   const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
   const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;

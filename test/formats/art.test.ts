@@ -191,7 +191,7 @@ describe("a Parquet file of ART", () => {
       "#row 1: error: trajectory_json: cannot convert this art record: the string is not a JSON object",
       "#row 2: error: group_json.trajectories: cannot convert this art record: group_json contains trajectories",
       "#row 3: error: trajectory_json.exchanges: cannot convert this art record: exchanges are not supported",
-      "#row 4: error: cannot convert this art record: trajectory_json has no trajectory_index",
+      "#row 4: error: cannot convert this art record: the row has trajectory_json, but no trajectory_index",
       "#row 5: error: trajectory_json: cannot convert this art record: the reward is missing",
       "#row 6: error: cannot convert this art record: `trajectory_json` is missing",
     ]);

@@ -10,7 +10,7 @@ import { selectProblems } from "../inputs/problems.ts";
 export type Topic = Readonly<{
   name: string;
   kind: "code" | "rule";
-  /** Undefined for a rule whose message is its meaning. */
+  /** Undefined for a rule that has no reason; then its message explains it. */
   about: string | undefined;
   code: FailureCode | null;
   exit_codes: readonly number[];
@@ -26,7 +26,7 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   auth: "A credential is missing, or the service refused it.",
   unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
   refused: "The service refused the request, or its answer does not match the API.",
-  partial: "Only some groups were logged or converted. The rest was refused, rejected or not sent.",
+  partial: "Only some groups were logged or converted. The rest was rejected or not sent.",
   unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
   not_found: "The named call, model, catalog, request or key does not exist.",
   differs: "`catalog diff --exit-code`, `catalog verify` or `ledger verify` found a difference.",
@@ -47,7 +47,6 @@ const ruleTopic = (name: string, severity: Severity, about: Topic["about"], exam
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };
 };
 
-/** The example has data, or files that are checked in memory. */
 export const exampleProblem = async (name: check.RuleName) => {
   const { example } = check.getRule(name);
   if ("data" in example) return check.createProblem(name, example.data, example.location);
@@ -57,7 +56,7 @@ export const exampleProblem = async (name: check.RuleName) => {
     await reportSplitLeaks(dataset, await readExampleFiles({ "val.jsonl": against }, readOptions));
   const problems = dataset.problems.sorted().filter(({ rule }) => rule === name);
   const [problem] = (await selectProblems(dataset.sources, { problems })).shown;
-  if (!problem) throw new Error(`the example of ${name} does not fire it`);
+  if (!problem) throw new Error(`the example of ${name} does not violate the rule`);
   return problem;
 };
 
@@ -112,7 +111,6 @@ const otherTopics = [
   ),
 ];
 
-/** If a rule has no reason, its meaning is the message of its example. */
 export const describeTopic = async ({ about, example }: Topic) =>
   about ?? (example && check.redactMessage(await example())) ?? "";
 

@@ -22,7 +22,7 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 export interface Selection {
   /** CEL over a trajectory. */
   where?: string | undefined;
-  /** Trajectories of a group, highest rewards first. */
+  /** Trajectories to keep of each group: those with the highest rewards. */
   best?: number | undefined;
   sample?: number | undefined;
   seed: string;
@@ -54,7 +54,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
   /** Includes all invalid groups. */
   const kept: number[] = [];
-  /** Indexes of the selected trajectories of reduced groups. */
+  /** For groups that keep only some trajectories: the indexes of these. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -89,20 +89,19 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   return new Set(ranked.slice(0, sample).map(({ group }) => group));
 };
 
-/** A case-sensitive substring, CEL for a trajectory of a group, or both. */
+/** A case-sensitive substring, a CEL expression that a trajectory of the group must match, or both. */
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
 interface SearchOptions {
   signal: AbortSignal;
-  /** Called in order; perhaps again for a group of several parts. */
+  /** In the order of the parts. A text search can report a group of several parts more than once. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
-  /** With all rewards, an expression about rewards alone reads no file. */
+  /** Returns all rewards of a group, if known. Then an expression that needs only rewards reads no file. */
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
-/** After this many trajectories or bytes, a search yields to other tasks. */
 const trajectoriesAtOnce = 100;
 const bytesAtOnce = 2 ** 22;
 
@@ -170,7 +169,6 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
 /** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
-/** For a group, plus 1 ms for each trajectory. */
 const maxEvaluationMs = 2000;
 
 const sandbox: { run?: () => void } = createContext({});
@@ -182,7 +180,7 @@ const firstLimitMs = 50;
 /** Returns false after the time limit, even in a regular expression. `run` must be repeatable. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
   const runLimited = (options: RunningScriptOptions) => {
-    // For each try, because searches of the page run at the same time.
+    // Set for each try, because several searches of the page can run at the same time.
     sandbox.run = run;
     try {
       script.runInContext(sandbox, options);

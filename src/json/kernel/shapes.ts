@@ -1,4 +1,4 @@
-/** Numbers shapes of objects: the sequence of keys, with the kind or nested shape of each value. */
+/** Numbers shapes of objects. A shape is the sequence of keys, with the kind or nested shape of each value. */
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
@@ -28,7 +28,7 @@ const shapes: usize = memory.data(8 * 8192, 8);
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** If space is full, newer shapes may be more frequent. */
+/** Forgets all shapes if the tables are full or stale, because newer shapes may be more frequent. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
@@ -73,12 +73,15 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** By lower bits of `before` (see `beginShape`), the first key of the last object. */
+/** The id of the first key of the last object that began with the same lower bits of `before` (see `beginShape`). */
 const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
 let firstKeySlot: usize = firstKeys;
 
-/** `before` is the shape of the enclosing object so far, or of the last element of the enclosing array. */
+/**
+ * `before` is the shape of the enclosing object so far, or of the previous element of the enclosing array. For the
+ * first element, it is the key of the array.
+ */
 export function beginShape(before: u32): void {
   firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
 }

@@ -70,7 +70,7 @@ let lastRows: readonly GroupRow[] = [];
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
   if (rows.length > 0) lastRows = rows;
   const sorting = (name: SortKey) => {
-    // The first click sorts numbers in descending order.
+    // The first click sorts in descending order, except by group number.
     const descending = query.sort === name ? !query.descending : name !== "group";
     const sort = () => location.assign(linkTo({ ...query, sort: name, descending, page: 1 }));
     return { name, class: "n", sort };
@@ -209,7 +209,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   );
 };
 
-/** An expression needs Enter, because its beginning is invalid. */
+/** For text only. An expression waits for Enter, because it is invalid while it is being typed. */
 const searchDelayMs = 250;
 
 const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {
