@@ -116,14 +116,15 @@ const shownHeaderNames = new Set(
   x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
-export const toShownHeaders = (headers: Headers, projectHeader: string | undefined) =>
+export /** Omits the credential. */
+const toShownHeaders = (headers: Headers, projectHeader: string | undefined) =>
   headers.flatMap(([name, value]) => {
     const lowerName = name.toLowerCase();
     if (lowerName === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];
     return shownHeaderNames.has(lowerName) || lowerName === projectHeader?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-/** Returns a function that prints the reply. */
+/** Prints no body and no credential. Returns a function that prints the reply. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
   request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },
