@@ -1,5 +1,5 @@
 /** Computes exact costs of a usage at a model's prices. */
-import type { CatalogModel } from "../contract/catalog.ts";
+import type { CatalogModel } from "../contract/models.ts";
 import * as decimals from "../decimal.ts";
 import { getValue, isObject } from "../json/walk.ts";
 import { readPrice } from "./fields.ts";

@@ -1,5 +1,5 @@
 /** Finds the differences of two catalogs. */
-import type { CatalogModel } from "../contract/catalog.ts";
+import type { CatalogModel } from "../contract/models.ts";
 import { textOf } from "../contract/replies.ts";
 import { formatDecimal } from "../decimal.ts";
 import { ignoreErrors } from "../files.ts";

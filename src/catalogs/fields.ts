@@ -1,5 +1,5 @@
 /** The fields of models: columns, prices, kinds of change. */
-import type { CatalogModel } from "../contract/catalog.ts";
+import type { CatalogModel } from "../contract/models.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
 import { type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";

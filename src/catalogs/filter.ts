@@ -1,5 +1,5 @@
 /** Filters models, ignoring case. A missing field matches only `--not-deprecated`. */
-import type { CatalogModel } from "../contract/catalog.ts";
+import type { CatalogModel } from "../contract/models.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal } from "../decimal.ts";
 import { wrongValue } from "../failures.ts";

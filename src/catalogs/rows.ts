@@ -1,5 +1,5 @@
 /** Makes rows from catalog entries and inference models. */
-import type { CatalogModel } from "../contract/catalog.ts";
+import type { CatalogModel } from "../contract/models.ts";
 import { type ReplyEntry, type ReplyList, textOf } from "../contract/replies.ts";
 import { composeArray, composeObject } from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";

@@ -1,7 +1,7 @@
-/** Models that can be called (interface 2.3 and 4.2). */
+/** Lists of models: those that can be called (interface 2.3 and 4.2), and public catalogs (2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
-import { describe, integer, readListReply, text } from "./replies.ts";
+import { describe, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
 
 /** Interface 2.3. Assumed: `created` is Unix seconds, 0 if unknown. */
 export const InferenceModel = z.looseObject({
@@ -12,14 +12,55 @@ export const InferenceModel = z.looseObject({
   root: text,
 });
 
+const list = { method: "GET", repeatable: true, body: z.undefined(), reply: readListReply } as const;
+
+/** Interface 4.2. */
 export const listModels = endpoint({
+  ...list,
   name: "list models",
-  method: "GET",
   host: "inference",
   path: "/v1/models",
   use: "inference",
-  repeatable: true,
   parameters: z.object({}),
-  body: z.undefined(),
-  reply: readListReply,
+});
+
+/** Assumed (interface 2.5): decimal strings in US dollars per token, or per unit for `image` and `request`. */
+const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
+
+/** Interface 2.5. Assumed: `created` is Unix seconds, and enumerated fields are any string. */
+export const CatalogModel = z.looseObject({
+  id: text,
+  name: text,
+  created: describe("Unix seconds", integer),
+  input_modalities: texts,
+  output_modalities: texts,
+  quantization: describe("such as int4", text),
+  context_length: integer,
+  max_output_length: integer,
+  pricing: describe("decimal strings, US dollars: per token; image and request per unit", z.nullish(Pricing)),
+  supported_sampling_parameters: texts,
+  supported_features: texts,
+  datacenters: z.nullish(z.array(z.looseObject({ country_code: text }))),
+  deprecation_date: text,
+});
+export type CatalogModel = ServiceObject;
+
+const provider = z.string().check(z.minLength(1));
+
+/** Interface 4.4. */
+export const listAnalysisModels = endpoint({
+  ...list,
+  name: "list analysis catalog",
+  host: "base",
+  path: "/inference/analysis/{analysis_provider}/models",
+  parameters: z.object({ analysis_provider: provider }),
+});
+
+/** Interface 4.5. */
+export const listRouterModels = endpoint({
+  ...list,
+  name: "list router catalog",
+  host: "base",
+  path: "/inference/router/{router_provider}/models",
+  parameters: z.object({ router_provider: provider }),
 });

@@ -1,6 +1,6 @@
 /** Generates catalog entries with each field present, absent, null or of another type. Catalogs share ids. */
 import * as fc from "fast-check";
-import type { CatalogModel } from "../../src/contract/catalog.ts";
+import type { CatalogModel } from "../../src/contract/models.ts";
 import { readListReply } from "../../src/contract/replies.ts";
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) =>

@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { ClientOptions } from "../../src/client/index.ts";
 import { readCall } from "../../src/contract/call.ts";
-import { listAnalysisModels } from "../../src/contract/catalog.ts";
 import type { Credential } from "../../src/contract/endpoint.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
-import { listModels } from "../../src/contract/models.ts";
+import { listAnalysisModels, listModels } from "../../src/contract/models.ts";
 import { json, scriptedServer } from "../support/server.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, list } from "./open.ts";
 

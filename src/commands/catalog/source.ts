@@ -3,7 +3,7 @@
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { listAnalysisModels, listRouterModels } from "../../contract/catalog.ts";
+import { listAnalysisModels, listRouterModels } from "../../contract/models.ts";
 import { textOf } from "../../contract/replies.ts";
 import { findNearest } from "../../nearest.ts";
 import type { Settings } from "../../settings/index.ts";

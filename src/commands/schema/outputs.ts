@@ -2,8 +2,7 @@
 
 import * as z from "zod/mini";
 import { Call } from "../../contract/call.ts";
-import { CatalogModel } from "../../contract/catalog.ts";
-import { InferenceModel } from "../../contract/models.ts";
+import { CatalogModel, InferenceModel } from "../../contract/models.ts";
 import { exitCodes } from "../../failure.ts";
 import { wrongValue } from "../../failures.ts";
 import { isObject } from "../../json/walk.ts";
