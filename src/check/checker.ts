@@ -14,7 +14,7 @@ import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
 import { findInnermost, type Path, type PositionCounter } from "./rules/positions.ts";
 import type { ProblemLocation } from "./rules/problems.ts";
-import { findSecrets } from "./rules/secrets.ts";
+import { findSecrets, secretPrefixes } from "./rules/secrets.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "./shape.ts";
 import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
 import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
@@ -44,7 +44,11 @@ export interface ScanOptions {
 }
 
 /** No rule reads the values of `leafKeys`. */
-export const keyUses: KeyUses = { leafKeys: ["parameters", "logprobs"], shapeTexts: { role: roles } };
+export const keyUses: KeyUses = {
+  leafKeys: ["parameters", "logprobs"],
+  shapeTexts: { role: roles },
+  runPrefixes: secretPrefixes,
+};
 
 const requestType = defineObjectType(
   {

@@ -72,6 +72,7 @@ interface KernelExports {
   readElements(length: number, isLast: boolean, isTolerant: boolean): number;
   fingerprint(start: number, end: number): number;
   findRun(from: number, end: number, length: number): number;
+  addRunPrefix(prefix: number): void;
   setKeyUse(id: number, use: number): void;
   keyAddress(): number;
   addKey(length: number): void;
@@ -98,6 +99,8 @@ export interface KeyUses {
   readonly leafKeys?: readonly string[];
   /** Texts by key that become part of a shape. An object with another text at such a key has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
+  /** The first two bytes of runs that `findRun` finds, as a little-endian number. */
+  readonly runPrefixes?: Iterable<number>;
 }
 
 const useNumbers = { leaf: 1, shapeText: 2 };
@@ -115,7 +118,7 @@ export class JsonReader {
   #generation = 0;
 
   /** @throws Failure `memory-unavailable` */
-  constructor({ leafKeys = [], shapeTexts = {} }: KeyUses = {}) {
+  constructor({ leafKeys = [], shapeTexts = {}, runPrefixes = [] }: KeyUses = {}) {
     compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
     try {
       // Fails under a limit on virtual memory, because V8 reserves gigabytes of addresses.
@@ -124,6 +127,7 @@ export class JsonReader {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
     }
     this.#input = this.#exports.input();
+    for (const prefix of runPrefixes) this.#exports.addRunPrefix(prefix);
     for (const key of leafKeys) this.#exports.setKeyUse(registerKey(key), useNumbers.leaf);
     for (const [key, texts] of Object.entries(shapeTexts)) {
       this.#exports.setKeyUse(registerKey(key), useNumbers.shapeText);
@@ -180,7 +184,10 @@ export class JsonReader {
     return { bytes, words, shapes: this.#shapes };
   }
 
-  /** Finds the first run of `length` (≥ 16) letters, digits, `_`, `-` and `.`; `end` without a run. */
+  /**
+   * Returns the start of the first run of at least `length` (≥ 16) letters, digits, `_`, `-` and `.` that begins with one
+   * of `runPrefixes`, or follows a backslash. Returns `end` without such a run.
+   */
   findRun(from: number, end: number, length: number) {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }

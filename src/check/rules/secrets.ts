@@ -4,7 +4,7 @@ import { backslash, type Span } from "../../json/walk.ts";
 
 type Secret = Span & { kind: string };
 
-/** Patterns for the start of a run. `keyPrefixes` expands their first two characters. */
+/** Patterns for the start of a run. `secretPrefixes` expands their first two characters. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
@@ -38,11 +38,17 @@ const markBytes = (pattern: RegExp) =>
 const isKeyByte = markBytes(/[\w.-]/);
 const isHexByte = markBytes(/[\da-f]/);
 
-const keyPrefixes = new Uint8Array(2 ** 16);
-for (const [, { source }] of keyFormats) {
-  const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));
-  for (const first of firsts) for (const second of seconds) keyPrefixes[Buffer.from(first + second).readUInt16BE()] = 1;
-}
+const hexDigits = "0123456789abcdef";
+
+/** The first two bytes of secrets, as little-endian numbers. */
+export const secretPrefixes: ReadonlySet<number> = new Set(
+  [...keyFormats.map(([, { source }]) => source), `[${hexDigits}][${hexDigits}]`].flatMap((source) => {
+    const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));
+    return Array.from(firsts, (first) =>
+      Array.from(seconds, (second) => Buffer.from(first + second).readUInt16LE()),
+    ).flat();
+  }),
+);
 
 export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<JsonReader, "findRun">) => {
   const found: Secret[] = [];
@@ -60,7 +66,8 @@ const matchSecret = (bytes: Buffer, from: number, end: number) => {
   const start = isEscape ? from + 1 : from;
   if (isEscape && isPrivateKey(bytes, from))
     return { start, end: Math.min(end, start + maxSecretBytes), kind: "a private key" };
-  if (keyPrefixes[((bytes[start] ?? 0) << 8) | (bytes[start + 1] ?? 0)] === 0) return matchNamedKey(bytes, start);
+  if (!secretPrefixes.has(bytes.readUInt16LE(start))) return undefined;
+  if (isHexByte[bytes[start] ?? 0] && isHexByte[bytes[start + 1] ?? 0]) return matchNamedKey(bytes, start);
   const text = bytes.toString("latin1", start, Math.min(end, start + maxSecretBytes));
   for (const [kind, pattern] of keyFormats) {
     const [key] = pattern.exec(text) ?? [];

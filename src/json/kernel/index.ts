@@ -5,7 +5,7 @@ import { input, rest, table, tableEnd } from "./table";
 
 export { fingerprint } from "./bytes";
 export { addKey, keyAddress, setKeyUse } from "./keys";
-export { findRun } from "./runs";
+export { addRunPrefix, findRun } from "./runs";
 export { beginElements, input, readElements, readLines, readText } from "./table";
 
 /** Six results of the last read (`resultFields` in src/json/reader.ts), because six calls are slow. */

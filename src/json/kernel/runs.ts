@@ -1,5 +1,5 @@
 /** Finds long runs of letters, digits, `_`, `-` and `.`, such as secrets. */
-import { byteAt } from "./bytes";
+import { backslash, byteAt } from "./bytes";
 
 /** Bits by half of a byte. A byte belongs to a run if its halves have a common bit. */
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
@@ -29,7 +29,22 @@ function longRuns(bits: u64): u64 {
   return runs & (runs >> 8);
 }
 
-/** Returns the start of the first run of at least `length` (≥ 16) bytes, or `end`. */
+/** By the first two bytes of a run, 1 if `findRun` finds it. */
+const prefixes: usize = memory.data(1 << 16);
+
+export function addRunPrefix(prefix: u32): void {
+  store<u8>(prefixes + usize(prefix), 1);
+}
+
+/** A run after a backslash begins with the letter of an escape, so its prefix is unknown. */
+function isWanted(run: usize): bool {
+  return load<u8>(prefixes + usize(load<u16>(run))) !== 0 || byteAt(run - 1) === backslash;
+}
+
+/**
+ * Returns the start of the first run that has at least `length` (≥ 16) bytes, and a prefix or a backslash before it.
+ * Returns `end` without such a run.
+ */
 export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
   while (at < end) {
@@ -44,7 +59,7 @@ export function findRun(from: usize, end: usize, length: usize): usize {
     while (start > from && isRunByte(byteAt(start - 1))) start--;
     while (stop < end && isRunByte(byteAt(stop))) stop++;
     if (stop > end) return end;
-    if (stop - start >= length) return start;
+    if (stop - start >= length && isWanted(start)) return start;
     at = stop;
   }
   return end;
