@@ -5,8 +5,11 @@ import { findFault, type JsonReader } from "../json/reader.ts";
 import * as json from "../json/walk.ts";
 import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
-/** Fits in the processor's cache. Larger blocks save little, because parsing takes most of the time. */
+/** Longer lines are read alone. */
 export const blockBytes = 2 ** 20;
+
+/** Fits in the processor's cache together with a copy and a table of the text. */
+const cachedBytes = 2 ** 17;
 
 /** `bytes` are complete lines at the offset `start`, valid until the next block is read. */
 export type Lines = Readonly<{
@@ -42,8 +45,10 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
   let filled = 0;
   for (let base = start; base < end; ) {
     const at = base + filled;
+    // The first block shows whether the file is a document.
+    const size = Math.min(at === start ? blockBytes : cachedBytes, end - at);
     await setImmediate();
-    const bytesRead = source.read(buffer.subarray(filled, filled + Math.min(blockBytes, end - at)), at);
+    const bytesRead = source.read(buffer.subarray(filled, filled + size), at);
     if (bytesRead === 0) throw new ShrunkSourceError();
     filled += bytesRead;
     if (base + filled >= end) {
@@ -56,7 +61,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
       buffer.copyWithin(0, linesEnd, filled);
       base += linesEnd;
       filled -= linesEnd;
-    } else {
+    } else if (filled + cachedBytes > buffer.length) {
       const stop = findLineEnd(source, { buffer, start: base + filled, end });
       const next = Math.min(stop + 1, end);
       yield { kind: "long", start: base, end: stop, isLast: next === end && end === source.size };
