@@ -16,7 +16,7 @@ import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./positions.ts";
 
-/** @param rewards by source @throws the signal's reason */
+/** @throws the signal's reason */
 export const reportDatasetProblems = async (
   dataset: IndexedGroups,
   rewards: readonly Sketch[],
@@ -77,7 +77,6 @@ const findSharedKey = (dataset: IndexedGroups) => {
   return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
-/** Returns infinities without a version. */
 const findVersionBounds = ({ found: { parts }, groups }: IndexedGroups, group: number) =>
   findBounds(groups.partsOf(group).map((at) => parts.columns.version.at(at)));
 
@@ -105,7 +104,7 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if only other groups have sampled turns. */
+/** True if other groups have sampled turns, but this group has none. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number) =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
@@ -138,10 +137,10 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) =>
 
 const minRewardsForOutliers = 10;
 
-/** Minimum distance from the median, as a multiple of the median distance. */
+/** An outlier is farther from the median than this multiple of the median distance. */
 const outlierFactor = 30;
 
-/** As a share, plus 1. If more rewards are far from the median, none is an outlier. */
+/** If more rewards than this share plus 1 are far from the median, none is an outlier. */
 const maxOutlierShare = 0.01;
 
 const findOutlierBound = (rewards: Sketch) => {
@@ -184,7 +183,7 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
 
-/** `has` is a training bit. `pathIn` finds the value in a trajectory. */
+/** `pathIn` returns the path of the missing value in a trajectory. */
 const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
   { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
@@ -195,7 +194,7 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-/** Reports once if the input or file never has the feature, otherwise for each part. */
+/** Reports each part that lacks the feature, but only the first part of a file or input without the feature. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
@@ -223,7 +222,6 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
   }
 };
 
-/** For a part, because a run searches up to a thousand parts. */
 const maxSearchedBytes = 2 ** 20;
 
 const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature) => {
@@ -308,7 +306,7 @@ const findRepeatedNumbers = (numbers: Column) => {
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups) => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // Adds the last group first, because the table keeps the first of equal groups.
+  // The table keeps the group that is added first, so the last of equal groups is reported.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {

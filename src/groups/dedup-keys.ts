@@ -1,16 +1,16 @@
-/** Assigns dedup keys: the group's digest or, for a repetition, a hash of digest and repetition number. */
+/** Assigns dedup keys. Equal groups have different keys. */
 import { createHash } from "node:crypto";
 import { Digests, DigestTable, digestBytes } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
 
 export const dedupKeyBytes = digestBytes;
 
-/** By group number. Which of several equal groups has which of their keys does not matter. */
+/** The dedup keys by group number. The order of the keys of equal groups does not matter. */
 export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests of the known groups, in order; the keys overwrite them */
+  /** @param digests the digests of known groups, which the keys overwrite */
   constructor(digests = new Digests()) {
     this.#keys = digests;
   }
@@ -19,7 +19,7 @@ export class DedupKeys {
     return this.#keys.count;
   }
 
-  /** Returns a copy, with zeros for a group without a key. */
+  /** Returns a copy. A group without a key has zeros. */
   slice(first: number, count: number): Uint8Array {
     return this.#keys.at(first, count);
   }
@@ -46,7 +46,7 @@ export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** The number of repetitions of a digest, by the first group with this digest. */
+  /** The number of repetitions, by the first of equal groups. */
   const repeats = new Map<number, number>();
   return {
     table,
@@ -54,7 +54,6 @@ const openInputKeys = (keys: Digests) => {
       const first = table.find(digest);
       return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
     },
-    /** @param digest default: the group's digest in `keys` */
     add(group: number, digest?: Uint8Array) {
       if (digest) keys.set(group, digest);
       for (let first = table.add(group); first !== group; first = table.add(group)) {
@@ -69,7 +68,7 @@ const openInputKeys = (keys: Digests) => {
 const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
   createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
-/** The keys overwrite the digests. */
+/** If each part is a group, the keys overwrite the digests of the parts. */
 export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">) => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();

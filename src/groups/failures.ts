@@ -14,7 +14,7 @@ export const missingSplit = (splits: readonly string[]) => {
   return new Failure("usage", "missing-split", message, { hint });
 };
 
-/** Groups that can be sent without the invalid groups; `some` for a growing file. */
+/** The number of groups that can be sent if invalid groups are skipped, or `some` for a growing file. */
 type ValidGroups = number | "some" | undefined;
 
 export const invalidInput = (
@@ -45,7 +45,7 @@ const skipHint = (valid: ValidGroups = 0) => {
   return `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
 };
 
-/** @param position of the trajectory; undefined if the expression cannot be parsed */
+/** @param position undefined if the expression cannot be parsed */
 export const invalidFilter = (
   text: string,
   fault: string,

@@ -11,9 +11,9 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   /** Trajectories per group; undefined if unknown. */
   size: number | undefined;
   elapsed: () => number;
-  /** True if another run sent a group with this key. Such an open group is complete. */
+  /** True if another run sent a group with this key. The open group is then complete. */
   wasSent: (dedupKey: Uint8Array) => boolean;
-  /** Called for each invalid line, and for other groups that become invalid. */
+  /** Called for each invalid line and each rejected group. */
   onInvalid: () => void;
   onComplete: (group: number) => void;
 }
@@ -27,10 +27,9 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   const { found, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
   const { parts, problems } = found;
   const { line } = parts.columns;
-  /** By key, longest idle first. */
+  /** The open groups by key, in the order of their last changes. */
   const open = new Map<string, OpenGroup>();
   const completeGroups = new Map<string, number>();
-  /** The line of the previous part, if unreadable. */
   let unreadable: number | undefined;
   const reject = (group: number) => {
     groups.reject(group);
@@ -42,7 +41,6 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     problems.report("ambiguous-group", { place: `line ${unreadableLine}` }, location);
     reject(group);
   };
-  /** A key that appears again after its group was complete starts another group. */
   const reportRepeatedKey = (key: string, { part, group, isAdjacent }: GroupedPart) => {
     const last = completeGroups.get(key);
     if (last === undefined) return;
@@ -97,7 +95,6 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
     get incomplete() {
       return Array.from(open.values(), ({ group }) => group);
     },
-    /** @param since monotonic milliseconds */
     completeIdle(since: number) {
       for (const [key, openGroup] of open) {
         if (openGroup.changedAt > since) return;

@@ -21,7 +21,7 @@ export class ReadWindow {
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Reads fewer bytes at the source's end. Lets other tasks run before it reads the source. */
+  /** Lets other tasks run before the source is read. Returns fewer bytes at the end of the source. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
     if (!this.#has(source, start, length)) await setImmediate();
     return this.#readNow(source, start, length);
@@ -101,7 +101,7 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   }
 }
 
-/** Lists a group's trajectories, or the value of another part. */
+/** Lists the trajectories of a group. Another part is a single trajectory. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root ? [root] : [];
@@ -142,7 +142,7 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
 export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number) =>
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
-/** Yields rewards of valid groups; NaN if missing. @throws Failure `input-changed`; the signal's reason */
+/** Yields the rewards of valid groups. A missing reward is NaN. @throws Failure `input-changed`; the signal's reason */
 export async function* readRewards(dataset: IndexedGroups, signal: AbortSignal) {
   const { groups } = dataset;
   const window = new ReadWindow();

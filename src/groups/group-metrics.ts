@@ -36,7 +36,7 @@ const subtractParts = async (dataset: IndexedGroups, group: number) => {
 
 export type Distributions = ReturnType<typeof collectDistributions>;
 
-/** Returns rewards, and the numbers of groups and choices that trainers can use. */
+/** Returns the distribution of rewards, and counts of groups and sampled turns. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
   const counts = { trainable: 0, total: 0 };
@@ -49,7 +49,7 @@ export const collectDistributions = (dataset: IndexedGroups) => {
   const { count, least, most, mean } = rewards;
   const weights = toWeights(rewards);
   const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
-  /** Bounds without the lowest and highest 1%, at least one reward each. */
+  /** The bounds without the lowest and the highest 1%, which are at least one reward each. */
   const middle = [weightedValueAt(weights, first), weightedValueAt(weights, last)] as const;
   const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
   return {

@@ -21,7 +21,7 @@ export const getPart = ({ sources, found }: IndexedGroups, at: number): GroupPar
   return { source, part };
 };
 
-/** @throws Failure `input-changed` for a shorter source */
+/** @throws Failure `input-changed` if the source became shorter */
 export const readPartStart = ({ source, part }: GroupPart, maxLength = part.length): Buffer => {
   const bytes = Buffer.allocUnsafe(Math.min(part.length, maxLength));
   if (source.bytes.read(bytes, part.start) < bytes.length) throw inputChanged(source.name);
@@ -112,7 +112,6 @@ export const locateGroup = (dataset: IndexedGroups, group: number) => {
   return locateLine(source, part.line);
 };
 
-/** Finds the last part at or before `offset`, else at or before `line`. */
 const findPartAt = (
   { columns, count }: Parts,
   source: number,
@@ -126,7 +125,7 @@ const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-/** Returns indexes; undefined if no group has the problem. */
+/** Returns indexes, or undefined if no group has the problem. */
 export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, problem: Problem) => {
   const { file, line, offset, readAt } = problem;
   // `readPath` is the path in the converted group.

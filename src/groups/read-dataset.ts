@@ -23,7 +23,7 @@ export interface SourceOptions {
   split: string | undefined;
   /** True if the options or all inputs must name the split. */
   splitNeeded: boolean;
-  /** Groups trajectories that can be apart. Default: `group_id`, for adjacent trajectories. */
+  /** The key that groups trajectories, even if they are apart. Default: `group_id` groups adjacent trajectories. */
   groupBy: string | undefined;
   strictness?: Strictness | undefined;
   /** True if nothing is sent, selected or compared. */
@@ -41,7 +41,7 @@ export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   foreign: FormatOptions;
   /** Default: a URL is the name of a file. */
   remote?: inputs.RemoteAccess | undefined;
-  /** Called before any input is read. An exception ends the run. */
+  /** Called after all inputs are opened, before they are scanned. */
   onOpened: () => void;
 }
 
@@ -49,10 +49,10 @@ export type FilteredOut = Readonly<
   Partial<Record<"where" | "best" | "sample" | "shard", { trajectories: number; groups: number }>>
 >;
 
-/** All parsed input. Must be closed. */
+/** All parsed input. The caller closes the dataset. */
 export interface Dataset extends IndexedGroups {
   split: string | undefined;
-  /** Keys that the interface does not define, for every sent request. */
+  /** Keys that the interface does not define, which every sent request contains. */
   ownKeys: OwnKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
@@ -61,14 +61,13 @@ export interface Dataset extends IndexedGroups {
   /** Files that are already inputs under another name. */
   repeatedFiles?: readonly string[];
   filteredOut?: FilteredOut | undefined;
-  /** Returns the number before the selection. */
   originalGroup?: (group: number) => number;
-  /** `countUnreadable` before a selection. */
+  /** The result of `countUnreadable` before the selection. */
   unreadable?: number;
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines, and other tools' unreadable records without a known group, as groups. */
+/** Counts unreadable lines, and unreadable records of other tools if their group is unknown. */
 export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
   const { parts } = found;
   const isUnconverted = sources.map(({ origin }) => origin === undefined);
@@ -164,13 +163,12 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   return { ...read, split, ownKeys, problems };
 };
 
-/** Rejects of converted input are original records, so they need no stored errors. */
+/** For converted input, the rejects file contains original records, so the errors need not be stored. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
 const maxNamedKeys = 8;
 
-/** Returns false if no trajectory has the key. */
 const checkGroupKey = (read: IndexedGroups, key: string) => {
   const { groups, found } = read;
   const { parts, problems } = found;
@@ -188,6 +186,6 @@ const checkGroupKey = (read: IndexedGroups, key: string) => {
 const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
   !first || others.length > 0 ? {} : { file: first.name };
 
-/** True before the first part, and for whole requests, which can name their split. */
+/** Only requests can name their split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

@@ -1,11 +1,11 @@
-/** Reads and composes JSON, and keeps digits, order and repeated keys. Runs in browsers, too. */
+/** Reads and composes JSON. Digits, order and repeated keys do not change. Also runs in browsers. */
 export type RawMember = Readonly<{ key: string; value: RawJson }>;
 
 type Kind = "text" | "number" | "word" | "list" | "object";
 
 const kindsByStart: Record<string, Kind> = { '"': "text", "{": "object", "[": "list", t: "word", f: "word", n: "word" };
 
-/** Expects valid JSON, and reads the content on demand. */
+/** A value of valid JSON, whose content is read on demand. */
 export class RawJson {
   readonly kind: Kind;
   readonly #source: string;
@@ -67,7 +67,7 @@ const skipWhite = (text: string, from: number) => {
   }
 };
 
-/** `from` is after the opening quote. The result is after the closing quote. */
+/** Returns the offset after the closing quote. `from` is after the opening quote. */
 export const endOfString = (text: string, from: number) => {
   for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
     let before = at - 1;
@@ -110,7 +110,7 @@ export const tryParseRawJson = (text: string) => {
   return parseRawJson(text);
 };
 
-/** The values are JSON. A repeated key has its last value. */
+/** Returns the JSON of each member by key. A repeated key has its last value. */
 export const sliceMembers = (json: string): ReadonlyMap<string, string> =>
   new Map(parseRawJson(json).members.map(({ key, value }) => [key, value.json]));
 
@@ -121,7 +121,7 @@ export const itemsOf = (value: RawJson | undefined) => value?.items ?? [];
 export const findMember = (value: RawJson | undefined, key: string) =>
   membersOf(value).findLast((member) => member.key === key)?.value;
 
-/** Returns undefined for null, too. */
+/** Returns undefined for a missing value and for null. */
 export const findValue = (value: RawJson | undefined, ...path: readonly string[]) => {
   const target = path.reduce(findMember, value);
   return isAbsent(target) ? undefined : target;
@@ -138,7 +138,7 @@ const readScalar = (value: RawJson | undefined, kind: Kind) => (value?.kind === 
 export const textAt = (value: RawJson | undefined, ...path: readonly string[]) =>
   readScalar(findValue(value, ...path), "text");
 
-/** Returns a number as it is written. */
+/** Returns the original digits of a number. */
 export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]) =>
   readScalar(findValue(value, ...path), "number");
 
@@ -163,7 +163,7 @@ export const formatInline = (value: RawJson) => (value.kind === "text" ? value.t
 
 export const formatIndented = (value: RawJson) => (value.kind === "text" ? value.text : formatJson(value, "\n"));
 
-/** `line` is a line end with an indent; undefined for one line. */
+/** @param line a line end with an indent; undefined for JSON on one line */
 export const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;
@@ -178,7 +178,7 @@ export const formatJson = (value: RawJson, line: string | undefined, levels = ma
   return `${open}${inner}${parts.join(`,${inner}`)}${line}${close}`;
 };
 
-/** The values are JSON. Skips undefined values. */
+/** Composes an object from keys and JSON values. Skips undefined values. */
 export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>) => {
   const texts: string[] = [];
   for (const [key, value] of entries) if (value !== undefined) texts.push(`${JSON.stringify(key)}:${value}`);
@@ -190,7 +190,7 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]) => `[${elements.join(",")}]`;
 
-/** Returns a text plain, with escaped non-ASCII, and both escaped again for JSON in a string. */
+/** Returns the text as JSON with and without escaped non-ASCII, and both results escaped again for JSON in a string. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(

@@ -4,7 +4,7 @@ import { program } from "./program.ts";
 import type { JsonTable } from "./table.ts";
 import { toBuffer } from "./walk.ts";
 
-/** In the order of the numbers in src/json/kernel/faults.ts. */
+/** The order follows the numbers in src/json/kernel/faults.ts. */
 const faults = [
   "end",
   "more",
@@ -26,20 +26,20 @@ export type SyntaxFault = Readonly<{ at: number; fault: Fault }>;
 /** 32-bit words per node. */
 export const nodeSize = 4;
 
-/** Ids are from 1 to at most 256. Only `registerKey` adds keys. */
+/** Ids by key, from 1. The kernel accepts up to 256 keys. Only `registerKey` adds keys. */
 export const keyIds = new Map<string, number>();
 
-/** The id is valid in all later tables. */
+/** Returns an id that is valid in all later tables. */
 export const registerKey = (key: string) => {
   const id = keyIds.get(key) ?? keyIds.size + 1;
   keyIds.set(key, id);
   return id;
 };
 
-/** Expects bytes that `JSON.parse` refused. */
+/** Finds the fault in bytes that `JSON.parse` refused. */
 export const requireFault = (bytes: Uint8Array) => findFault(bytes) ?? { at: 0, fault: "character" };
 
-/** Returns undefined for the texts that `JSON.parse` accepts. */
+/** Returns undefined for texts that `JSON.parse` accepts. */
 export const findFault = (bytes: Uint8Array) =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
@@ -51,7 +51,7 @@ export const cacheReader = (uses?: KeyUses) => {
   return <Result>(work: (reader: JsonReader) => Result) => {
     cached ??= new JsonReader(uses);
     const result = work(cached);
-    // Memory of WebAssembly never shrinks, so a large reader is dropped.
+    // A large reader is dropped, because WebAssembly memory never shrinks.
     if (cached.size > maxCachedBytes) cached = undefined;
     return result;
   };
@@ -64,7 +64,6 @@ const withReader = cacheReader();
 interface KernelExports {
   readonly memory: { readonly buffer: ArrayBuffer; grow(pages: number): number };
   input(): number;
-  /** The address of `resultFields`. */
   results(): number;
   readText(length: number, isSkipping: boolean): number;
   readLines(length: number): number;
@@ -81,7 +80,7 @@ interface KernelExports {
 const [jsonResult, outOfMemoryResult, incompleteResult] = [1, 2, 3];
 const resultFields = { table: 0, length: 1, fault: 2, faultAt: 3, rest: 4, generation: 5 };
 
-/** The types of Node lack WebAssembly. */
+/** Node's types do not declare WebAssembly. */
 declare const WebAssembly: {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object, imports: object) => { readonly exports: KernelExports };
@@ -91,13 +90,13 @@ let compiled: object | undefined;
 
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
-/** 64 bytes that the kernel may read after a text, and the padding before the table. */
+/** Space for reads after a text and for padding before the table. */
 const readAheadBytes = 128;
 
 export interface KeyUses {
-  /** Keys whose values become one node each if a read has `skipsLeaves`. */
+  /** Keys whose values become a single node. `read` needs `skipsLeaves` for this. */
   readonly leafKeys?: readonly string[];
-  /** Texts by key that become part of a shape. An object with another text at such a key has no shape. */
+  /** The texts that become part of a shape, by key. An object with another text at one of these keys has no shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
   /** The first two bytes of runs that `findRun` finds, as a little-endian number. */
   readonly runPrefixes?: Iterable<number>;
@@ -113,7 +112,6 @@ export class JsonReader {
   #resultStart = 0;
   #keyCount = 0;
   #length = 0;
-  /** Replaced when the kernel forgets its shapes. */
   #shapes = {};
   #generation = 0;
 
@@ -144,7 +142,6 @@ export class JsonReader {
     return this.#checkResult(this.#exports.readText(bytes.length, skipsLeaves)) === jsonResult;
   }
 
-  /** Each line that is not blank becomes a root. */
   readLines(bytes: Uint8Array) {
     this.#load(bytes);
     this.#checkResult(this.#exports.readLines(bytes.length));
@@ -156,7 +153,7 @@ export class JsonReader {
 
   /**
    * Reads the complete elements in a piece of a list. The first piece begins after the bracket, and the next piece at
-   * the returned `restAt`. With `isTolerant`, an element that is not JSON has two nodes.
+   * the returned `restAt`. With `isTolerant`, an element that is not JSON becomes two nodes, which `faultOf` reads.
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);
@@ -176,7 +173,7 @@ export class JsonReader {
     return this.#bytes.subarray(this.#input, this.#input + length);
   }
 
-  /** Valid until the next read or reservation. */
+  /** Returns a table that is valid until the next read or reservation. */
   viewTable(): JsonTable {
     const table = this.#result("table") / wordBytes;
     const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
@@ -192,15 +189,14 @@ export class JsonReader {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
   }
 
-  /** 32-bit hash of bytes of the last text; never 0. */
   fingerprintOf(start: number, end: number) {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
   }
 
-  /** @param bytes of the text, which the caller must not overwrite */
+  /** @param bytes the text, which the caller must not overwrite */
   copyTable(bytes: Uint8Array): JsonTable {
     const start = this.#result("table");
-    // Small buffers share memory, because an allocation takes longer than the copy.
+    // `allocUnsafe` is fast, because small buffers share memory.
     const copy = Buffer.allocUnsafe(this.#result("length"));
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
@@ -211,7 +207,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
-  /** Expects the root of a line or element that is not JSON. Its end is 0. */
+  /** Expects a root with the end 0, which marks a line or element that is not JSON. */
   faultOf({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }

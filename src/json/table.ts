@@ -2,16 +2,18 @@
 import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
 import * as syntax from "./walk.ts";
 
-/** A text, with a node for each value, and a node for each key before its value. */
+/** A JSON text with its nodes. The node of a key is before the node of its value. */
 export interface JsonTable {
   readonly bytes: Buffer;
   /**
-   * Four words per node: the byte offsets of its start and end (exclusive), the node after its content (0 for a key),
-   * and a detail. A node's number is the index of its first word. The detail is the id of a key, the UTF-16 units of a
-   * string, the shape of an object (0 for none), or the count of an array of only numbers, which is a single node.
+   * Four words per node: start, end (exclusive), the node after the content (0 for a key), and a detail. Start and end
+   * are byte offsets. The number of a node is the index of its first word. An array of only numbers is a single node.
+   *
+   * The detail of a key is its id. The detail of a string is its length in UTF-16 units. The detail of an object is its
+   * shape, or 0. The detail of an array of only numbers is their count.
    */
   readonly words: Int32Array;
-  /** Shapes of two tables are comparable only if this object is the same. */
+  /** The shapes of two tables can be compared only if both tables have the same object here. */
   readonly shapes?: object | undefined;
 }
 
@@ -40,14 +42,14 @@ export const keyIdOf = (table: JsonTable, key: number) => {
 export const countNumbers = (table: JsonTable, array: number) =>
   nodeAfter(table, array) === array + nodeSize ? detailOf(table, array) : 0;
 
-/** Equal to the result of `JSON.parse`. */
+/** Returns the same number as `JSON.parse`. */
 export const readNumber = (table: JsonTable, node: number) => {
   const { bytes } = table;
   const start = startOf(table, node);
   const end = endOf(table, node);
   const isNegative = bytes[start] === minus;
   let digits = 0;
-  // Digits and a power of ten up to 10^15 are exact doubles, so their quotient is rounded once (Clinger).
+  // Integers up to 10^15 are exact doubles, so the quotient of digits and scale is rounded only once (Clinger).
   let scale = 0;
   let isExact = end - start <= maxExactBytes;
   for (let at = isNegative ? start + 1 : start; at < end && isExact; at++) {
@@ -90,7 +92,7 @@ const hasKey = (table: JsonTable, node: number, key: string) => {
   return true;
 };
 
-/** The table has an empty node, and a node for each number. */
+/** Returns a table with a node for each number, after an empty node. */
 export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
   const { bytes } = table;
   const count = bytes[startOf(table, array)] === syntax.openBracket ? detailOf(table, array) : 0;
@@ -116,7 +118,7 @@ export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   return table && { table, node: 0 };
 };
 
-/** Closes a truncated object after the last complete value of its first `maxDepth` levels. */
+/** Closes a truncated object after the last complete value in its first `maxDepth` levels. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];
@@ -134,7 +136,7 @@ export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefi
   return closed && Buffer.concat(closed);
 };
 
-/** Skips the content of `leafKeys`, so that the table is small. */
+/** Returns a reader that skips the content of `leafKeys`, so that tables are small. */
 export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => {
   const withReader = cacheReader({ leafKeys });
   return (bytes) =>
@@ -171,7 +173,7 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
 export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]) =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
-/** Returns the value at the longest existing start of the path. */
+/** Returns the deepest existing value on the path. */
 export const findDeepest = (value: JsonValue, path: readonly (string | number)[]): JsonValue => {
   let deepest = value;
   for (const step of path) {
@@ -201,7 +203,7 @@ export function* childrenOf({ table, node }: JsonValue): Generator<readonly [str
   }
 }
 
-/** Reads skipped content (`KeyUses.leafKeys`) into a new table. */
+/** Reads a value into a new table if its content was skipped (`KeyUses.leafKeys`). */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { table, node } = value;
   const { start, end } = spanOf(value);

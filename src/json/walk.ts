@@ -18,7 +18,7 @@ export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 export const newline = 0x0a;
 
-/** JSON forbids a byte order mark, but some programs write it. */
+/** JSON forbids a byte order mark, but some programs write one. */
 export const bomLength = (bytes: ArrayLike<number>): number =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? maxBomLength : 0;
 
@@ -39,7 +39,7 @@ export const trimmedEnd = (bytes: Uint8Array, from: number) => {
   return end;
 };
 
-/** True for `"key":` without an opening brace, with the colon at `at`. */
+/** True if the bytes begin with a key whose colon is at `at`. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number) => bytes[0] === quote && bytes[at] === colon;
 
 export const endOfLine = (bytes: Uint8Array, from: number) => {
@@ -47,13 +47,13 @@ export const endOfLine = (bytes: Uint8Array, from: number) => {
   return end < 0 ? bytes.length : end;
 };
 
-/** In place. Strings of valid JSON contain no newlines. */
+/** Overwrites newlines with spaces. Strings of valid JSON contain no newlines. */
 export const replaceLineEnds = <Bytes extends Uint8Array>(bytes: Bytes) => {
   for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) bytes[at] = 0x20;
   return bytes;
 };
 
-/** Returns the offset after the closing quote; the end of the bytes if cut off. */
+/** Returns the offset after the closing quote, or the end of the bytes if the string is cut off. */
 export const endOfString = (bytes: Uint8Array, at: number) => {
   for (let close = bytes.indexOf(quote, at + 1); close >= 0; close = bytes.indexOf(quote, close + 1)) {
     let before = close - 1;
@@ -74,7 +74,7 @@ export const countNested = (bytes: Uint8Array, max: number) => {
   return count;
 };
 
-/** A table of a long list would take too much memory. */
+/** Yields items without a table, which would take too much memory for a long list. */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];
   for (let at = start; at < bytes.length && (at === start || depth > 0); at++) {
@@ -91,11 +91,11 @@ export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, vo
 
 export const sliceText = (bytes: Uint8Array, { start, end }: Span) => toBuffer(bytes).toString("utf8", start, end);
 
-/** Shares the memory. */
+/** Returns a buffer that shares memory with `bytes`. */
 export const toBuffer = (bytes: Uint8Array) =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** `column` is in UTF-16 units. Both numbers begin at 1. */
+/** Returns a line and a column, which begin at 1. The column is in UTF-16 units. */
 export const locateOffset = (bytes: Uint8Array, offset: number) => {
   let [line, from] = [1, 0];
   for (let end = bytes.indexOf(newline); end >= 0 && end < offset; end = bytes.indexOf(newline, from)) {

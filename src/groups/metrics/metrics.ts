@@ -6,14 +6,14 @@ import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, stand
 /** Largest difference between equal rewards (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** Training data in a part. Twice a bit means that a trajectory needs but lacks the data. */
+/** Bits for training data in a part. The next higher bit means that a trajectory needs the data but lacks it. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** Trajectories cannot set these metrics. */
+/** True for metrics that trajectories cannot set. */
 export const isCalculated = (key: string) => calculatedNames.has(key);
 
 export class Tally {
@@ -24,7 +24,7 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /** `trajectories` have a choice. `total` counts all trajectories of `addMeasured`. */
+  /** `trajectories` counts trajectories with a choice. `total` counts all trajectories of `addMeasured`. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
   /** Does not count choices. */
@@ -55,7 +55,6 @@ export class Tally {
     if (most - least > rewardTolerance) this.trainable += sign;
   }
 
-  /** Subtracting does not change `sampled`. */
   merge(other: Tally, sign: 1 | -1 = 1) {
     for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
       this[count] += sign * other[count];
@@ -72,7 +71,6 @@ export class Tally {
     this.sampled.total += total;
   }
 
-  /** A mean of no values is absent, but `reward_std_dev` is 0. */
   metrics(split?: string): Record<string, number> {
     const prefix = split === undefined ? "" : `${split}/`;
     const rollouts = this.trajectories + this.exceptions;

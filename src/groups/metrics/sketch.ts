@@ -1,8 +1,8 @@
-/** Collects and merges distributions in bounded memory, in any order. */
+/** Collects and merges distributions in bounded memory. */
 
 const maxExactValues = 512;
 
-/** Smaller magnitudes count as 0, and larger magnitudes as the maximum. */
+/** Rounding replaces smaller magnitudes with 0, and larger magnitudes with the maximum. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 /** Doubles start as -0, because V8 recompiles functions if an integer becomes a double. */
@@ -10,8 +10,8 @@ export const newSketch = () => ({
   count: 0,
   least: Number.POSITIVE_INFINITY,
   most: Number.NEGATIVE_INFINITY,
-  /** Running mean, and sum of squared distances from the mean, for display only. */
   mean: -0,
+  /** The sum of squared distances from the mean. */
   squares: -0,
   isRounded: false,
   /** Counts by value. */
@@ -20,7 +20,7 @@ export const newSketch = () => ({
 
 export type Sketch = ReturnType<typeof newSketch>;
 
-/** Adds a finite number; -0 counts as 0. */
+/** Adds a finite number. -0 counts as 0. */
 export const addToSketch = (sketch: Sketch, given: number) => {
   const value = given + 0;
   sketch.count++;
@@ -48,7 +48,7 @@ const roundValues = (sketch: Sketch) => {
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Rounds to the middle of one of 64 ranges per doubling. The relative error is at most 1/128. */
+/** Rounds to the middle of a range. Every power of two begins 64 equal ranges. The relative error is at most 1/128. */
 const roundValue = (value: number) => {
   const magnitude = Math.min(Math.abs(value), maxMagnitude);
   if (magnitude < minMagnitude) return 0;
@@ -58,7 +58,7 @@ const roundValue = (value: number) => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Width of the widest range; 0 for exact values. Multiples of this width divide no range. */
+/** Returns the width of the widest range, or 0 for exact values. */
 export const rangeStep = ({ isRounded, least, most }: Sketch) =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 
@@ -77,7 +77,7 @@ export const mergeSketch = (into: Sketch, from: Sketch) => {
 
 type Weight = Readonly<{ value: number; count: number }>;
 
-/** Rounded values stay between `least` and `most`. */
+/** Sorts the values in ascending order, and limits rounded values to `least` and `most`. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
     (a, b) => a.value - b.value,
@@ -85,14 +85,14 @@ export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
 
 export const countWeights = (weights: readonly Weight[]) => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** Expects ascending weights; 0 without weights. */
+/** Expects ascending weights. Returns 0 if there are none. */
 export const median = (weights: readonly Weight[]) => {
   const half = countWeights(weights) / 2;
   const [lower, upper] = [weightedValueAt(weights, half), weightedValueAt(weights, half + 0.5)];
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-/** Expects ascending weights. `rank` is from 1, and rounded up. */
+/** Expects ascending weights. `rank` begins at 1, and is rounded up. */
 export const weightedValueAt = (weights: readonly Weight[], rank: number) => {
   let passed = 0;
   const found = weights.find(({ count }) => {

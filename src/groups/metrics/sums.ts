@@ -9,9 +9,8 @@ const maxLimbAdditions = 2 ** 20;
 
 /** Exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
 export const newSum = () => ({
-  /** The sum without `limbs`, in units of 2^-1074, which divide every double. */
+  /** The part of the sum that is not in `limbs`, in units of 2^-1074. Every double is a multiple of this unit. */
   units: 0n,
-  /** The rest, lowest limb first. */
   limbs: new Float64Array(limbCount),
   limbAdditions: 0,
   count: 0,
@@ -32,7 +31,7 @@ export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1) => {
   const position = Math.max(0, exponent - 1);
   const shift = position & 31;
   const direction = value < 0 ? -sign : sign;
-  // 53 bits, shifted by up to 31, span three limbs. Two shifts replace a shift by 32, which does nothing.
+  // 53 bits, shifted by up to 31, span three limbs. A shift by 32 does nothing, so two shifts replace it.
   addToLimb(sum, position >>> 5, direction * ((low << shift) >>> 0));
   addToLimb(sum, (position >>> 5) + 1, direction * (((fraction << shift) | ((low >>> 1) >>> (31 - shift))) >>> 0));
   addToLimb(sum, (position >>> 5) + 2, direction * ((fraction >>> 1) >>> (31 - shift)));
@@ -69,10 +68,10 @@ const toUnits = (limbs: Float64Array) => {
   return units;
 };
 
-/** Leading bits that are rounded to a double. The last bit is set if any lower bit is set. */
+/** The leading bits that are rounded to a double. The last of these bits is also set if any lower bit is set. */
 const roundedBits = 64;
 
-/** Rounds units once, ties to even. The result is `value` times 2^`exponent`. */
+/** Rounds once, with ties to even. The result is `value` times 2^`exponent`. */
 const roundUnits = (units: bigint) => {
   const size = units < 0n ? -units : units;
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
@@ -83,7 +82,7 @@ const roundUnits = (units: bigint) => {
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Ignores NaN. Returns infinities without other values. */
+/** Ignores NaN. Returns infinities if there are no other values. */
 export const findBounds = (values: ArrayLike<number>) => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
@@ -94,7 +93,7 @@ export const findBounds = (values: ArrayLike<number>) => {
   return { least, most };
 };
 
-/** Expects finite doubles. Returns zeros without values. */
+/** Expects finite doubles. */
 export const computeMoments = (values: ArrayLike<number>) => {
   if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
   const { least, most } = findBounds(values);
@@ -107,7 +106,7 @@ export const computeMoments = (values: ArrayLike<number>) => {
 /** For few rewards, an insertion sort without new memory is faster than V8's sort. */
 const fewNumbers = new Float64Array(32);
 
-/** Population standard deviation of finite doubles; 0 without values. */
+/** Returns the population standard deviation of finite doubles. */
 export const standardDeviation = (values: ArrayLike<number>) => {
   const count = values.length;
   const areFew = count <= fewNumbers.length;
@@ -118,7 +117,7 @@ export const standardDeviation = (values: ArrayLike<number>) => {
     for (; areFew && at > 0 && (shares[at - 1] ?? 0) > value; at--) shares[at] = shares[at - 1] ?? 0;
     shares[at] = value;
   }
-  // Sorts, so that the order of values does not matter. Halves values, because a difference can overflow.
+  // The values are sorted, so that their order does not matter, and halved, because a difference can overflow.
   if (!areFew) shares.sort();
   const least = (shares[0] ?? 0) / 2;
   const range = (shares[count - 1] ?? 0) / 2 - least;

@@ -14,7 +14,7 @@ export class Column {
   readonly #default: number;
   readonly blocks: (Values | undefined)[] = [];
   hasOnlyDefaults = true;
-  /** An increase adds defaults. */
+  /** Increasing the length adds defaults. */
   length = 0;
 
   constructor(type: keyof typeof arrays, byDefault = 0) {
@@ -73,7 +73,7 @@ export class Column {
   }
 }
 
-/** Counts the leading positions with `holds`, which must be false at all later positions. */
+/** Counts the leading positions for which `holds` is true. At all later positions, `holds` must be false. */
 export const countWhile = (count: number, holds: (position: number) => boolean) => {
   let [low, high] = [0, count];
   while (low < high) {
@@ -84,7 +84,7 @@ export const countWhile = (count: number, holds: (position: number) => boolean) 
   return low;
 };
 
-/** Half a SHA-256, enough for a million different parts. */
+/** Half of a SHA-256 digest is enough for a million parts. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 
@@ -103,7 +103,6 @@ export class Digests {
     this.#words.append(toWords(digests));
   }
 
-  /** Skipped digests before the position are zeros. */
   set(position: number, digest: Uint8Array) {
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
@@ -124,20 +123,18 @@ const toWords = (bytes: Uint8Array) => {
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
 
-/** Hash table of positions by digest. */
+/** A hash table of positions by digest. */
 export class DigestTable {
   readonly #digests: Digests;
-  /** Position plus 1; 0 in a free slot. */
   #slots: Int32Array;
   #count = 0;
 
-  /** @param expected digests that fit without growth */
   constructor(digests: Digests, expected = 0) {
     this.#digests = digests;
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Returns the position of the first equal digest, perhaps `position`. */
+  /** Returns the position of the equal digest that was added first. */
   add(position: number) {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));

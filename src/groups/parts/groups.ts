@@ -9,14 +9,12 @@ export const groupClosing = Buffer.from("]}");
 const rejectedBit = 1;
 const keyedBit = 2;
 
-/** In the order of first parts. If each part is a group, the columns are all 0 and take no memory. */
+/** The groups in the order of their first parts. If each part is a group, the columns of distances take no memory. */
 export class Groups {
   readonly #parts: Parts;
-  /** By part, its index minus its group. */
   readonly #fromGroup = new Column("u32");
-  /** By part, the distance to the next part of its group; 0 for the last part. */
+  /** The distance from each part to the next part of its group. 0 for the last part. */
   readonly #toNext = new Column("u32");
-  /** By group, the index of its first part minus its number. */
   readonly #toFirst = new Column("u32");
   readonly #flags = new Column("u8");
 
@@ -36,7 +34,6 @@ export class Groups {
     return group;
   }
 
-  /** @param last the last part of the group */
   addPart(last: number, part: number) {
     const group = this.groupOf(last);
     this.#assignGroup(part, group);
@@ -46,7 +43,6 @@ export class Groups {
   }
 
   #assignGroup(part: number, group: number) {
-    // Skipped parts are in no group.
     this.#fromGroup.length = part;
     this.#fromGroup.push(part - group);
     this.#toNext.length = part + 1;
@@ -91,12 +87,12 @@ export class Groups {
     return this.#sum(group, this.#parts.columns.trajectories);
   }
 
-  /** Requires a bare group. */
+  /** Expects a bare group. */
   rewardsOf(group: number): readonly number[] {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
 
-  /** Length in a request. */
+  /** Returns the length of the group in a request. */
   bytesOf(group: number) {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
@@ -113,7 +109,6 @@ export class Groups {
     return sum;
   }
 
-  /** Digest of the bytes; for a bare group, of the trajectories' digests. */
   digestOf(group: number): Uint8Array {
     const { digests } = this.#parts;
     if (!this.isBare(group)) return digests.at(this.firstOf(group));
@@ -130,16 +125,16 @@ export class Groups {
   };
 }
 
-/** For a bare group. Add the digest of each trajectory. */
+/** Opens the digest of a bare group. The caller adds the digests of the trajectories. */
 export const openGroupDigest = () => createHash("sha256").update("trajectories");
 
-/** A part of a group that had ended, and the group's first part. */
+/** A part that appears after its group ended, and the first part of this group. */
 export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
   parts: Parts;
   groups: Groups;
-  /** True to group all parts by a key, false to group adjacent parts of an input by `group_id`. */
+  /** True if parts are grouped by a key. False if adjacent parts of an input are grouped by `group_id`. */
   byKey: boolean;
   onPart?: (part: number, how: { endsGroups: boolean }) => void;
   onGrouped?: (grouped: GroupedPart) => void;
@@ -148,10 +143,9 @@ export interface GroupingOptions {
 export interface GroupedPart {
   part: number;
   group: number;
-  /** Undefined without a group key, as for a group on one line. */
   key: string | undefined;
   isNew: boolean;
-  /** Also true if the parts of a group can be apart. */
+  /** Always true with `byKey`, because other parts can then be between the parts of a group. */
   isAdjacent: boolean;
 }
 
@@ -161,7 +155,7 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
   let previousKey: string | undefined;
   const takePart = (part: number) => {
     const key = parts.keyOf(part);
-    // An invalid part without a key may be unreadable bytes of the group around it, so it ends no group.
+    // An invalid part without a key can belong to the group around this part, so it does not end the group.
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
     onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
@@ -180,7 +174,7 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
     scattered,
     /** The next part with the key starts another group. */
     endGroup: (key: string) => lastPartByKey.delete(key),
-    /** Stops before the line `beforeLine`, and forgets all keys. */
+    /** Groups parts before `beforeLine`, then removes all keys from `parts`. Later calls can continue the groups. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY) {
       const { line } = parts.columns;
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);

@@ -7,23 +7,23 @@ const newColumns = () => ({
   start: new Column("f64"),
   length: new Column("u32"),
   line: new Column("u32"),
-  /** CRC-32, compared before sending; 0 without digests. */
+  /** The CRC-32, or 0 if the parts have no digests. */
   checksum: new Column("u32"),
   digest: new Column("u32"),
   kind: new Column("u8"),
   valid: new Column("u8", 1),
-  /** 1 if a group's rewards are equal; 0 for a trajectory. */
+  /** 1 if the part is a valid group of several trajectories whose rewards are equal. */
   equal: new Column("u8"),
   trajectories: new Column("u32", 1),
-  /** Reward of a valid trajectory; 0 for other parts. */
+  /** The reward of a valid trajectory. 0 for other parts. */
   reward: new Column("f64"),
-  /** Newest policy version; NaN without a version. */
+  /** The newest policy version, or NaN. */
   version: new Column("f64", Number.NaN),
   /** `trainingBits` of metrics/metrics.ts. */
   training: new Column("u8"),
-  /** Index in `keys`, from 1; 0 without a group key, and after grouping. */
+  /** The index in `keys` plus 1. 0 without a group key, and after grouping. */
   key: new Column("u32"),
-  /** One per trajectory, in order; 0 in an invalid part. */
+  /** One element per trajectory, not per part. */
   fingerprint: new Column("u32"),
 });
 
@@ -35,9 +35,7 @@ export type Part = Readonly<ReturnType<Parts["at"]>>;
 
 export class Parts {
   readonly columns = newColumns();
-  /** Group keys. Adjacent parts with the same key share an element. */
   readonly keys: string[] = [];
-  /** True if parts have checksums and digests, for sending, selecting and comparing. */
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;

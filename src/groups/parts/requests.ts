@@ -5,7 +5,7 @@ import { compactJson } from "../../json/raw-json.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
-/** Keys that the interface does not define, by decoded name, with their original JSON. */
+/** Keys that the interface does not define, with their original JSON, by decoded name. */
 export type OwnKeys = ReadonlyMap<string, { name: string; value: string }>;
 
 interface RequestFacts {
@@ -15,10 +15,9 @@ interface RequestFacts {
   keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
 
-/** Enough to show a difference. */
 const maxRequests = 100;
 
-/** The first request with each split and own keys, and the number of all requests. */
+/** The number of requests, and the first request for each combination of split and own keys. */
 export class Requests {
   readonly byContent = new Map<string, RequestFacts>();
   count = 0;
@@ -42,7 +41,7 @@ export class Requests {
   }
 }
 
-/** Reports mixed shapes, splits and own keys. @param location of mixed shapes */
+/** Reports mixed shapes at `location`, and requests with different splits or own keys. */
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },
@@ -73,7 +72,7 @@ const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
     (key) => compactJson(a.get(key)?.value ?? "") !== compactJson(b.get(key)?.value ?? ""),
   );
 
-/** Returns the split that all input names. */
+/** Returns the split if all input names the same split. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>) => {
   const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;

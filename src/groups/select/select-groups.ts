@@ -20,9 +20,9 @@ import type { Dataset, FilteredOut } from "../read-dataset.ts";
 
 /** Default: all groups. */
 export interface Selection {
-  /** CEL over a trajectory. */
+  /** A CEL expression that a trajectory must match. */
   where?: string | undefined;
-  /** Trajectories to keep of each group: those with the highest rewards. */
+  /** The maximum number of trajectories per group, highest rewards first. */
   best?: number | undefined;
   sample?: number | undefined;
   seed: string;
@@ -52,9 +52,8 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
     shard === undefined ||
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
-  /** Includes all invalid groups. */
   const kept: number[] = [];
-  /** For groups that keep only some trajectories: the indexes of these. */
+  /** The indexes of the selected trajectories, for groups that lose trajectories. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -94,11 +93,11 @@ export type SearchQuery = Readonly<{ text?: string | undefined; where?: string |
 
 interface SearchOptions {
   signal: AbortSignal;
-  /** In the order of the parts. A text search can report a group of several parts more than once. */
+  /** Called in the order of the parts. A text search can report a group of several parts more than once. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
-  /** Returns all rewards of a group, if known. Then an expression that needs only rewards reads no file. */
+  /** Returns all rewards of a group if they are known. Expressions over rewards then read no file. */
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
@@ -174,10 +173,10 @@ const maxEvaluationMs = 2000;
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** Ctrl-C cannot end the first try, because handling Ctrl-C costs 90 µs. */
+/** The first try does not handle Ctrl-C, because handling Ctrl-C costs 90 µs. */
 const firstLimitMs = 50;
 
-/** Returns false after the time limit, even in a regular expression. `run` must be repeatable. Costs 70 µs. */
+/** Returns false if `run` exceeds the limit, even in a regular expression. Can call `run` twice. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
   const runLimited = (options: RunningScriptOptions) => {
     // Set for each try, because several searches of the page can run at the same time.
@@ -191,7 +190,7 @@ const runBounded = async (run: () => void, timeout: number, signal: AbortSignal)
     }
   };
   if (runLimited({ timeout: firstLimitMs }) === "ended") return true;
-  // Receives a signal that was sent before the second try.
+  // Lets Node report a signal that was sent during the first try.
   await setImmediate();
   signal.throwIfAborted();
   const end = runLimited({ timeout, breakOnSigint: true });
@@ -227,13 +226,13 @@ const toVariables = (trajectory: JsonObject, group: JsonObject) => {
   const { reward, messages_and_choices: turns } = trajectory;
   const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
   const messages = Array.isArray(turns) ? turns.map(toMessage) : [];
-  // A loop, because V8's spread can be 20 times slower.
+  // In V8, a spread can be 20 times slower than this loop.
   const variables: Record<string, unknown> = { reward, messages, trajectory, group };
   for (const name in fieldDefaults) variables[name] = trajectory[name] ?? fieldDefaults[name];
   return variables;
 };
 
-/** For valid groups. A missing reward is minus infinity. @throws Failure `invalid-filter` */
+/** The filter expects valid groups. A missing reward counts as minus infinity. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
   { where = "true", signal, rewardsOf }: SearchQuery & Pick<SearchOptions, "signal" | "rewardsOf">,

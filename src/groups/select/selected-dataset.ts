@@ -54,14 +54,13 @@ export const selectDataset = async (
   };
 };
 
-/** For an invalid group, whose bytes are not read again. */
+/** The line of an invalid group, whose bytes are not read again. */
 const invalidLine = Buffer.from("!\n");
 
-/** By line, its group (ascending) and offset. */
+/** The group and the offset of each line. Groups are ascending. */
 type ComposedLines = ReturnType<typeof newLines>;
 const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
 
-/** A source has a line for each selected group that starts in its input. */
 const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroups, signal: AbortSignal) => {
   const { groups, found } = dataset;
   const composedSources = dataset.sources.map((source) => ({ source, lines: newLines() }));
@@ -75,7 +74,6 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
     if (!lines) continue;
     lines.groups.push(group);
     lines.starts.push(lines.size);
-    // The length of a whole group is known.
     const isReduced = subsets.has(group);
     if (isReduced) await setImmediate();
     lines.size += isReduced || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
@@ -123,8 +121,7 @@ const createLineOrigin = (
       const positions = subsets.get(group);
       const digest = groups.digestOf(group);
       if (!positions) return digest;
-      // For a converted file, a reduced group has a digest of its selected records.
-      // Otherwise, it has a digest of the group's digest and the positions.
+      // Without conversion, the digest of a reduced group is a digest of the group's digest and the positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??

@@ -2,7 +2,7 @@
 import { backslash, byteAt, closeBrace, closeBracket, comma, isDigit, minus, plus, point, quote, zero } from "./bytes";
 import { escapeLength, falseWord, isHex, nullWord, skipDigits, trueWord } from "./scalars";
 
-/** In the order of `faults` in src/json/reader.ts. */
+/** The numbers follow the order of `faults` in src/json/reader.ts. */
 const cutOff: u32 = 1;
 const trailing: u32 = 2;
 const unknownWord: u32 = 3;
@@ -17,17 +17,16 @@ const otherCharacter: u32 = 10;
 export const valueNext: u32 = 0;
 export const keyNext: u32 = 1;
 export const colonNext: u32 = 2;
-/** A comma or a closing bracket. */
 export const commaNext: u32 = 3;
 export const endNext: u32 = 4;
 
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
-/** White space or a 0 byte follows the text, so reading one more byte is safe. */
+/** The byte after the text is white space or 0, so it can be read. */
 let end: usize = 0;
 
-/** The text ends at `limit`, and is correct up to `at`, where `next` is expected. */
+/** Expects a text that is correct before `at`. The kernel expected `next` at `at`. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);
@@ -54,7 +53,6 @@ function findInScalar(at: usize): usize {
   return setFault(at, isMissing ? missingValue : faultOf(at));
 }
 
-/** True if the rest of the text is a beginning of `word`. */
 function isCutOff(at: usize, word: u64): bool {
   const length = end - at;
   return length < 8 && ((load<u64>(at) ^ word) & ((u64(1) << (u64(length) << 3)) - 1)) === 0;

@@ -8,7 +8,7 @@ export { addKey, keyAddress, setKeyUse } from "./keys";
 export { addRunPrefix, findRun } from "./runs";
 export { beginElements, input, readElements, readLines, readText } from "./table";
 
-/** Six results of the last read (`resultFields` in src/json/reader.ts), because six calls are slow. */
+/** The fields of `resultFields` in src/json/reader.ts. A call for each field would be slow. */
 const fields: usize = memory.data(24, 4);
 
 export function results(): usize {

@@ -1,4 +1,4 @@
-/** Gives ids to keys: from 1 if registered, above `maxRegistered` if learned from texts. */
+/** Gives ids to keys. Registered keys have ids from 1. Keys learned from texts have ids above `maxRegistered`. */
 import { byteAt, isEqual, quote } from "./bytes";
 
 export const maxRegistered: u32 = 256;
@@ -14,30 +14,30 @@ let registeredBytes: usize = 0;
 let learnedBytes: usize = 0;
 let registered: u32 = 0;
 let lastLearnedId: u32 = maxRegistered;
-/** True if ids must be assigned again: a key had no space, or a learned key was registered. */
+/** True if ids must be assigned again, because a key had no space or a learned key was registered. */
 export let isStale: bool = false;
 
-/** A hash table of ids; 0 is a free slot. At most a quarter is used. */
+/** A hash table of ids, with 0 in free slots. At most a quarter is used. */
 const slots: usize = memory.data(4 << 13, 8);
 const slotBits: u32 = 13;
 
-/** Eight bytes per id: address and length of the key, and use of its values. */
+/** Eight bytes per id: the address of the key, its length, and the use of its values. */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** Values get one node each (`KeyUses.leafKeys`). */
+/** A value with this key becomes a single node (`KeyUses.leafKeys`). */
 export const leafUse: u32 = 1;
-/** Registered texts are part of the object's shape (`KeyUses.shapeTexts`). */
+/** A registered text with this key becomes part of the shape (`KeyUses.shapeTexts`). */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {
   return registeredKeys + registeredBytes;
 }
 
-/** The caller wrote the key to `keyAddress`. */
+/** Expects the key at `keyAddress`. */
 export function addKey(length: usize): void {
   if (registered === maxRegistered || registeredBytes + length >= registeredSpace) return;
   const at = keyAddress();
-  // The key was learned, and shapes contain its old id.
+  // Shapes contain the old id of a key that was learned.
   if (idOf(at, length) !== 0) isStale = true;
   registeredBytes += length + 1;
   addId(++registered, at, length);
@@ -64,7 +64,7 @@ export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }
 
-/** Learns a key without an id. Returns 0 if the key is too long or space is full. */
+/** Learns the key if it has no id. Returns 0 if the key is too long or space is full. */
 export function learnedIdOf(at: usize, length: usize): u32 {
   const id = idOf(at, length);
   if (id !== 0 || length > maxLearnedBytes) return id;
@@ -98,7 +98,6 @@ function recordOf(id: u32): usize {
   return keys + (usize(id) << 3);
 }
 
-/** Returns the slot of a key, or a free slot. */
 function slotOf(at: usize, length: usize): usize {
   let ends: u32 = length === 0 ? 0 : byteAt(at) | (byteAt(at + length - 1) << 8);
   if (length >= 4) ends = load<u32>(at) ^ (load<u32>(at + length - 4) * 0x85ebca6b);

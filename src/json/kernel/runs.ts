@@ -1,11 +1,10 @@
 /** Finds long runs of letters, digits, `_`, `-` and `.`, such as secrets. */
 import { backslash, byteAt } from "./bytes";
 
-/** Bits by half of a byte. A byte belongs to a run if its halves have a common bit. */
+/** Bits for each value of half a byte. A byte belongs to a run if its low and high half have a common bit. */
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
 const byHigh: usize = memory.data<u8>([0, 0, 1, 2, 4, 8, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/** Bytes that are searched at once for runs of `minLength` bytes. */
 const windowBytes: usize = 64;
 const minLength: usize = 16;
 
@@ -13,7 +12,6 @@ function isRunByte(byte: u32): bool {
   return (load<u8>(byLow + usize(byte & 15)) & load<u8>(byHigh + usize(byte >> 4))) !== 0;
 }
 
-/** Sixteen bits: 1 for a byte that belongs to a run. */
 function runBits(at: usize): u64 {
   const bytes = v128.load(at);
   const low = i8x16.swizzle(v128.load(byLow), v128.and(bytes, i8x16.splat(15)));
@@ -21,7 +19,7 @@ function runBits(at: usize): u64 {
   return u64(~i8x16.bitmask(i8x16.eq(v128.and(low, high), i8x16.splat(0))) & 0xffff);
 }
 
-/** Keeps the bits that begin sixteen set bits in a row. */
+/** Keeps each bit that begins a sequence of sixteen set bits. */
 function longRuns(bits: u64): u64 {
   let runs = bits & (bits >> 1);
   runs &= runs >> 2;
@@ -49,7 +47,7 @@ export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
   while (at < end) {
     const runs = longRuns(runBits(at) | (runBits(at + 16) << 16) | (runBits(at + 32) << 32) | (runBits(at + 48) << 48));
-    // Windows overlap, so that a window contains sixteen bytes of each run.
+    // Windows overlap by 16 bytes, so at least one window contains 16 adjacent bytes of a run.
     if (runs === 0) {
       at += windowBytes - minLength;
       continue;

@@ -1,8 +1,7 @@
-/** Numbers shapes of objects. A shape is the sequence of keys, with the kind or nested shape of each value. */
+/** Gives numbers to the shapes of objects. A shape is the sequence of keys, with the kind or shape of each value. */
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
-/** The shapes of values that are not objects. */
 export const noShape: u32 = 0;
 export const nullShape: u32 = 1;
 export const booleanShape: u32 = 2;
@@ -18,13 +17,13 @@ export const emptyShape: u32 = 1024;
 const maxShapes: u32 = 8192;
 let count: u32 = 1;
 
-/** Incremented when shapes are forgotten, because later shapes reuse numbers. */
+/** Increases when shapes are forgotten, because later shapes reuse the numbers. */
 export let generation: u32 = 0;
 
-/** Eight bytes per shape: the last member (key id, value shape) that extended it, and the new shape. */
+/** Eight bytes per shape: the member (key id and value shape) that last extended the shape, and the new shape. */
 const shapes: usize = memory.data(8 * 8192, 8);
 
-/** Hash table of extensions, 16 bytes each: shape, added key and value, new shape. */
+/** A hash table with 16 bytes per extension: shape, added member, new shape. */
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
@@ -73,14 +72,14 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** The id of the first key of the last object that began with the same lower bits of `before` (see `beginShape`). */
+/** Ids of the first keys of objects. The index is the lower bits of `before` (see `beginShape`). */
 const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
 let firstKeySlot: usize = firstKeys;
 
 /**
- * `before` is the shape of the enclosing object so far, or of the previous element of the enclosing array. For the
- * first element, it is the key of the array.
+ * Begins an object. `before` is the shape of the enclosing object so far, or the shape of the previous element in the
+ * enclosing array. For the first element, `before` is the key of the array.
  */
 export function beginShape(before: u32): void {
   firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
@@ -90,11 +89,11 @@ export function setFirstKey(id: u32): void {
   store<u16>(firstKeySlot, u16(id));
 }
 
-/** Returns the key that last followed a shape; 0 if another key is at `at`. */
+/** Returns 0 if another key is at `at`. */
 export function expectedKey(shape: u32, at: usize): u32 {
   if (shape === noShape) return 0;
   const id: u32 = load<u16>(shape === emptyShape ? firstKeySlot : shapes + (usize(shape - emptyShape) << 3));
   if (id === 0) return 0;
-  // Compares the quote, too, because another key can begin with this key.
+  // Also compares the closing quote, because another key can begin with this key.
   return isEqual(addressOf(id), at, lengthOf(id) + 1) ? id : 0;
 }

@@ -1,4 +1,4 @@
-/** Writes the table of JSON values in one pass, without knowledge of fields or rules. */
+/** Writes the table of JSON values in one pass. */
 import {
   backslash,
   byteAt,
@@ -22,10 +22,9 @@ import * as shapes from "./shapes";
 /** `JsonTable` in src/json/table.ts describes the words. */
 const nodeBytes: usize = 16;
 
-/** The id of a key with escapes or non-ASCII characters. */
 const encodedKey: u32 = 0xffffffff;
 
-/** Wide loads may read this many bytes after a text, and ignore them. */
+/** Wide loads can read this many bytes after a text. */
 const readAheadBytes: usize = 64;
 
 export function input(): usize {
@@ -40,11 +39,11 @@ let skipsLeaves: bool = false;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
 
-/** After `readElements`, the closing bracket, or the first byte of the next piece. */
+/** After `readElements`, the closing bracket or the start of the next piece. */
 export let rest: usize = 0;
 
 function begin(end: usize, terminator: u32, isSkipping: bool): void {
-  // The terminator (0 or a newline) stops the pass in any value. Such a newline is not white space.
+  // The terminator (0 or a newline) stops the pass in any value. If it is a newline, newlines are not white space.
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
@@ -59,7 +58,7 @@ const jsonResult: u32 = 1;
 const outOfMemoryResult: u32 = 2;
 const incompleteResult: u32 = 3;
 
-/** `isSkipping` skips the content of values whose key has `leafUse`. */
+/** Skips the content of values whose key has `leafUse` if `isSkipping` is true. */
 export function readText(length: usize, isSkipping: bool): u32 {
   const end = input() + length;
   begin(end, 0, isSkipping);
@@ -68,8 +67,8 @@ export function readText(length: usize, isSkipping: bool): u32 {
 }
 
 /**
- * Each line becomes a root. A line that is not JSON has two nodes. The first has the line's start, 0, the next root and
- * the fault. The second has the offsets of the fault and of the line end.
+ * Writes a root for each line that is not blank. A line that is not JSON has two nodes. The words of the first node are
+ * the start of the line, 0, the next root and the fault. The second node begins at the fault and ends at the line end.
  */
 export function readLines(length: usize): u32 {
   const start = input();
@@ -98,7 +97,6 @@ export function readLines(length: usize): u32 {
   }
 }
 
-/** Replaces the nodes of a text that is not JSON. */
 function putFault(root: usize, start: usize, end: usize): bool {
   const second = root + nodeBytes;
   tableEnd = second + nodeBytes;
@@ -116,7 +114,7 @@ export function beginElements(): void {
   isFirstElement = true;
 }
 
-/** Each element that ends in this piece of a list is a root. */
+/** Writes a root for each element that ends in this piece of a list. */
 export function readElements(length: usize, isLast: bool, isTolerant: bool): u32 {
   const end = input() + length;
   begin(end, 0, true);
@@ -147,7 +145,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
   }
 }
 
-/** Returns the comma or bracket after an element that is not JSON; 0 without both. */
+/** Finds the end of an element that is not JSON. */
 function endOfElement(from: usize, end: usize): usize {
   let depth = 0;
   for (let at = from; at < end; at++) {
@@ -161,7 +159,6 @@ function endOfElement(from: usize, end: usize): usize {
   return 0;
 }
 
-/** Finds the fault at `after`, the end of a value, or at `stop` if `after` is 0. */
 function findStop(after: usize, end: usize): u32 {
   if (isOutOfMemory) return outOfMemoryResult;
   findFault(min(end, after === 0 ? stop : after), end, after === 0 ? expectedNext : endNext);
@@ -174,20 +171,21 @@ function stopAt(at: usize, expected: u32): usize {
   return 0;
 }
 
-/** In ASCII, `]` and `}` are two after `[` and `{`. */
+/** The distance in ASCII from `[` to `]` and from `{` to `}`. */
 const closingDistance: u32 = 2;
 
-/** Returns the end after white space; 0 if the pass stopped. A single function keeps variables in registers. */
+/** Returns the end of the value and its white space, or 0 if stopped. One function keeps variables in registers. */
 function readValue(from: usize): usize {
   let at = skipWhite(from);
-  /** The outermost open value whose key has `leafUse`; 0 for none. */
+  /** The outermost open value whose key has `leafUse`, or 0. */
   let leaf: usize = 0;
   /**
-   * The innermost open array or object: node (0 for none), first byte and shape. Until it is closed, the words of the
-   * node are: start, first byte, enclosing node, and the shape before the last inner value.
+   * The node of the innermost open array or object, or 0. Until the value is closed, the words of this node are: start,
+   * first byte, enclosing node, and the `shape` before the last inner array or object.
    */
   let open: usize = 0;
   let opening: u32 = 0;
+  /** The shape of the open object so far. In an array, the array's key, then the shape of the last element. */
   let shape: u32 = 0;
   let end = tableEnd;
   while (true) {
@@ -238,7 +236,6 @@ function readValue(from: usize): usize {
         if (skipsLeaves && leaf === 0 && key !== 0 && (usesOf(key) & leafUse) !== 0) leaf = node;
         if (open !== 0) store<u32>(open, shape, 12);
         putNode(node, byte, u32(open), 0);
-        // Before its first element, an array has its key instead of a shape, for `shapes.beginShape`.
         if (byte === openBracket) shape = key;
         else if (skipsLeaves && leaf === 0) {
           shapes.beginShape(shape);
@@ -304,7 +301,6 @@ function textShapeOf(node: usize): u32 {
   return id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;
 }
 
-/** Returns 0 if the value's key has no id. */
 function keyIdOf(node: usize): u32 {
   const id = load<u32>(node - nodeBytes, 12);
   return id === encodedKey ? 0 : id;
@@ -318,7 +314,6 @@ function putNode(node: usize, end: u32, after: u32, detail: u32): void {
 
 let memoryEnd: usize = 0;
 
-/** Memory grows by at least a quarter if possible. */
 function ensureMemory(end: usize): bool {
   const pages = usize(memory.size());
   const wanted = ((end + 0xffff) >> 16) - pages;
