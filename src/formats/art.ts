@@ -1,4 +1,4 @@
-/** ART's Parquet, version 2. */
+/** ART's Parquet files of version 2. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
@@ -24,7 +24,6 @@ const supportedVersion = 2;
 interface GroupRows {
   readonly jsonDigest: string;
   readonly firstPosition: number;
-  /** By `trajectory_index`. */
   readonly positions: Map<number, number>;
   emptyRows: number;
 }
@@ -32,7 +31,7 @@ interface GroupRows {
 const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  /** Cached, because the rows of a group repeat its JSON. */
+  /** The group is cached, because each of its rows repeats the JSON. */
   let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
@@ -54,7 +53,6 @@ const openRows = (run: Run): Converter => {
     if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  /** Reports a missing row or group at the position of the next row. */
   const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);

@@ -1,4 +1,4 @@
-/** ATIF documents: the steps of an agent, with continuations and subagents. */
+/** ATIF documents with the steps of an agent. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
@@ -46,7 +46,7 @@ export const readAtif = (run: Run, located: LocatedDocument, links = openLinks(r
     metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
     metadata: [...value.flatMembers(), ...agent.map(([key, member]) => [`agent.${key}`, member] as const)],
     startTime: readStartTime(value),
-    /** Separate histories have another dedup key than joined parts. */
+    /** Separate histories have their own dedup key. */
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents,
   };
@@ -83,7 +83,7 @@ const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
   };
-  /** Without `is_copied_context`, leading steps that equal the steps in `before` are copies. */
+  /** If no step has `is_copied_context`, the leading steps that equal `before` are copies. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
     const isMarked = steps.some((step) => step.has("is_copied_context"));
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
@@ -206,14 +206,13 @@ const replacesContext = (step: Value) => {
   return text.length < maxNoticeLength && isSummary;
 };
 
-/** In UTF-16 units. A longer message of the system is a prompt. */
+/** A longer system message (in UTF-16 units) is a prompt, not a notice. */
 const maxNoticeLength = 2000;
 
 type LocatedDocument = Pick<SourceRecord, "value" | "file">;
 
 interface Reference {
   path?: string | undefined;
-  /** `trajectory_id <id>`, then `session_id <id>`. */
   ids: readonly string[];
 }
 
@@ -225,7 +224,6 @@ const idsOf = (value: Value) =>
 
 const listEmbedded = (document: Value) => document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
-/** Omits references to embedded documents. */
 const listSubagents = (document: Value) => {
   const embedded = new Set(listEmbedded(document).map((subagent) => idsOf(subagent)[0]));
   const results = document.items("steps").flatMap((step) => step.items("observation", "results"));
@@ -246,13 +244,11 @@ const listReferences = (document: Value): readonly Reference[] => [
 
 type Links = ReturnType<typeof openLinks>;
 
-/** Finds documents that other documents refer to. */
 const openLinks = (run: Run) => {
   const documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
-  /** The first document that refers to each file. */
   let owners: Map<string, string> | undefined;
-  /** An id counts only for exactly one file below the folder of `from`. */
+  /** An id counts only if exactly one file below the folder of `from` has the id. */
   const filesOf = ({ path, ids }: Reference, from: string) => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
@@ -284,7 +280,7 @@ const openLinks = (run: Run) => {
       for (const id of ids) filesById.set(id, [...(filesById.get(id) ?? []), file]);
       documents.set(file, { ids, references: listReferences(value) });
     },
-    /** True if another document refers to a file. @throws ConversionError if the references are circular */
+    /** Returns true if another document refers to the file. @throws ConversionError if the references are circular */
     isPart({ file, value }: LocatedDocument) {
       owners ??= findOwners();
       const seen = new Set<string>();
@@ -304,5 +300,5 @@ const openLinks = (run: Run) => {
   };
 };
 
-/** An absolute path, or a path that leaves the folder, is from another machine. */
+/** Keeps only the file name of a path from another machine. */
 const toLocalPath = (path: string) => (isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path);

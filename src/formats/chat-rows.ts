@@ -23,19 +23,15 @@ import type { Members, Value } from "./value.ts";
 
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
   rewardKey: string;
-  /** Default: `rewardKey`. */
   rewardText?: string;
-  /** Keys that are not metadata. */
   usedKeys: readonly string[];
   sampled: string;
-  /** Rows of a dataset can have tools and metrics, and can be in Parquet. */
+  /** True if rows can have tools and metrics, and can be in Parquet. */
   isDataset: boolean;
-  /** Returns another key that is not metadata. */
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
   readPrompt(row: Value): readonly Value[];
   readTurns(run: Run, row: Value): readonly Json[];
-  /** Default: the number or boolean at `rewardKey`. */
   readReward?(run: Run, row: Value): Json | undefined;
   /** Returns undefined for a row that is not a group. */
   readGroup?(run: Run, record: SourceRecord): readonly Rollout[] | undefined;
@@ -73,7 +69,7 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
-/** A receipt already lists these numbers. */
+/** Adds no note if a receipt lists the numbers. */
 const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, row: Value) => {
   const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
@@ -98,10 +94,10 @@ const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   return undefined;
 };
 
-/** Part of the group key, because each step has another policy. */
+/** Group keys contain the step, because each step has its own policy. */
 const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 
-/** Does not depend on the spelling of values. */
+/** The digest does not depend on the spelling of values. */
 const digestOf = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
@@ -120,12 +116,12 @@ const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => bo
   return first < 0 ? messages : messages.slice(0, first);
 };
 
-/** Keys of rows of other formats. */
+/** A row with one of these keys has another format. */
 const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** @param path leads to a list, or to a list as JSON in a string */
+/** @param path the path of a list, or of a list as JSON in a string */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
@@ -158,7 +154,6 @@ const readCompletion = (run: Run, row: Value, [name, value]: readonly [string, V
   ...toTurns(run, value, { name, isSampled: true }),
 ];
 
-/** Returns undefined for a row that is a group. */
 const completionKey = (row: Value) =>
   row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
 
@@ -190,7 +185,7 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** Other lists as long as `completions` have metadata of the completions. */
+/** A list with the length of `completions` has one metadata value for each completion. */
 const convertCompletions = (run: Run, row: Value) => {
   const labels = row.get("labels");
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
@@ -301,7 +296,6 @@ const requireText = (row: Value, key: string) => {
   return value;
 };
 
-/** Batch inference, with rewards of a reward model. */
 export const openrlhf = decodedRows({
   name: "openrlhf",
   title: "rows of OpenRLHF",
@@ -311,7 +305,7 @@ export const openrlhf = decodedRows({
   recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
 });
 
-/** Files of `rollout_data_dir`. */
+/** verl writes these rows to `rollout_data_dir`. */
 export const verl = decodedRows({
   name: "verl",
   title: "rollouts of verl",
@@ -321,7 +315,7 @@ export const verl = decodedRows({
   recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
 });
 
-/** Files of `dumped_evals`. */
+/** SkyRL writes these rows to `dumped_evals`. */
 export const skyrl = decodedRows({
   name: "skyrl",
   title: "dumped evaluations of SkyRL",
@@ -345,7 +339,6 @@ export const skyrl = decodedRows({
   recognizes: (row) => row.has("score"),
 });
 
-/** The texts of turns have no roles. */
 export const nemoRl = chatRows({
   name: "nemo-rl",
   title: "training data of NeMo RL",

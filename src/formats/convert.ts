@@ -31,7 +31,7 @@ export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
 
-/** The converted sources come first. @throws Failure `spool-failed`; the signal's reason; errors of reading */
+/** Returns converted sources first. @throws Failure `spool-failed`; the signal's reason; errors of reading */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt, from, messagesFrom } = options;
@@ -40,7 +40,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // They stay open, because a remote source can be a document of another file.
+  // Other sources stay open, because a remote source can be a document of another file.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
@@ -54,7 +54,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
-  // Only a note, because the file can have the rewards of several runs.
+  // Unused ids are not an error, because the file can have the rewards of several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards has ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
@@ -69,10 +69,10 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       /** Undefined if the format determines the rewards. */
       rewardFrom: rewards ? "--rewards" : options.rewardFrom?.join("."),
-      // A copy, because records that are converted again add notes.
+      // The copy does not change if records are converted again.
       notes: new Map(run.notes),
       recordProblems: run.problems,
-      /** Records of unknown group that are not JSON. Each counts as a group. */
+      /** The number of records that are not JSON and have no known group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       receipt: run.receipt && {
         data: run.receipt.data,
@@ -122,7 +122,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const breakUnreadable = (raw: input.RawRecord, at: records.RolloutPosition) => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
-    // If only NaN and Infinity are wrong, the groups are known.
+    // If NaN and Infinity are the only faults, the groups are known.
     const lenient = fault && Value.parsePython(bytes);
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
@@ -161,7 +161,6 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
 
-  /** Breaks groups that a record of unknown group may belong to. */
   const breakAmbiguous = () => {
     // A record that shares no key with the first converted record belongs to no other group.
     const possible = new Map(
@@ -204,7 +203,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     }
     const folderFileSets = new Map<string, number>();
     await visitRecords(files, host, (raw, at) => {
-      // Files of one record in the same folder share groups, like the lines of a file.
+      // Files with one record each share groups if they are in the same folder.
       if (raw.isDocument) {
         const folder = dirname(at.file.name);
         at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
@@ -256,7 +255,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionR
   };
 };
 
-/** An await takes more time than a record. */
+/** Avoids awaits, because an await takes more time than a record. */
 const visitRecords = async (
   files: readonly records.ConvertedFile[],
   { signal }: Host,
@@ -274,13 +273,13 @@ const visitRecords = async (
   }
 };
 
-/** A document next to a remote file must be an input. */
+/** For a remote file, only an input can be a document. */
 const openDocuments = (sources: readonly input.Source[]) => {
   const remotes = new Map(
     sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),
   );
   const foundNames = new Set<string>();
-  /** Cached, because the records of a file have the same document. */
+  /** A document is cached, because the records of a file have the same document. */
   let latest: { name: string; value: Value | undefined } | undefined;
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;

@@ -1,4 +1,4 @@
-/** The interface of formats of other tools. Functions of a format throw ConversionError. */
+/** The interface of formats, whose functions throw ConversionError. */
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
 import type { Json } from "./output-json.ts";
@@ -11,7 +11,7 @@ export type FormatOptions = Readonly<{
   rewardFrom?: Path | undefined;
   /** Default: `messages`. */
   messagesFrom?: Path | undefined;
-  /** JSON numbers by the ids of rollouts. */
+  /** Rewards as JSON numbers, by the ids of rollouts. */
   rewards?: ReadonlyMap<string, string> | undefined;
   groupBy?: string | undefined;
   allowsLossy: boolean;
@@ -23,31 +23,27 @@ export type FormatOptions = Readonly<{
 export interface SourceRecord {
   readonly value: Value;
   readonly file: string;
-  /** Index in the file, from 0. */
   readonly position: number;
   readonly member?: string | undefined;
   /** The group that becomes invalid if the record cannot be converted. */
   group?: string;
 }
 
-/** A trajectory, an exception, an error, or only members of the group. */
 export type Rollout = Readonly<{
-  /** Unique in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
+  /** The group key in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
   group?: string | undefined;
-  /** Default: the record. */
+  /** The converted part. Default: the record. */
   part?: Value;
-  /** Documents next to the record. */
   documents?: readonly Value[];
-  /** The values whose bytes are in the dedup key. Default: `part` and `documents`. */
+  /** The values whose bytes determine the dedup key. Default: `part` and `documents`. */
   identityValues?: readonly Value[];
   /** Another part of the dedup key, such as a reward from another file. */
   identity?: string | undefined;
-  /** The recorded position in the group. */
   index?: number | undefined;
   trajectory?: Json;
   exception?: Json;
   error?: ConversionError;
-  /** Members next to `trajectories`, read only from the group's first rollout. */
+  /** Other members of the group. Only the members of its first rollout are used. */
   members?: Members;
 }>;
 
@@ -56,10 +52,10 @@ export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ g
 export interface Run {
   readonly options: FormatOptions;
   readonly files: readonly string[];
-  /** Reads a document next to the record's file or in its archive. */
+  /** Reads a document that is next to the record's file, or in the record's archive. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
-  /** True for the first record with an id, also if this record is converted again. */
+  /** Returns true for the first record with an id, also if this record is converted again. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
   readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;
@@ -68,30 +64,29 @@ export interface Run {
 }
 
 export interface Converter {
-  /** Gets all records before the first call of `convert`. */
+  /** Receives each record before the first call of `convert`. */
   preview?(record: SourceRecord): void;
   /** Returns undefined for a record that belongs to another record or describes the run. */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
-  /** Finds faults between records after the last record. */
+  /** After the last record, returns the faults that depend on several records. */
   findFaults?(): readonly RecordFault[];
   /** Returns the group key in a member's name, such as `samples/<key>_epoch_1.json`. */
   groupOfMember?(member: string): string | undefined;
 }
 
 export type Format = Readonly<{
-  /** The value of `--from`. */
   name: string;
   title: string;
-  /** The sources of these values, in words. */
+  /** Descriptions of the sources of these values. */
   keys: { group: string; reward: string; sampled: string };
   records: RecordKinds;
-  /** The columns to read without a receipt. Default: all. */
+  /** The columns that are read if no receipt is written. Default: all. */
   columns?: readonly string[];
   /** Columns with JSON that never becomes text of a trajectory. */
   jsonColumns?: readonly string[];
-  /** Tested on the name with `/` for `\`, and without `.gz` or `.zst`. */
+  /** Matches names in which `/` replaces `\`, without `.gz` or `.zst`. */
   filePattern?: RegExp;
-  /** Names of folders whose files are parts, not inputs. */
+  /** Names of folders whose files are parts of a record. */
   partFolders?: readonly string[];
   groupsSpanFiles?: boolean;
   takesGroupKey?: boolean;

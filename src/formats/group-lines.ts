@@ -15,11 +15,10 @@ import {
 import type { Value } from "./value.ts";
 
 interface WrittenRollout extends RolloutPosition {
-  /** Byte offset in the spool. */
   readonly start: number;
-  /** Bytes; 0 without a trajectory. */
+  /** The number of bytes, or 0 if the rollout has no trajectory. */
   readonly length: number;
-  /** Undefined for the whole record. */
+  /** The range of the part, unless the part is the whole record. */
   readonly span: Value["span"] | undefined;
   /** Digests of `Rollout.identityValues`, then `Rollout.identity`. */
   readonly digest: string;
@@ -31,13 +30,11 @@ export interface ConvertedGroup {
   readonly rollouts: WrittenRollout[];
   isBroken: boolean;
   trajectories: number;
-  /** Items of a JSON array. */
   exceptions: string;
-  /** Members of a JSON object. */
   members: string;
 }
 
-/** Starts the keys of groups across files. */
+/** A prefix for the keys of groups that span files. */
 export const crossFileMark = "\0";
 
 const maxBufferedBytes = 2 ** 20;
@@ -48,7 +45,7 @@ const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
 
 const digestOf = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
-/** Groups are in the order of their first rollouts. */
+/** Writes groups in the order of their first rollouts. */
 export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
@@ -180,7 +177,7 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
       const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
       return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
     },
-    /** Returns each record (or part) and each document of a group once, on one line. */
+    /** Returns each record, part and document once, on one line. */
     async recordsOf(line) {
       const parts = rolloutsOf(line).map(
         (one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one] as const,
@@ -205,7 +202,7 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
   };
 };
 
-/** Numbers start at 1. */
+/** Numbers of groups and trajectories start at 1. */
 export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;

@@ -1,4 +1,4 @@
-/** Trials of Harbor: folders with a result and ATIF documents. */
+/** Trials of Harbor, which are folders with a result and ATIF documents. */
 import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
@@ -68,7 +68,6 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
   return { ...trajectory, documents: [agent, ...atif.documents] };
 };
 
-/** @throws ConversionError if all rewards have other keys */
 const rewardIn = (value: Value, rewards: Members) => {
   const names = rewards.map(([key]) => key);
   const reward = rewards[names.indexOf("reward")]?.[1];

@@ -92,7 +92,7 @@ const gradeOf = (run: Run, value: Value) => {
   return literal(number, value);
 };
 
-/** Correct, incorrect, partial, no answer. */
+/** The grades mean correct, incorrect, partial and no answer. */
 const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
 const metricsOf = (run: Run, scores: Scores) => {
@@ -104,7 +104,7 @@ const metricsOf = (run: Run, scores: Scores) => {
   });
 };
 
-/** Older logs have one score, with its name in the results. */
+/** Older logs have one score, whose name is in the results. */
 const scoresOf = (sample: Value, log: Value | undefined) => {
   const scores = sample.get("scores");
   const older = sample.get("score");
@@ -151,11 +151,10 @@ const readMessages = (run: Run, sample: Value) => {
 
 const idOf = (message: Value | undefined) => message?.textAt("id");
 
-/** Includes events inside events of tools and subtasks. */
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
-/** Finds the sampled choice of a message by the id or, without an id, by the content. */
+/** Finds the sampled choice of a message by the message's id, or else by its content. */
 const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const choices = new Map<string, Value>();
   const keyOf = (message: Value | undefined) => {
@@ -177,7 +176,6 @@ const finishOf = (stop: Value | undefined) => {
   return /^(?:max_tokens|model_length|length)$/.test(text) ? literal("length", stop) : undefined;
 };
 
-/** Adds the members that the interface requires. */
 const logprobsIn = (sampledChoice: Value | undefined) => {
   const content = sampledChoice?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;
@@ -253,10 +251,10 @@ const partOf = ({ follow, resolved }: Attachments, part: Value) => {
 
 type Attachments = ReturnType<typeof openAttachments>;
 
-/** The length of a reference with its quotes. */
+/** A longer scalar is not a reference. */
 const maxReferenceBytes = 64;
 
-/** Replaces references with attachments or, in older logs, contents of the transcript. */
+/** Replaces references with attachments, which older logs contain in the transcript. */
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value) => {
     const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);
@@ -285,7 +283,6 @@ const openAttachments = (sample: Value) => {
   return { follow, json, resolved };
 };
 
-/** Omits tools of models whose messages are not in the sample. */
 const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
   const tools = new Map<string, Json>();
   for (const event of events) {

@@ -22,13 +22,13 @@ export const textChoice = (run: Run, content: Value, finish?: Json) =>
 
 export const orderNote = "matched tool results without tool_call_id to the calls by order";
 
-/** False for an empty list. */
+/** Returns false for an empty list. */
 export const haveTexts = (list: Value | undefined, key: string) => {
   const items = list?.items() ?? [];
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Accepts text, or a list of messages, also as JSON in a string. */
+/** Converts a text or a list of messages. The list can be JSON in a string. */
 export const toTurns = (
   run: Run,
   given: Value,
@@ -69,7 +69,7 @@ const listCallIds = (caller: Value | undefined) =>
 
 export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
 
-/** Only the message of a choice may have null calls. */
+/** Omits `tool_calls` with the value null, unless the message is a choice. */
 export const toChatMessage = (message: Value, isSampled: boolean) => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
@@ -77,7 +77,7 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
   return !calls && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
 };
 
-/** Returns the recorded list if its calls are complete; undefined without calls. */
+/** Returns the recorded list if its calls are complete. */
 export const toToolCalls = (message: Value) => {
   const items = message.items("tool_calls");
   if (items.length === 0) return undefined;
@@ -87,7 +87,7 @@ export const toToolCalls = (message: Value) => {
 
 export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
-/** Completes calls that are flat (`{id, name, arguments}`), in strings, without a type or with object arguments. */
+/** Completes a call if it is flat (`{id, name, arguments}`) or in a string, or lacks a type or text arguments. */
 export const toToolCall = (call: Value, newId?: Json) => {
   const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");
@@ -115,7 +115,7 @@ export const toArguments = (args: Value | undefined) => (args ? toText(args) : "
 const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
-/** Completes flat tools (`{name, description, …}`); undefined without function tools. */
+/** Completes flat tools (`{name, description, …}`), and omits tools that are not functions. */
 export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap(toTool));
 
 const toTool = (tool: Value): Json | readonly [] => {

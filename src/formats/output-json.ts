@@ -5,7 +5,7 @@ import { Value } from "./value.ts";
 
 type JsonSources = readonly (Value | undefined)[];
 
-/** JSON, and its sources in the record. */
+/** JSON, and the values that became this JSON. */
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
@@ -35,13 +35,13 @@ export const toText = (value: Value) => (value.isText ? value : literal(unindent
 export const unindentJson = (json: string) =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
-/** The last of duplicate keys counts. */
+/** Keeps the last of duplicate keys. */
 export const nonEmptyMap = (members: Iterable<Member>) => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
 };
 
-/** Undefined removes a member. */
+/** Removes a member if its replacement is undefined. */
 export const replaceMembers = (value: Value, replacements: PlainObject) =>
   new Map<string, Json | undefined>([...value.members(), ...Object.entries(replacements)]);
 
@@ -67,7 +67,7 @@ export const findSource = (json: Json, path: Path): Readonly<{ value: Value; res
   const children = childrenOf(json);
   const child = children.find(([childKey]) => childKey === key);
   if (child) return findSource(child[1], rest);
-  // A missing member is located at the first source in its object.
+  // If the member is missing, the first source in the same object is used.
   for (const [, descendant] of children) {
     const childSource = findSource(descendant, []);
     if (childSource) return childSource;
@@ -75,7 +75,6 @@ export const findSource = (json: Json, path: Path): Readonly<{ value: Value; res
   return undefined;
 };
 
-/** Enough for bytes that wait for a flush, and for a usual record. */
 const initialBytes = 2 ** 21;
 /** Up to this length, a loop copies bytes faster than a call into Node. */
 const maxLoopBytes = 48;
@@ -121,7 +120,7 @@ export class JsonWriter {
       if (isList(json)) for (const item of json) this.#writeItem(item);
       else if (json instanceof Map) for (const [key, value] of json) this.#writeItem(value, key);
       else for (const key in json) this.#writeItem(json[key], key);
-      // Replaces the last comma.
+      // The closing bracket replaces the last comma.
       if (this.length > start) this.length--;
       this.write(close);
     }

@@ -4,7 +4,7 @@ import { childrenOf, type Json, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 interface Outcome {
-  /** A carried value is written with its bytes. A changed value has another form, or repeats a written value. */
+  /** A carried value is written with its bytes. A changed value has another form, or repeats another value. */
   list: "left_out" | "changed" | "carried";
   /** The reason, or the path of the converted value (`trajectory.metrics.tokens`). */
   text: string;
@@ -21,7 +21,6 @@ export const openReceipt = () => {
   const formats = new Set<string>();
   /** Paths have no indexes (`completion[].content`). */
   const counts = new Map<string, Outcome & { file: string; path: string; count: number }>();
-  /** The first outcome of each value of a record, by id. */
   const outcomes = new Map<number, Outcome>();
   /** Several records can refer to one document. */
   const documents = new Set<string>();
@@ -45,7 +44,6 @@ export const openReceipt = () => {
     leaveOut,
     /** Counts a value that identifies or repeats the value at the path `to`. */
     addRepeated: (value: Value | undefined, to: string) => value && setOutcome(value, { list: "changed", text: to }),
-    /** @param rollouts undefined if the record could not be converted */
     addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]) {
       formats.add(format.name);
       for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
@@ -62,7 +60,7 @@ export const openReceipt = () => {
         if (!rollouts) return unconverted;
         return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
       };
-      // Not recursive, because values can be nested more deeply than the stack.
+      // Values can be nested too deeply for a recursive function.
       const countAll = (file: string, root: Value) => {
         const pending: { current: Value; path: string; around?: Outcome | undefined }[] = [{ current: root, path: "" }];
         for (let next = pending.pop(); next; next = pending.pop()) {
@@ -74,7 +72,7 @@ export const openReceipt = () => {
             pending.push({ current: child, path: joinPath(path, key), around: below });
           }
           if (children.length > 0) continue;
-          // Parsed JSON in a string counts as its values, unless the string has a target.
+          // If a string without a target was parsed as JSON, the values in the JSON are counted.
           const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
           if (inner) pending.push({ current: inner, path, around: outcome });
           else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonFor(current) });

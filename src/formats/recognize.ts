@@ -8,7 +8,6 @@ import { Value } from "./value.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");
 
-/** Formats by the values of `--from`. */
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
   harbor: async () => (await import("./harbor.ts")).harbor,
@@ -44,7 +43,7 @@ export const ownFormat: Format = {
   open: () => ({ convert: () => [] }),
 };
 
-/** Only one input at a time is in memory. */
+/** Keeps only one input at a time in memory. */
 export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
   const { folders, problems } = opened;
   const { from, messagesFrom, allowsLossy } = options;
@@ -79,7 +78,7 @@ const recognizeInput = async (
   const head = input.readHead(source.bytes, input.sniffedBytes);
   const [container, error] = [input.findContainer(head), input.findFormatError(head, source.name)];
   const data = error?.rule === "not-json" ? error.data : undefined;
-  // A file on the command line has the given format.
+  // A file that is an argument has the given format.
   if (given && !folders.has(source.name)) {
     if (!container || given.records[container]) return { source, formats: [given] };
     return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
@@ -96,7 +95,7 @@ const recognizeInput = async (
   };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
   const rejection = own.length === 0 && data ? { ...data, ...reason } : undefined;
-  /** Undefined if a record can be read. */
+  /** The kind of an unreadable file that no format matches. */
   const damagedKind: keyof input.RecordKinds | undefined =
     matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: own, rejection, damagedKind };
@@ -105,7 +104,7 @@ const recognizeInput = async (
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
   filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
 
-/** Gives an unrecognized file the only known format that fits. */
+/** If exactly one known format fits an unrecognized file, the file gets this format. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given ? [given] : inputs.flatMap(({ formats }) => formats));
   return inputs.map((recognized): RecognizedInput => {
@@ -131,7 +130,7 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
   return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
 };
 
-/** A damaged or too large file matches the only possible format. */
+/** A damaged or too large file matches a format only if no other format is possible. */
 const matchFormats = async (
   source: input.Source,
   candidates: readonly Format[],
@@ -143,7 +142,7 @@ const matchFormats = async (
   let unreadable = container ? undefined : noJson;
   try {
     const firstRecords: AsyncIterable<FirstRecord> = container
-      ? // All formats that read a container read the same records.
+      ? // All formats that read this kind of container read the same records.
         readRawRecords(source, possible[0]?.records ?? {}, maxUnpackedBytes)
       : readFirstRecords(source, maxUnpackedBytes);
     for await (const raw of firstRecords) {
@@ -158,7 +157,6 @@ const matchFormats = async (
     if (!(thrown instanceof UnusableInput)) throw thrown;
     unreadable = thrown.message;
   }
-  // Only the name of a document that is too large counts.
   const isPossible = (one: Format) =>
     container
       ? unreadable !== undefined
@@ -174,7 +172,7 @@ type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; val
 
 const maxFirstLines = 20;
 
-/** Yields the first lines that are objects, and the whole file. */
+/** Yields the objects among the first lines. Also yields the whole file if it can be a document. */
 async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test(input.readHead(bytes, input.sniffedBytes).toString("utf8"));
@@ -186,7 +184,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
     const isWhole = raw.isDocument || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
     if (value?.isObject || (value && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
-      // A text that begins with [ may be a document.
+      // A text that starts with [ can be a document.
       hasLines ||= count === 0 && !isList;
     }
     if (isWhole || ++count === maxFirstLines) break;
@@ -198,7 +196,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
   }
 }
 
-/** Yields only the first record if it can be read alone. */
+/** Yields the first record if it can be read alone, or else all records. */
 async function* readRawRecords(source: input.Source, records: input.RecordKinds, maxUnpackedBytes: number) {
   const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();

@@ -13,7 +13,7 @@ export const convertInput = (run: Run, input: Value) => {
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-/** Returns choices, and results of calls. */
+/** Returns choices and results of calls. */
 export const convertOutput = (run: Run, response: Value) => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
@@ -32,7 +32,7 @@ const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn) => turn.filter((item) => typeOf(item) === "function_call");
 
-/** A turn ends before an item of another role or a second message, or after an item with ids. */
+/** A turn ends after an item with ids, before a second message, and before an item of another role. */
 const splitTurns = (run: Run, items: Value) => {
   if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
@@ -72,7 +72,6 @@ const mergeTurn = (turn: Turn) => {
   };
 };
 
-/** Keeps the bytes of a single text. */
 const joinTexts = (texts: readonly Value[], between = "") => {
   const [only] = texts;
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
@@ -113,7 +112,6 @@ const contentOf = (content: Value) => {
   return (more.length === 0 ? only?.get("text") : undefined) ?? content.items().map(partOf);
 };
 
-/** Keeps a part for which chat messages have no type. */
 const partOf = (part: Value) => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];

@@ -57,7 +57,6 @@ export const stemOf = (file: string) => basename(file).replace(/\.json(?:\.gz|\.
 
 type RewardQuery = Readonly<{
   record: Value;
-  /** For `--rewards`. */
   ids: readonly (Value | string | undefined)[];
   readOwn?: () => Json | undefined;
 }>;
@@ -103,7 +102,7 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { r
   return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
 
-/** Returns numbers, and 1 or 0 for booleans; otherwise undefined. */
+/** Returns a number, 1 or 0 for a boolean, or undefined. */
 export const toReward = (run: Run, value: Value) => {
   if (value.isNumber) return value;
   if (!value.canBeMetric) return undefined;
@@ -113,7 +112,7 @@ export const toReward = (run: Run, value: Value) => {
 
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
-/** Many tables contain only strings. */
+/** Accepts strings, because many tables contain only strings. */
 const parseReward = (run: Run, value: Value) => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
@@ -143,7 +142,6 @@ const suggestReward = (members: Members) => {
   return `--reward-from with one of ${formatList(words, maxNamedPaths)}`;
 };
 
-/** Limits of the search for numbers that a message names. */
 const maxSearchDepth = 4;
 const maxPathLength = 200;
 const maxSearchedValues = 200;
@@ -151,7 +149,6 @@ const maxNamedPaths = 4;
 
 const isNumeric = (value: Value) => value.canBeMetric || numberPattern.test(value.text ?? "");
 
-/** Also searches JSON in strings, and lists of one value. */
 const listValues = (members: Members, matches: (value: Value) => boolean) => {
   const found: (readonly [path: string, value: Value])[] = [];
   let level = members;
@@ -167,7 +164,6 @@ const listValues = (members: Members, matches: (value: Value) => boolean) => {
   return found;
 };
 
-/** The path most similar to `path` is first. */
 const describeNumbers = (record: Value, path: Path) => {
   const seeksLists = typeof path.at(-1) === "number";
   const kind = seeksLists ? "lists of numbers" : "numbers";

@@ -10,18 +10,18 @@ export interface ConvertedFile {
   readonly name: string;
   readonly records: input.Records;
   readonly position: number;
-  /** Files of one set share their groups. */
+  /** Files with the same number share their groups. */
   fileSet: number;
 }
 
 export type RolloutPosition = Readonly<{
   file: ConvertedFile;
   record: number;
-  /** Index among the record's rollouts; -1 if the record could not be converted. */
+  /** The index of the rollout in the record, or -1 if the record could not be converted. */
   position: number;
 }>;
 
-/** Returns the files in reading order. */
+/** Opens the files in reading order. */
 export const openFiles = async (
   sources: readonly input.Source[],
   format: Format,

@@ -27,7 +27,6 @@ export const tau2: Format = {
 const isSimulation = (value: Value) =>
   value.has("task_id") && value.has("termination_reason") && (value.get("messages") ?? value.get("ticks"))?.isList;
 
-/** The file identifies the run. */
 type Results = Readonly<{ file: string; value: Value | undefined }>;
 
 const rolloutsOf = (run: Run, record: SourceRecord) => {
@@ -40,7 +39,7 @@ const rolloutsOf = (run: Run, record: SourceRecord) => {
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
 };
 
-/** The group of a simulation without a file is incomplete. */
+/** If a simulation has no file, its group is incomplete. */
 const listMissing = (run: Run, { value, file }: SourceRecord) => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);

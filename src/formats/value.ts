@@ -1,4 +1,4 @@
-/** Values of records, which keep their bytes. `require` and `requireItems` throw ConversionError. */
+/** Values of records as ranges of bytes. `require` and `requireItems` throw ConversionError. */
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
@@ -7,11 +7,11 @@ import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/w
 interface JsonText {
   id: number;
   table: json.JsonTable;
-  /** The name of a document next to the record. */
+  /** The name, if the text is a document next to a record. */
   document: string | undefined;
   /** The string with JSON, or the array of numbers, that contains this text. */
   holder: Value | undefined;
-  /** Texts of strings that are empty in the bytes, by node. */
+  /** The texts of strings that are empty in the bytes, by node. */
   longTexts: Map<number, Buffer> | undefined;
   /** Parsed strings with JSON, and expanded arrays of numbers, by node. */
   nested: Map<number, Value | undefined> | undefined;
@@ -42,7 +42,7 @@ export class Value {
     this.#node = node;
   }
 
-  /** @param longTexts texts by key, which no output can contain */
+  /** @param longTexts the texts of empty members, by key; no output can contain these texts */
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
     if (!table) return undefined;
@@ -57,12 +57,11 @@ export class Value {
     return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
   }
 
-  /** Unique in a record and the documents next to it. */
+  /** The id is unique in a record and its documents. */
   get id() {
     return this.#in.id * 2 ** 32 + this.#node;
   }
 
-  /** `span` is a range of these bytes. */
   get bytes() {
     return this.#in.table.bytes;
   }
@@ -128,7 +127,6 @@ export class Value {
   get canBeMetric() {
     return this.isScalar && !this.isText;
   }
-  /** True if the value can be metadata. */
   get isFlat() {
     return !this.isList && !this.isObject;
   }
@@ -136,7 +134,7 @@ export class Value {
     return this.isFlat && !this.isNull;
   }
 
-  /** Returns undefined for null, too. The last of duplicate keys counts. */
+  /** Returns undefined also for null. The last of duplicate keys counts. */
   get(...path: Path): Value | undefined {
     let value: Value | undefined = this;
     for (const step of path) if (value) value = value.#child(step);
@@ -157,7 +155,7 @@ export class Value {
     return value;
   }
 
-  /** Accepts a list, or a list in a string of JSON. */
+  /** Also accepts a list in a string of JSON. */
   requireItems(key: string) {
     const value = this.require(key);
     const list = value.embeddedJson ?? value;
@@ -165,7 +163,7 @@ export class Value {
     return list.items();
   }
 
-  /** The elements of an array, with null; empty for other values. */
+  /** Returns all elements, even null, or an empty list. */
   items(...path: Path): readonly Value[] {
     if (path.length > 0) return this.get(...path)?.items() ?? [];
     if (!this.isList) return [];
@@ -194,7 +192,7 @@ export class Value {
     return this.members(...path).filter(([, { isFlat }]) => isFlat);
   }
 
-  /** The members of an object, with null; empty for other values. */
+  /** Returns all members, even null, or an empty list. */
   members(...path: Path): Members {
     if (path.length > 0) return this.get(...path)?.members() ?? [];
     if (!this.isObject) return [];

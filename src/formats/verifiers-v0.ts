@@ -48,10 +48,10 @@ const turnsOf = (run: Run, row: Value) => {
   ];
 };
 
-/** Not metrics, and metadata only if they are null. */
+/** These keys are not metrics. They are metadata only if they are null. */
 const usedKeys = ["prompt", "completion", "reward", "error"];
 
-/** Default: the numbers at the top of a row, except ids and durations. */
+/** By default, metrics are the numbers at the top of the row, except ids and durations. */
 const metricsOf = (row: Value) => {
   const metrics = row.get("metrics");
   if (metrics?.isObject) return metrics.metricMembers();

@@ -103,7 +103,7 @@ const buildFailure = (run: Run, holder: Value) => {
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
-/** Null scores mean that scoring did not run. */
+/** A null score means that scoring did not run. */
 const scoresIn = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
 const rewardIn = (trace: Value) => {
@@ -131,7 +131,7 @@ const readStart = (trace: Value) => {
   return literal(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
 };
 
-/** Returns the turns up to each leaf, the last leaf first. A sampled node is a choice only in its first path. */
+/** Returns the turns up to each leaf, starting with the last leaf. A node is a choice only once. */
 const branchesOf = (run: Run, trace: Value) => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);

@@ -5,7 +5,6 @@ import { bomLength, isObject, toBuffer } from "../json/walk.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;
 
-/** UTF-8, decoded on demand. */
 export class LazyText {
   readonly bytes: Buffer;
   constructor(bytes: Buffer) {
@@ -34,7 +33,7 @@ export const valueToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-/** Converts a row to JSON. The long texts of the named columns are returned by column instead. */
+/** Converts a row to JSON. Long texts of the named columns are empty in the JSON, and returned separately. */
 export const extractTexts = (columns: Columns, names: readonly string[]) => {
   const texts = new Map<string, Buffer>();
   const row = { ...columns };
@@ -47,7 +46,7 @@ export const extractTexts = (columns: Columns, names: readonly string[]) => {
   return { bytes: Buffer.from(valueToJson(row) ?? "{}"), texts };
 };
 
-/** Few of the longer texts are needed. */
+/** Longer texts are decoded on demand, because few are needed. */
 const maxDecodedBytes = 64;
 
 const bomRemovingDecoder = new TextDecoder();

@@ -1,4 +1,4 @@
-/** Decompresses gzip and zstd streams. Finds truncation and trailing bytes that Node ignores. */
+/** Decompresses gzip and zstd streams, and reports truncated data and trailing bytes. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { getErrorCode } from "../files.ts";
@@ -6,7 +6,7 @@ import { corruptData } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** The decompressor throws UnusableInput, ZstdUnsupported, and the stream's errors. */
+/** The decompressor throws UnusableInput, ZstdUnsupported and the stream's errors. */
 export const findDecompressor = (head: Uint8Array) => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
   if (head.length < 4) return undefined;
@@ -16,13 +16,12 @@ export const findDecompressor = (head: Uint8Array) => {
 
 const chunkSize = 2 ** 18;
 
-// `pipeline` requires a callback.
 const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, decoder, () => undefined);
 
 async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  /** Offset after the last byte that is not NUL. Tapes pad data with NUL. */
+  /** The offset after the last byte that is not NUL. Tapes pad data with NUL bytes. */
   let contentEnd = 0;
   const measureContent = async function* () {
     for await (const chunk of compressed) {
@@ -43,13 +42,13 @@ async function* gunzip(compressed: Chunks) {
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** Begins zstd frames with data. Sixteen other numbers begin frames without data. */
+/** The magic number of frames with data. Frames without data have 16 other numbers. */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
 /**
- * Yields the length of each piece of a zstd frame after the magic number (RFC 8878, 3.1.1), and receives the piece.
- * `window` is 0 if it is as large as the content. `content` is 0 if unknown.
+ * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
+ * piece. Returns sizes in bytes: `window` is 0 if it equals the content. `content` is 0 if unknown.
  */
 export function* walkFrame(): Generator<number, { window: number; content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();
@@ -65,7 +64,6 @@ export function* walkFrame(): Generator<number, { window: number; content: numbe
     // A block of type 1 repeats one byte.
     yield type === 1 ? 1 : block >> 3;
   }
-  // A checksum follows.
   if ((descriptor & 4) !== 0) yield 4;
   const window = windowBytes === 0 ? 0 : header.readUInt8();
   return {
@@ -74,7 +72,7 @@ export function* walkFrame(): Generator<number, { window: number; content: numbe
   };
 }
 
-/** A field of two bytes has the size minus 256. */
+/** A field of two bytes contains the size minus 256. */
 const contentSize = (field: Buffer) => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
@@ -82,7 +80,7 @@ const contentSize = (field: Buffer) => {
 
 export class ZstdUnsupported extends Error {}
 
-/** Node's decoder stops after each frame. */
+/** Decodes frames separately, because Node's decoder stops after each frame. */
 async function* unzstd(compressed: Chunks) {
   const reader = readPieces(compressed);
   for (;;) {
@@ -121,13 +119,13 @@ async function* decodeFrame(reader: ReturnType<typeof readPieces>, magic: Buffer
   }
 }
 
-/** zstd's `ZSTD_d_windowLogMax`. */
+/** The number of zstd's parameter `ZSTD_d_windowLogMax`. */
 const windowLogParameter = 100;
-/** For `zstd --long=31`. */
+/** `zstd --long=31` needs this window. */
 const maxWindowLog = 31;
 
 const openZstdDecoder = () => {
-  // Node has the decoder since 22.15 and 23.8. Its types lack the decoder.
+  // Node has this function only since 22.15 and 23.8.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize, params: { [windowLogParameter]: maxWindowLog } });

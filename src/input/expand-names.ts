@@ -1,4 +1,4 @@
-/** Finds the files that arguments name, also by globs and folders. */
+/** Finds the files of arguments, globs and folders. */
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
@@ -8,7 +8,7 @@ import { UnusableInput } from "./failures.ts";
 import { isRemote, listFolder, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 
-/** On Windows, the shell does not expand globs. A glob without a match stays. */
+/** Expands globs on Windows, because the shell does not. Keeps a glob without a match. */
 export const expandPatterns = (files: readonly string[], { platform }: Host) => {
   if (platform !== "win32") return files;
   return files.flatMap((name) => {
@@ -18,8 +18,8 @@ export const expandPatterns = (files: readonly string[], { platform }: Host) => 
 };
 
 /**
- * The detector returns true if the size or time of a file changed after this call, or if a folder has a new file. URLs,
- * missing files and empty files are ignored. With standard input, the detector returns false.
+ * Returns a function that detects a new size or time of a file, or a new file in a folder. The function ignores URLs,
+ * missing files and empty files. If an input is standard input, the function returns false.
  */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
@@ -42,7 +42,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
-  // A file that is also an argument does not belong to its folder.
+  // A file that is also an argument is not read again with its folder.
   const known = new Map<string, string>();
   for (const name of given) {
     if (known.has(keyOf(name))) repeated.push(name);
@@ -81,7 +81,7 @@ const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => 
 
 export const isGlob = (path: string) => /[*?]/.test(path);
 
-/** `**` matches any number of folders. */
+/** Lists the files that match a glob, in order. `**` matches any number of folders. */
 export const expandGlob = (pattern: string) => {
   const baseSegments = pattern.replaceAll("\\", "/").split("/");
   const globs = baseSegments.splice(baseSegments.findIndex(isGlob));
@@ -101,7 +101,7 @@ const listBelow = (folder: string, depth: number): readonly string[] => {
   });
 };
 
-/** Hidden names match only segments with a dot in front. */
+/** Only a segment that starts with a dot matches hidden names. */
 const toPattern = (segment: string) => {
   if (segment === "**") return "(?:[^./][^/]*/)*";
   const source = segment

@@ -20,7 +20,7 @@ export class UnusableInput<Name extends RuleName = RuleName> extends Error {
   }
 }
 
-/** @param wrong the defect; `more` if other data follows */
+/** @param wrong the defect; `more` means that other data follows the compressed data */
 export const corruptData = (by: "gzip" | "zstd", wrong: RuleData<"gzip-corrupt">["wrong"], cause?: unknown) =>
   new UnusableInput(`${by}-corrupt`, { wrong }, `invalid ${by} data`, cause);
 
@@ -91,10 +91,9 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
 export type RemoteLocation = Readonly<{
   name: string;
   store: "web" | "hub";
-  /** The variable or file with the credential. */
   credentialSource: string | undefined;
   url: URL;
-  /** The credential, only for the origin of `url`. */
+  /** The credential, which is sent only to the origin of `url`. */
   headers: readonly (readonly [name: string, value: string])[];
 }>;
 

@@ -8,10 +8,10 @@ import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } 
 /** Longer lines are read alone. */
 export const blockBytes = 2 ** 20;
 
-/** Fits in the processor's cache together with a copy and a table of the text. */
+/** A text of this size fits in the processor's cache, together with its copy and its table. */
 const cachedBytes = 2 ** 17;
 
-/** `bytes` are complete lines at the offset `start`, valid until the next block is read. */
+/** Complete lines from the offset `start`. The bytes are valid until the next block is read. */
 export type Lines = Readonly<{
   kind: "lines";
   bytes: Buffer;
@@ -40,7 +40,7 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 
 /** @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
-  // Fits an incomplete line, which is shorter than a block, and the next block.
+  // The buffer has room for an incomplete line, which is shorter than a block, and the next block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
   for (let base = start; base < end; ) {
@@ -88,11 +88,11 @@ const isDocumentStart = (bytes: Buffer) => {
   const from = json.skipWhite(bytes, 0);
   if (from === bytes.length) return false;
   const end = json.endOfLine(bytes, from);
-  // Without a comma between them, two values are lines.
+  // If no comma separates two values, each value is a line.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
-    // If only the opening brace is missing, the text with this brace is JSON or the start of JSON.
+    // A document can lack its opening brace. With this brace, the document is JSON or the start of JSON.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
     return !fault || fault.fault === "end";
   }
@@ -100,7 +100,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // The first fault of a truncated line is at or before the start of the next line.
+  // If the first line is truncated, the first fault is at the start of the next line or earlier.
   const fault = findFault(bytes.subarray(from));
   return !fault || from + fault.at > next;
 };
@@ -111,8 +111,8 @@ const isOpener = (byte: number | undefined) => byte === json.openBrace || byte =
 const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte === json.closeBracket;
 
 /**
- * Yields blocks of elements up to the closing bracket or a fault. `start` is after the opening bracket. With
- * `isTolerant`, elements can be invalid JSON. The roots of a table are valid until the next block.
+ * Yields blocks of elements up to the closing bracket or a fault. `start` is the offset after the opening bracket. If
+ * `isTolerant` is true, elements can be invalid JSON. A table is valid until the next block is read.
  * @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
@@ -151,8 +151,8 @@ export const findTextStart = (bytes: Bytes) => json.bomLength(readHead(bytes, js
 const bytesPerRead = 2 ** 16;
 
 /**
- * Counts UTF-16 units in the line. A line can have a million elements, so each call continues from the last call.
- * @throws ShrunkSourceError
+ * Counts the UTF-16 units of a line before `start`. Continues from the last call, because a line can have a million
+ * elements. @throws ShrunkSourceError
  */
 export const countUnitsBefore = (source: Bytes, { line, start }: Position) => {
   const last = source.lastColumn;
@@ -162,7 +162,6 @@ export const countUnitsBefore = (source: Bytes, { line, start }: Position) => {
   return units;
 };
 
-/** Skips a byte order mark. */
 const findLineStart = (source: Bytes, at: number) => {
   for (let from = at; from > 0; ) {
     const length = Math.min(bytesPerRead, from);
@@ -173,7 +172,7 @@ const findLineStart = (source: Bytes, at: number) => {
   return at < json.maxBomLength ? 0 : json.bomLength(readRangeNow(source, { start: 0, length: json.maxBomLength }));
 };
 
-/** A character of four bytes has two units. */
+/** A UTF-8 character of four bytes has two UTF-16 units. */
 const countUnits = (source: Bytes, from: number, to: number) => {
   let units = 0;
   for (let at = from; at < to; at += bytesPerRead) {

@@ -20,7 +20,7 @@ export const openHub = async (access: RemoteAccess) => {
     store: "hub",
     credentialSource: token?.from,
     url,
-    // A next page can have another origin, which must not get the token.
+    // The next page of a list can have another origin, which must not get the token.
     headers: token && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
@@ -28,7 +28,7 @@ export const openHub = async (access: RemoteAccess) => {
       const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
-    /** Paths are relative to the folder. @throws as `requestFile`, and as `locate` */
+    /** Returns paths relative to the folder. @throws the errors of `requestFile` and `locate` */
     listFiles: async (name: string, hubUrl: string, context: RemoteContext) => {
       const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       const folderPath = path.replace(/\/+$/, "");
@@ -53,12 +53,11 @@ export const openHub = async (access: RemoteAccess) => {
   };
 };
 
-/** Revisions can have slashes, as in `refs/convert/parquet`. */
 const hubUrlPattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert|pr)\/[^/]+|[^/@]+))?\/(.*)$/is;
 
 const parseHubUrl = (name: string, url: string) => {
   const [, dataset, revision = "main", path = ""] = hubUrlPattern.exec(url) ?? [];
-  // `URL` would resolve the dots to another dataset.
+  // `URL` resolves `..`, so the path could lead to another dataset.
   const hasDots = path.split("/").some((segment) => /^\.\.?$/.test(segment));
   if (!dataset || hasDots) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };

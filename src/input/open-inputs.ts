@@ -14,7 +14,6 @@ import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, t
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 interface OpenOptions extends SpoolOptions {
-  /** If empty: standard input. */
   readonly files: readonly string[];
   /** If undefined, URLs are names of files. */
   readonly remote?: RemoteAccess | undefined;
@@ -22,13 +21,12 @@ interface OpenOptions extends SpoolOptions {
 
 export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 
-/** With more inputs, each read opens the file, because descriptors are limited. */
+/** With more inputs, each read opens its file, because descriptors are limited. */
 const maxOpenFiles = 64;
 
 /**
  * The caller closes the sources. `folders` maps files to their folders. `emptyFiles` are skipped files of folders.
- * `repeated` are dropped names of a file with another name. @throws Failure `input-missing`, `duplicate-stdin`,
- * `spool-failed`, `remote-…`
+ * `repeated` are further names of files. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;
@@ -68,7 +66,6 @@ interface InputOptions extends SpoolOptions {
   readonly remotes: Remotes | undefined;
 }
 
-/** @throws UnusableInput; Failure `spool-failed`, `interrupted`, `remote-…` */
 const openInput = async (name: string, options: InputOptions) => {
   const { host, remotes } = options;
   try {
@@ -77,7 +74,7 @@ const openInput = async (name: string, options: InputOptions) => {
     const facts = statSync(name, { bigint: true });
     if (facts.isCharacterDevice() && endlessDevices.some((device) => tryStat(device)?.rdev === facts.rdev))
       throw new UnusableInput("endless-device", undefined);
-    // Files in /proc have no size, and are read as streams.
+    // Files in /proc have the size 0, so they are read as streams.
     const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
     if (file) return file;
     const stopWaiting = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;

@@ -14,16 +14,15 @@ import { type Bytes, readRange, ShrunkSourceError, type Source, unreadableRecord
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
-/** For a decompressed row group. Its rows are also in memory. */
+/** The limit of a decompressed row group. Its rows take further memory. */
 const maxRowGroupBytes = 2 ** 28;
 
-/** Rows of the file, from 0. */
+/** Numbers of rows in the file, from 0. `end` is exclusive. */
 type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
-/** Default of `columns`: all. */
 type RowFile = Readonly<{ bytes: Bytes; metadata: hyparquet.FileMetaData; columns: readonly string[] | undefined }>;
 
-/** If some rows are unreadable, a record with the defect follows. @throws UnusableInput; Failure `input-unreadable` */
+/** If rows are unreadable, the last record describes the defect. @throws UnusableInput; Failure `input-unreadable` */
 export const openRows = async (
   { name, bytes }: Source,
   options: { columns: readonly string[] | undefined; maxUnpackedBytes: number },
@@ -111,7 +110,6 @@ const minJsonBytesOf = (value: unknown): number => {
   return Object.values(value).reduce<number>((sum, item) => sum + minJsonBytesOf(item), isList ? value.length : 1);
 };
 
-/** If the metadata is unusable, returns metadata without rows, and the defect. */
 const readMetadata = async (bytes: Bytes) => {
   const noRows: hyparquet.FileMetaData = { version: 1, schema: [], num_rows: 0n, row_groups: [], metadata_length: 0 };
   try {
@@ -138,7 +136,7 @@ const readEnd = async (bytes: Bytes, wanted: number) => {
 
 const minRowMemoryBytes = 200;
 
-/** A value counts as 8 bytes, even if it is repeated. */
+/** Each value takes at least 8 bytes, even if it is repeated. */
 const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup) => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
@@ -147,8 +145,8 @@ const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowG
 const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart, end: rowEnd }: RowRange) => {
   let isDone = false;
   return await new Promise<readonly unknown[]>((resolve, reject) => {
-    // hyparquet does not await all reads of a damaged file. Errors of these reads would end the process, so a failed or
-    // late read never settles.
+    // hyparquet does not await all reads of a damaged file. An error that is not awaited would end the process. So a
+    // failed or late read never settles.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
         readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
@@ -158,7 +156,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
         file: { byteLength: bytes.size, slice },
         metadata,
         compressors: createDecompressors(),
-        // Keeps the spelling of numbers.
+        // These parsers keep the spelling of numbers in JSON.
         parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeJson },
         geoparquet: false,
         ...(columns && { columns: [...columns] }),
@@ -172,11 +170,11 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
   });
 };
 
-/** Allowed in every row group. A value takes 100 bytes of memory. */
+/** Every row group can have this number of values. A value takes 100 bytes of memory. */
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
-/** hyparquet allocates the memory that pages claim. @throws Error */
+/** Checks pages, because hyparquet allocates the memory that they claim. @throws Error */
 const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup) => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
@@ -198,7 +196,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparque
       checkStruct(readerOf(chunk, reader.offset));
       const header = parquetHeader(reader);
       const { data_page_header: v1, data_page_header_v2: v2, compressed_page_size: size } = header;
-      // hyparquet reads `num_values - num_nulls` values. `num_nulls` can be negative.
+      // For version 2, hyparquet reads `num_values - num_nulls` values, and `num_nulls` can be negative.
       const count = Math.max(v1?.num_values ?? 0, (v2?.num_values ?? 0) - Math.min(0, v2?.num_nulls ?? 0));
       if (Math.max(count, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
         throw new Error(`a page of the column ${name} claims more values than the column has (${column.num_values})`);
@@ -214,10 +212,10 @@ const readerOf = (bytes: Uint8Array, offset = 0) => ({
   offset,
 });
 
-/** For all lists of a footer. An element takes up to 200 bytes of memory. */
+/** The limit for all lists of a footer or page header. An element takes up to 200 bytes of memory. */
 const maxListElements = 2 ** 20;
 
-/** hyparquet allocates lists before it reads their elements. */
+/** Checks lists, because hyparquet allocates a list before it reads the elements. */
 const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElements }) => {
   while (reader.offset < reader.view.byteLength) {
     const field = reader.view.getUint8(reader.offset++);
@@ -252,13 +250,13 @@ const readInteger = (reader: hyparquet.DataReader) => {
   return integer;
 };
 
-/** Of the longest encoded 64-bit integer. */
+/** The length of the longest 64-bit integer. */
 const maxNumberBytes = 10;
 
 type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
   Readonly<{ compressors: hyparquet.Compressors; schemaPath: hyparquet.SchemaTree[] }>;
 
-/** @throws Error if levels, dictionary indexes or booleans are too long for the page */
+/** @throws Error if levels, dictionary indexes or booleans claim too many values */
 const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: PageDecoder) => {
   const { type, codec, compressors, schemaPath } = decoder;
   const v2 = pageHeader.type === "DATA_PAGE_V2" ? pageHeader.data_page_header_v2 : undefined;
@@ -288,10 +286,9 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
   checkRunLengths(readerOf(values, isBoolean ? 4 : 1), { width: isBoolean ? 1 : (values[0] ?? 0), count });
 };
 
-/** Padding of a page's last run. */
+/** The last run of a page can have padding. */
 const maxPaddedValues = 2 ** 10;
 
-/** Walks over runs as hyparquet does. */
 const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width: number; count: number }) => {
   for (let left = count; left > 0 && reader.offset < reader.view.byteLength; ) {
     const header = readVarInt(reader);
@@ -304,7 +301,6 @@ const checkRunLengths = (reader: hyparquet.DataReader, { width, count }: { width
   }
 };
 
-/** @throws errors that the file did not cause */
 const toReason = (thrown: unknown) => {
   if (thrown instanceof Failure || thrown instanceof ShrunkSourceError) throw thrown;
   const why = thrown instanceof Error && thrown.name === "Error" ? ` (${thrown.message})` : "";
@@ -316,7 +312,6 @@ const readColumn = async (bytes: Bytes, start: number, length: number) => {
   return await readRange(bytes, { start, length });
 };
 
-/** All decompressors of a row group share `maxRowGroupBytes`. */
 const createDecompressors = (): hyparquet.Compressors => {
   let left = maxRowGroupBytes;
   const takeBytes = (length: number) => {

@@ -10,42 +10,39 @@ import { documentTooLong, maxDocumentBytes, readHead, readRange, unreadableRecor
 
 export type RecordKinds = Readonly<{
   text?: "lines" | "document";
-  /** Matches members that are records. */
+  /** Matches the names of members that are records. */
   zip?: RegExp;
   parquet?: true;
 }>;
 
 export type RawRecord = Readonly<{
-  /** Valid until the next record is read. */
+  /** The bytes are valid until the next record is read. */
   bytes: Buffer;
-  /** The columns of a Parquet row. Reading `bytes` composes JSON. */
+  /** The columns of a Parquet row. Each access to `bytes` composes JSON. */
   columns?: Columns;
   /** A file, or a part of it (`run.eval!samples/1_epoch_1.json`). */
   label: string;
-  /** Of the first byte, from 1. */
   line: number;
-  /** Byte offset. */
   start: number;
-  /** Absent for composed bytes and members. */
+  /** The file's bytes. Absent for composed records and members. */
   within?: Bytes;
   member?: string;
-  /** The file has no lines and columns for composed bytes. */
+  /** True for composed bytes, which have no lines and columns in the file. */
   isComposed?: true;
-  /** True if a file of a line format is one record of several lines. */
+  /** True if a whole file is one record of a line format. */
   isDocument?: boolean;
-  /** Set if the record cannot be read. Then `bytes` is empty. */
+  /** The reason if the record cannot be read. Then `bytes` is empty. */
   wrong?: string | undefined;
 }>;
 
-/** An iterable is used before the next is requested. */
+/** The caller uses each batch before it requests the next batch. */
 type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
 
 export interface Records {
   /** @throws ShrunkSourceError; Failure `input-unreadable` */
   batches(): Batches;
-  /** Absent if `batches` is as fast. @throws as `batches` */
+  /** Absent if `batches` is as fast. */
   readFirst?(): Promise<RawRecord | undefined>;
-  /** @param position among all records, from 0 */
   reread(position: number): Promise<RawRecord | undefined>;
   locate(position: number): Pick<RawRecord, "label" | "line">;
   /** Returns undefined for a missing or damaged member. */
@@ -53,7 +50,7 @@ export interface Records {
   readonly text?: Bytes;
 }
 
-/** @param columns of a Parquet file; default: all @throws UnusableInput */
+/** @param columns the columns of a Parquet file; default: all @throws UnusableInput */
 export const openRecords = async (
   source: Source,
   { records, columns }: { records: RecordKinds; columns?: readonly string[] | undefined },
@@ -71,7 +68,7 @@ export const openRecords = async (
   return openText(source, records.text === "document");
 };
 
-/** Unless `isOneDocument`, records are elements of arrays, lines, or one indented object. */
+/** Unless `isOneDocument`, the records are lines, elements of arrays, or one indented object. */
 const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
   const text = { label: name, within: bytes };
   const recordRanges: (Position & { length: number; wrong: string | undefined })[] = [];
@@ -134,7 +131,6 @@ const trimEnd = (bytes: Buffer, start: number, end: number) =>
 
 const listHeadBytes = 4096;
 
-/** Returns the position after the bracket of an array of objects. */
 const findList = async (bytes: Bytes, { start, line }: Position) => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = json.skipWhite(head, 0);
@@ -142,7 +138,7 @@ const findList = async (bytes: Bytes, { start, line }: Position) => {
   return { start: start + open + 1, line: line + json.locateOffset(head, open).line - 1 };
 };
 
-/** Yields the elements of arrays. A damaged array ends with an unreadable record. */
+/** A damaged array ends with an unreadable record. */
 async function* cutElements(text: RecordText, list: Position): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
@@ -158,7 +154,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     };
     yield records();
     const position = { start: base + restAt, line: positions.mark(restAt) };
-    // Allows a comma before the bracket.
+    // A comma before the closing bracket is allowed.
     if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
     else if (fault) {
       const wrong = "the list of records is truncated, or lacks an element (write the whole list)";

@@ -9,7 +9,6 @@ export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
   readonly downloads: Downloads;
 }
 
-/** As in browsers. */
 const maxRedirects = 20;
 
 /** @throws UnusableInput; Failure `remote-…`, `connection-failed`; the signal's reason */
@@ -35,17 +34,17 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
   }
 };
 
-/** True for https, for this machine, and with `--insecure-http`. */
+/** Allows https, and allows http with `--insecure-http` or to this machine. */
 export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">) =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
-/** https must stay https. */
+/** Forbids redirects from https to http. */
 export const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 const maxErrorLength = 2 ** 16;
 
-/** Buckets write the message as XML. The Hub writes it in a header or as JSON. */
+/** Buckets send the message as XML. The Hub sends the message in a header or as JSON. */
 const readErrorMessage = async (reply: DownloadReply) => {
   let body = "";
   try {

@@ -11,13 +11,12 @@ export interface RemoteAccess extends DownloadOptions {
   readonly insecureHttp: boolean;
   /** Redacts a secret in later output. */
   readonly hide: (secret: string) => void;
-  /** `of` is the file's size, if known. */
   readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
 }
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
-/** Small files do not wait for each other. */
+/** Files are requested ahead, so that small files do not wait for each other. */
 const maxFilesAhead = 8;
 
 /** Sends no request yet. */
@@ -67,7 +66,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   return {
     assignName,
-    /** Returns sorted rollout files; undefined if the URL is not a folder. @throws UnusableInput; Failure */
+    /** Returns undefined if the URL is not a folder. @throws UnusableInput; Failure */
     filesBelow: async (url: string) => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
@@ -77,7 +76,7 @@ export const openRemotes = async (access: RemoteAccess) => {
       for (const path of rollouts.toSorted()) files.push(await assignName(`${url}${path}`));
       return files;
     },
-    /** Expects a name from `assignName`. The stream throws as `requestFile` does. */
+    /** Opens a file by its name from `assignName`. The stream throws the errors of `requestFile`. */
     open: (name: string) => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);
@@ -101,7 +100,7 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** A long value without `.` or `/` is secret under any name. */
+/** Values of these parameters are secret. A long value without `.` and `/` is always secret. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

@@ -14,7 +14,7 @@ const pipeAdvice = (command: string) => `decompress it into a pipe: ${command} â
 
 type FileKind = Record<"bytes" | "kind", string> & { at?: number; advice?: string; container?: Container };
 
-/** `bytes` are in Latin-1, at the offset `at` (default: 0). */
+/** A kind has `bytes` (in Latin-1) at the offset `at` (default: 0). */
 const kinds: readonly FileKind[] = [
   { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
   { bytes: "PK\x03\x04", kind: "a zip file", advice: pipeAdvice("unzip -p"), container: "zip" },
@@ -40,7 +40,7 @@ const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefine
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
 
-/** Returns undefined if the file can be JSON. */
+/** Returns an error with advice, or undefined if the file can be JSON. */
 export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
   const latin1 = Buffer.from(head).toString("latin1");
@@ -61,7 +61,7 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   return kind && notJson(kind);
 };
 
-/** Matches NUL bytes, and the first bytes of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
+/** Matches NUL bytes, Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
 const binaryHead = /^(?:\0+$|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
 
 const csv = "CSV";
@@ -69,24 +69,24 @@ const tsv = "tab-separated text";
 const markup = "XML or HTML";
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
-/** Such as `reward`, `total_score` and `rewards.total`. */
+/** Matches names such as `reward`, `total_score` and `rewards.total`. */
 const rewardPath =
   /(?:^|\.)(?:(?:total|final|overall|episode)_?)?(?:reward|score|rating|return)$|(?:reward|score|rating|eval)\w*\.(?:total|final|overall|value)$/i;
 
-/** Such as `my_reward` and `scores.style`, but not `scores.id`. */
+/** Matches names such as `my_reward` and `scores.style`, but not `scores.id`. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
-/** Returns one path, or all candidates. */
+/** Returns the likely path, or else all possible paths. */
 export const findRewardColumns = (names: readonly string[]) => {
   const likely = names.filter((name) => rewardPath.test(name));
   const chosen = likely.length > 1 ? likely.filter((name) => name === "reward") : likely;
   return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
 };
 
-/** pandas writes messages to CSV in this form. */
+/** Matches the form in which pandas writes messages to CSV. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
-/** The likeliest first. */
+/** The likeliest name is first. */
 export const answerColumns: readonly string[] = ["completion", "response", "answer", "output", "generation"];
 
 const unwrapJson = (value: unknown) =>
@@ -95,7 +95,7 @@ const unwrapJson = (value: unknown) =>
 const isConversation = (value: unknown) =>
   Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
 
-/** Such messages lack the last answer, or contain choices. */
+/** Messages at these paths lack the last answer, or contain choices. */
 const skippedPaths = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
 /** Finds messages by their value, and the reward by its name. */
@@ -133,7 +133,7 @@ export const columnAdvice = (row: JsonObject, hasReward: boolean) => {
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };
 
-/** Only `--reward-from` reads a string as the reward. */
+/** Suggests `--reward-from`, because no other option reads a string as the reward. */
 const csvAdvice = (text: string, name: string) => {
   const [header = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
   const [separator = ","] = /[,;\t]/.exec(header) ?? [];
@@ -154,7 +154,7 @@ const csvAdvice = (text: string, name: string) => {
 const pageAdvice =
   "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/). For a private file, set HF_TOKEN and use hf://datasets/â€¦";
 
-/** Matches a later JSON object or array, but not a Markdown link. */
+/** Matches a later line that starts with JSON, but not with a Markdown link. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
 /** Matches lines that are neither JSON nor values of Python. */
@@ -176,10 +176,10 @@ const findTextKind = (text: string) => {
 
 export const ownHeadBytes = 32;
 
-/** If all files return true, rollcall loads no other format. */
+/** If the result is true for all files, rollcall loads no other format. */
 export const isLikelyOwnFormat = (bytes: Bytes) =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 
-/** Searches only the first 64 KiB. */
+/** Searches the first 64 KiB for a key of rollcall's format. */
 export const hasRollcallKey = (bytes: Bytes) =>
   /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(readHead(bytes, 2 ** 16).toString("latin1"));

@@ -10,7 +10,7 @@ import type { RawRecord } from "./records.ts";
 
 export interface Bytes {
   readonly size: number;
-  /** Returns the number of read bytes. Fills `into` unless the source ends. */
+  /** Fills `into` unless the source ends. Returns the number of read bytes. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
   /** The UTF-16 units between the start of a line and the offset `at`. */
@@ -23,29 +23,29 @@ export type Source = Readonly<{
   /** A path, a URL without secrets, or `-` for standard input. */
   name: string;
   bytes: Bytes;
-  /** True if the file may have been rewritten since the last call, not only extended. */
+  /** Returns true if the file may have been rewritten since the last call, and not only extended. */
   touched?(): Promise<boolean>;
   isReplaced?(): boolean;
-  /** Set if lines were converted or selected. Each line is a group. */
+  /** The origin of lines that were converted or selected. Each line is a group. */
   origin?: LineOrigin;
 }>;
 
 type FileLine = Readonly<{ file: string; line: number }>;
 
-/** The bytes before conversion, without line ends. */
+/** A record before conversion, without line ends. */
 export type OriginRecord = FileLine & { readonly bytes: Buffer };
 
-/** Lines start at 1. */
+/** The original records of lines. The first line has the number 1. */
 export interface LineOrigin {
   readonly files: readonly string[];
-  /** For `--group-by` with several files. */
+  /** True if `--group-by` can join groups of several files. */
   readonly canRegroup?: boolean;
-  /** The fault is reported already. */
+  /** Returns true if a fault of the line was already reported. */
   isBroken(line: number): boolean;
   positionOf(line: number): FileLine;
   /** Returns the digest for the ledger. @param kept indexes of the used trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
-  /** Returns a location in the original record. @param path begins at the group */
+  /** @param path the path in the group */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
   recordsOf(line: number): Promise<readonly OriginRecord[]>;
   /** Returns undefined for a file without lines. @param file a name from `locationOf` */
@@ -64,18 +64,17 @@ export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">) => origin?.files ?? [name];
 
-/** Gives other users a right only if every source does. @param otherMode for pipes and URLs */
+/** Gives other users a right only if every file gives it. @param otherMode the mode of pipes and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
     return mode & (0o600 | (facts?.isFile() ? Number(facts.mode) : otherMode));
   }, 0o666);
 
-/** Returns the position before any conversion. */
+/** Returns the position of a line before conversion. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin ? { ...origin.positionOf(line), readAt: `${name}:${line}` } : { file: name, line };
 
-/** Bytes after `size` are not input. */
 type OpenFile = Readonly<{ descriptor: number; name: string; size: number }>;
 
 /** The caller closes the file. `read` throws Failure `input-unreadable`. */
@@ -94,7 +93,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Another file can get the number of a closed descriptor. */
+/** Closes the descriptor only once, because another file can get its number. */
 export const createCloser = (descriptor: number) => {
   let isOpen = true;
   return async () => {
@@ -103,7 +102,7 @@ export const createCloser = (descriptor: number) => {
   };
 };
 
-/** Descriptors are limited, so each read opens the file. @param head the first bytes, kept in memory */
+/** Opens the file at each read, because descriptors are limited. @param head the cached first bytes */
 export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {
@@ -118,7 +117,6 @@ export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "siz
   async close() {},
 });
 
-/** @throws Failure `input-unreadable` */
 const accessFile = (file: string, access: () => number) => {
   try {
     return access();
@@ -146,7 +144,7 @@ export const readRangeNow = (bytes: Pick<Bytes, "read">, { start, length }: Byte
   return into;
 };
 
-/** Lets other tasks run first. @throws ShrunkSourceError */
+/** Reads a range after it lets other tasks run. @throws ShrunkSourceError */
 export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): Promise<Buffer<ArrayBuffer>> => {
   await setImmediate();
   return readRangeNow(bytes, range);
@@ -157,7 +155,7 @@ export const readHead = (bytes: Bytes, length: number) => {
   return head.subarray(0, bytes.read(head, 0));
 };
 
-/** Just below the limit of Node's strings. */
+/** The limit is just below the maximum length of a string in Node. */
 export const maxDocumentBytes = 2 ** 29 - 2 ** 10;
 
 export const documentTooLong = `it is over the limit of ${maxDocumentBytes} bytes for a document (write the document as several files)`;

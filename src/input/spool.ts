@@ -12,7 +12,7 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** Used if rollcall cannot create a temporary file. */
+/** The limit if rollcall cannot create a temporary file. */
 const maxMemoryBytes = 2 ** 30;
 
 /** Similar lines compress well. */
@@ -29,8 +29,8 @@ export type SpoolOptions = Readonly<{
 }>;
 
 /**
- * Decompresses and stores a stream. If the format is unknown, stores only the first bytes, because an endless device
- * could fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; the errors of signal and stream
+ * Decompresses and stores a stream. If the format is unusable, stores only the first bytes, because an endless device
+ * could fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; errors of the signal and stream
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;
@@ -125,7 +125,7 @@ const memorySpool = (folder: string): Spool => {
     async write(chunk) {
       size += chunk.length;
       if (size > maxMemoryBytes) throw spoolFailed(folder, "EACCES");
-      // Decoders reuse the memory.
+      // Decoders reuse the memory of chunks.
       chunks.push(Uint8Array.from(chunk));
     },
     bytes: () => memoryBytes(Buffer.concat(chunks)),

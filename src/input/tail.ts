@@ -1,4 +1,4 @@
-/** Follows a growing file, and finds if it is rewritten. */
+/** Follows a growing file, and notices if the file is rewritten. */
 import { open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/walk.ts";
@@ -7,7 +7,6 @@ import { sniffedBytes } from "./sniff.ts";
 import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
 const searchBytes = 2 ** 16;
-/** A segment has one checksum. */
 const segmentBytes = 2 ** 18;
 
 export type Tail = Awaited<ReturnType<typeof openTail>>;
@@ -17,16 +16,15 @@ export const openTail = async (path: string, name: string) => {
   const file = await open(path, "r");
   const opened = await file.stat({ bigint: true });
   const bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
-  /** Offset after the last taken line. */
   let position = 0;
   const segmentChecksums: number[] = [];
   let lastSegmentInTurn = 0;
   let lastComparedFacts = "";
-  /** Before this offset, no line ends after `position`. */
+  /** No line ends between `position` and this offset. */
   let searchedEnd = 0;
   let wasRewritten = false;
 
-  /** Checks the first, the last, and one other segment in turn. */
+  /** Compares the first and the last segment, and one further segment in turn. */
   const isUnchanged = async () => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;
@@ -87,12 +85,12 @@ export const openTail = async (path: string, name: string) => {
       while (position < end)
         take(await readRange(bytes, { start: position, length: Math.min(segmentBytes, end - position) }));
     },
-    /** If true, `source` is empty. */
+    /** Returns true after a rewrite. From then on, `source` is empty. */
     async isRewritten() {
       wasRewritten ||= !(await isUnchanged());
       return wasRewritten;
     },
-    // `leadsTo` is undefined while the path leads to no file.
+    // If the path leads to no file, `leadsTo` returns undefined.
     isMoved: () => leadsTo(path, opened) === false,
     isCurrent: () => leadsTo(path, opened) === true,
   };

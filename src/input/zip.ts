@@ -10,8 +10,8 @@ import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
 /**
- * The records are the members whose names match, in the archive's order. Of several members with the same name, only
- * the last is used. If the list of members is unreadable, the only record describes the defect.
+ * Opens the members with matching names as records. If several members have a name, only the last member is used. If
+ * the list of members is unreadable, the only record describes the defect.
  * @throws UnusableInput; Failure `input-unreadable`
  */
 export const openMembers = async (
@@ -54,7 +54,7 @@ export const openMembers = async (
   };
 };
 
-/** yauzl's entries are too large for a million members. */
+/** A million of yauzl's entries would take too much memory. */
 const toMember = (entry: Entry) => {
   const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
   const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
@@ -79,7 +79,7 @@ const listMembers = async (bytes: Bytes) => {
     }
   }
   try {
-    // Names are never used as paths.
+    // Names need no checks, because they are never used as paths.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const archive = await fromRandomAccessReaderPromise(new ZipReader(), bytes.size, options);
     for await (const entry of archive.eachEntry()) {
@@ -94,7 +94,7 @@ const listMembers = async (bytes: Bytes) => {
   }
 };
 
-/** Local header without name and extra fields. */
+/** A local header without its name and extra fields. */
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 

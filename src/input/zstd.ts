@@ -1,19 +1,18 @@
-/** Decompresses zstd in memory with Node's decoder, or with fzstd, which takes twice as long. */
+/** Decompresses zstd in memory with Node's decoder or, if Node lacks it, with fzstd. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { toBuffer } from "../json/walk.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
-/** The message is the reason. */
 export class UnreadableContent extends Error {}
 
 export const formatExcess = (length: number) => `it decompresses to more than its declared ${length} bytes`;
 
-/** zstd's default, in bytes. */
+/** The default limit of zstd, in bytes. */
 const maxWindow = 2 ** 27;
 
-/** Returns at most `length` bytes. @throws UnreadableContent; an Error of the decoder */
+/** Returns at most `length` bytes. @throws UnreadableContent; UnusableInput; an Error of the decoder */
 export const unzstd = (compressed: Uint8Array, length: number) => {
   const pieces: Uint8Array[] = [];
   let left = length;
@@ -30,7 +29,7 @@ export const unzstd = (compressed: Uint8Array, length: number) => {
   return Buffer.concat(pieces);
 };
 
-/** Decoders allocate the memory that headers claim. */
+/** Checks frames, because decoders allocate the memory that headers claim. */
 const checkFrames = (compressed: Uint8Array, length: number) => {
   const bytes = toBuffer(compressed);
   const frames: Uint8Array[] = [];
@@ -64,7 +63,7 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
 };
 
 const decodeNatively = (frame: Uint8Array, maxLength: number) => {
-  // Old types lack this function. A maximum of 0 is invalid.
+  // Older versions of Node lack this function. A maximum of 0 is invalid.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;
