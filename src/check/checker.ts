@@ -95,7 +95,6 @@ export class Checker {
     this.#readGroupKey = openGroupKeyReader(groupBy);
   }
 
-  /** @param position of an element in a long array */
   check(block: Block, node: number, position?: number): void {
     this.#block = block;
     const { table } = block;
@@ -104,7 +103,6 @@ export class Checker {
     else for (const [at, element] of json.childrenOf({ table, node })) this.#checkRecord({ ...element, path: [at] });
   }
 
-  /** @param faultAt offset from the start of the span */
   addUnreadable(block: Block, span: Span, faultAt = 0): void {
     this.#block = block;
     this.#line = block.positions.mark(span.start);
@@ -126,7 +124,6 @@ export class Checker {
     const { table, node } = value;
     if (kindAt(table, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(table, node) }, node);
-      // Other values are separate invalid groups.
       const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
       this.#addPart(table, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });
       return;
@@ -191,7 +188,7 @@ export class Checker {
     this.#addPart(table, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
   }
 
-  /** Returns undefined if a value has a wrong type or is missing. */
+  /** Returns undefined if an element is not a valid trajectory. */
   #inspectTrajectories(table: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
     let [areObjects, areTyped] = [json.countNumbers(table, list) === 0, true];
     let count = 0;
@@ -205,7 +202,7 @@ export class Checker {
     return areObjects && areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  /** The next group overwrites the facts. */
+  /** The next group overwrites the returned facts. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
     return this.#facts[position];
@@ -240,7 +237,7 @@ export class Checker {
     const bytes = parts.hasDigests ? table.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
-        // No spread, because V8 compiles code again for each layout of a spread object.
+        // A spread object is slower, because V8 compiles code again for each of its layouts.
         kind,
         valid,
         trajectories: count,
@@ -277,7 +274,7 @@ export class Checker {
   #reportSecrets(): void {
     const { table, node } = this.#value;
     for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
-      // The offset locates the secret, not the value.
+      // Only the offset locates the secret itself.
       const locate = (): ProblemLocation => ({
         ...this.#locate(findInnermost(table, { from: node, byte: start }).node, []),
         offset: this.#block.start + start,

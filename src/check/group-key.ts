@@ -6,7 +6,7 @@ import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
-/** Most certain first. Prompts are last, because different groups can share a prompt. */
+/** The prompts are last, because different groups can share a prompt. */
 const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 const maxSearchedObjects = 16;
@@ -16,7 +16,7 @@ const readKeyValue = (trajectory: unknown, name: string) =>
     .map((path) => getValue(trajectory, path))
     .find((value) => value !== undefined && value !== null);
 
-/** Searches a trajectory, its metadata and the objects in both. `--group-by` accepts each name. */
+/** Searches a trajectory, its metadata, and objects in both. `--group-by` accepts the returned names. */
 export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
@@ -32,7 +32,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
   );
 };
 
-/** Returns the value at `groupBy`, else at a name in `groupKeyNames`. */
+/** Returns the value at `groupBy`, or else at a name in `groupKeyNames`. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
   const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
@@ -40,13 +40,13 @@ export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) =
   return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
 };
 
-/** Ranks by the certainty of the name, then by depth; lower is better. */
+/** Ranks names by certainty, then by depth. A lower rank is better. */
 export const rankGroupKey = (name: string) => {
   const steps = name.split(".");
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
-/** Default: `group_id` at the top level. */
+/** The default group key is `group_id` at the top level. */
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
   return (trajectory: json.JsonValue, report: Report) => {
@@ -67,7 +67,7 @@ const enterStep = (value: json.JsonValue | undefined, step: string) => {
 
 const digestDigits = 16;
 
-/** Returns JSON, but a digest of an array or object. Keys of different types differ. */
+/** Keys of different types have different texts. */
 const formatKey = (key: json.JsonValue) => {
   const { table, node } = key;
   const { start, end } = json.spanOf(key);

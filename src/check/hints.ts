@@ -1,4 +1,4 @@
-/** Suggests fixes for values of a wrong shape, such as names of other tools. */
+/** Suggests fixes for missing fields and wrong types. */
 import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
 import { isObject, type JsonObject } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
@@ -18,14 +18,14 @@ const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject
 const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
-/** @param isElement true if the holder is in an array, which `convert` cannot read */
+/** @param isElement true if the holder is in an array, so it is probably not a row of another tool */
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean) => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
   if (field === "messages_and_choices") return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement);
   if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
-  // A list of rewards, or an object of scores, is not a reward by another name.
+  // Renaming a list or an object does not make it a reward.
   const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
   return isAlias ? `rename ${alias} to ${field}` : undefined;
 };

@@ -12,13 +12,12 @@ export const newMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Three numbers for each tool call or result, in order. A call has the nodes of the call, its id and its name (0 for
-  // an id or name that is empty or not a string). A result has 0, the node of its id (0 if not a string), and
-  // `resultMark`.
+  // Each call or result has three numbers. For a call, they are the nodes of the call, its id and its name. For a
+  // result, they are 0, the node of its id, and `resultMark`. An unusable id or name is 0.
   events: [0],
-  /** The used length of `events`, whose memory is reused. */
+  /** The number of used elements in `events`. */
   eventCount: 0,
-  /** The index in `events` of the first call of the last message; `eventCount` if there is none. */
+  /** The index in `events` of the last message's first call; `eventCount` if it has none. */
   lastCallsIndex: 0,
 });
 
@@ -136,13 +135,12 @@ const addCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
 
 const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);
 
-/** Returns undefined for a result, or for a call without a name. */
 const readToolName = (table: JsonTable, events: readonly number[], at: number) => {
   const nameNode = events[at + 2] ?? 0;
   return nameNode > 0 ? json.readString(table, nameNode) : undefined;
 };
 
-/** @param offered names of tools; undefined if unknown */
+/** @param offered the names in `tools`; undefined if unknown */
 export const inspectCalls = (
   table: JsonTable,
   facts: MessageFacts,
@@ -172,11 +170,11 @@ export const inspectCalls = (
   }
 };
 
-/** True if each result answers the oldest waiting call, as usual, and no call is left. */
+/** True in the usual case: each result answers the oldest waiting call, and no call is left. */
 const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
-    // A call without an id cannot have a result.
+    // A call without an id needs no result.
     while (oldest < at && (events[oldest + 2] === resultMark || events[oldest + 1] === 0)) oldest += eventSize;
     if (at === eventCount || oldest === at || events[at + 2] !== resultMark) continue;
     const idNode = events[at + 1] ?? 0;
@@ -195,7 +193,7 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
   return true;
 };
 
-/** A result without an id answers the oldest call. */
+/** A result without an id answers the oldest waiting call. */
 const matchCalls = (table: JsonTable, events: readonly number[], end: number) => {
   const waiting = new Map<string, number[]>();
   const answeredTools = new Set<string>();

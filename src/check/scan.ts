@@ -143,7 +143,7 @@ export const scanSource = async (source: input.Source, options: SourceOptions): 
   onRead(bytes.size);
 };
 
-/** In concatenated files, any line can begin with this mark. */
+/** In concatenated files, any line can begin with a byte order mark. */
 const byteOrderMark = Buffer.from("\ufeff");
 
 const blankOutByteOrderMarks = (original: Buffer): Buffer => {
@@ -188,10 +188,10 @@ const findInvalidByte = (bytes: Buffer) => {
   return end;
 };
 
-/** Limit for white space and bracket before the elements of a long array, and for white space after the array. */
+/** Limits the white space before and after a long array. */
 const maxAroundBytes = 2 ** 16;
 
-/** Returns false, and adds nothing, if the text is not a valid array. */
+/** Returns false and adds nothing if it cannot read the text as an array. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,

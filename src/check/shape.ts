@@ -1,10 +1,9 @@
-/** Names the kinds of JSON values, and computes facts of objects by shape. */
+/** Names the kinds of JSON values, and computes facts once per shape of objects. */
 import { nodeSize, registerKey } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { openBracket } from "../json/walk.ts";
 
-/** Bits, so that a field can accept several kinds. */
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
 const kinds = new Uint8Array(256).fill(Kind.number);
 const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
@@ -12,7 +11,7 @@ for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCod
 
 export const kindOf = (table: JsonTable, node: number) => (node === 0 ? Kind.absent : kindAt(table, node));
 
-/** Node 0 is the root. */
+/** Unlike `kindOf`, treats node 0 as the root. */
 export const kindAt = (table: JsonTable, node: number) => kinds[json.firstByteAt(table, node)] ?? Kind.number;
 
 export const kindNames: Readonly<Record<number, string>> = {
@@ -34,41 +33,38 @@ export const describeValue = (table: JsonTable, node: number) => {
 
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
-/** A shape is the keys of an object, the kinds of values, and texts such as roles (`shapeTexts`). */
+/** Facts may depend only on keys, kinds of values, and texts in `shapeTexts`, such as roles. */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
 
 export const kindsAsFacts = <Value>(value: Value) => value;
 
 interface Layout {
   /**
-   * By slot, the distance from the object's node to the last value of the key, in words; 0 if the key is missing.
-   * Distances after a value with arrays start at its end, because its number of nodes varies.
+   * The distances, in words, from the object's node to the last value of each slot's key. They are 0 for missing keys.
+   * After a value with arrays, distances start at the end of this value, because its number of nodes varies.
    */
   readonly distances: Int32Array;
-  /** By slot, the number of values with arrays before the value. */
   readonly arraysBefore: Uint8Array;
-  /** To each value with arrays, from the object's node or the end of the previous value with arrays. */
+  /** The distances to values with arrays, from the end of the previous value with arrays or the object's node. */
   readonly arrayDistances: readonly number[];
-  /** A bit for each slot with a repeated key. The lowest bit has no meaning. */
+  /** One bit for each slot with a repeated key. The lowest bit has no meaning. */
   readonly repeats: number;
 }
 
 /** Ids are 1 to 256 (src/json/kernel/keys.ts). */
 const keyIdCount = 257;
 
-/** Numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
+/** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
 const shapeCount = 9216;
 
-/** Finds values and derived facts by the shape of an object. */
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
-  /** From 1. Slot 0 is for keys that are not in `names`. */
+  /** The first slot is 1. Slot 0 is for keys that are not in `names`. */
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
-  /** By shape number, for tables with `#shapeSource`. */
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
-  /** `JsonTable.shapes` of `#knownShapes`. */
+  /** `#knownShapes` is valid for tables with this `shapes`. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
@@ -143,7 +139,7 @@ const hasArray = (table: JsonTable, value: number) => {
   return false;
 };
 
-/** A repeated key has its last value. */
+/** Maps each key to the node of its last value. */
 export const mapMembers = (table: JsonTable, object: number): ReadonlyMap<string, number> => {
   const members = new Map<string, number>();
   const end = json.nodeAfter(table, object);

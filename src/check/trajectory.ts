@@ -1,4 +1,4 @@
-/** Checks a trajectory (interface 2.1), and collects facts. */
+/** Checks trajectories (interface 2.1), and collects their facts. */
 import { isDateTime } from "../contract/date-time.ts";
 import { isCalculated, trainingBits } from "../groups/metrics/metrics.ts";
 import { nodeSize } from "../json/reader.ts";
@@ -13,15 +13,14 @@ import { anyValue, checkElements, defineObjectType, optional, reportWrongType, r
 
 const noMetrics: readonly string[] = [];
 
-/** Doubles start as NaN, because V8 compiles again if an integer becomes a double. */
+/** The doubles start as NaN, because V8 compiles again if an integer becomes a double. */
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
-  /** The final policy version, else the initial version; NaN without both. */
+  /** The final policy version, or else the initial version. */
   version: Number.NaN,
-  /** `trainingBits` of metrics. */
+  /** A sum of `trainingBits`. */
   training: 0,
-  /** In the order of `metrics`. */
   metricNames: noMetrics,
   metrics: [Number.NaN],
   ...newMessageFacts(),
@@ -94,7 +93,7 @@ const { slots } = shape;
 export const isTrajectory = ({ table, node }: JsonValue): boolean =>
   kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
-/** Lists keys that the interface does not define, and keys of the metadata, without null values. */
+/** Lists the keys of the metadata, and keys that the interface does not define. */
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
@@ -103,7 +102,7 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/** Returns false, and sets no facts, if a field is not valid. */
+/** Returns false and sets no facts if a field is invalid. */
 export const inspectTrajectory = (table: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
@@ -191,7 +190,7 @@ const inspectMetadata = (table: JsonTable, object: number, report: Report) => {
   }
 };
 
-/** Names of metrics; undefined if a metric is repeated, reserved or of a wrong type. */
+/** The names of the metrics; undefined if a metric is repeated, reserved or of a wrong type. */
 const metricsShape = new Shape([], (_, table, object) => {
   const members = mapMembers(table, object);
   const areUnique = members.size === (json.nodeAfter(table, object) - object - nodeSize) / (2 * nodeSize);

@@ -6,12 +6,11 @@ import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/** Receives a problem of the value at the path `steps` from the node. */
+/** Reports a problem of the value that `steps` lead to from `node`. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;
 
-/** `check` is for values that are neither absent nor null. */
 type Field = { acceptedKinds: number; expected: string; check?: Check | undefined };
 
 export const absentOrNull = Kind.absent | Kind.null;
@@ -28,7 +27,7 @@ export const optional = (acceptedKinds: number, check?: Check) => ({
 
 export const anyValue: Field = { acceptedKinds: 255, expected: "anything" };
 
-/** `fields` are in the interface's order. */
+/** Reports problems in the order of `fields`. */
 export const defineObjectType = <Name extends string, Derived>(
   fields: Readonly<Record<Name, Field>>,
   derive: DeriveFacts<Name, Derived>,
@@ -82,12 +81,12 @@ export const reportWrongType = (
   return false;
 };
 
-/** `rule` is for elements of other kinds. Default: `wrong-type` of `<field>.<index>`. */
+/** `rule` is reported for elements of other kinds. Default: `wrong-type` with the field `<field>.<index>`. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
 export const checkElements = (table: JsonTable, list: number, type: ElementType, report: Report) => {
   const { kind, rule } = type;
-  // A list of numbers is one node, and numbers never fit.
+  // A list of numbers never fits, and it is one node without elements.
   let fits = countNumbers(table, list) === 0;
   const end = nodeAfter(table, list);
   for (let at = list + nodeSize; at < end && fits; at = nodeAfter(table, at)) fits = kindAt(table, at) === kind;

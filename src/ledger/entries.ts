@@ -4,7 +4,7 @@ import type { Database, Row, Statement } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import { parseJson } from "../json/walk.ts";
 
-/** Groups are logged once in each scope (guarantees.md). */
+/** A group is logged once in each scope (guarantees.md). */
 export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = "") =>
@@ -14,7 +14,7 @@ export const hashScope = ({ destination, account, model, split, batch }: LedgerS
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string) =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
-/** In display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
+/** States in display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
 export const ledgerStates = [
   ...(["logged", "assumed_logged", "unknown", "trying"] as const),
   ...(["refused", "not_sent", "released"] as const),
@@ -26,7 +26,7 @@ export const formatState = (state: EntryState) => (state === "released" ? "to re
 
 export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 
-/** Only its run knows the outcome of a `trying` request. */
+/** A `trying` request counts as unknown, because only its run knows the outcome. */
 export const isUnknown = (state: EntryState) => state === "unknown" || state === "trying";
 
 export type EntryFilter = Readonly<{
@@ -34,7 +34,7 @@ export type EntryFilter = Readonly<{
   split?: string | undefined;
   batch?: string | undefined;
   states?: readonly EntryState[];
-  /** Milliseconds since 1970 of the last attempt: `since` or later, and earlier than `before`. */
+  /** The last attempt is at or after `since` and earlier than `before`, in milliseconds since 1970. */
   since?: number | undefined;
   before?: number | undefined;
   matchesScope?: (scope: LedgerScope) => boolean;
@@ -45,7 +45,7 @@ const maxPortionBytes = 2 * 1024 * 1024;
 
 export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
-/** Yields oldest entries first. */
+/** Yields the oldest entries first. */
 export async function* readEntries(database: Database, { sql: condition, values = [] }: Statement) {
   const sql = `
     WITH next AS (
@@ -118,7 +118,7 @@ const toEntry = (row: Row) => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
-  /** `dedupKeyBytes` for each group, in order. */
+  /** Each group has `dedupKeyBytes` bytes, in order. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
 });

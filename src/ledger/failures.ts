@@ -17,7 +17,6 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => 
   return new Failure("storage", "ledger-busy", message, { hint, retryable: true });
 };
 
-/** @param subject the ledger or its lock, with a path */
 export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { notSent: number }) => {
   const end = sent ? `: ${formatLogged(sent)}, ${sent.notSent} not logged` : "";
   const message = `${subject} was deleted or replaced during the run${end}`;

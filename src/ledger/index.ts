@@ -25,6 +25,6 @@ export const openExistingLedger = async (
 export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (...args) =>
   await (await import("./run-ledger.ts")).openRunLedger(...args);
 
-/** Does not change the file; undefined without a file. @throws Failure `storage` */
+/** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */
 export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path) =>
   await (await import("./ledger.ts")).examineLedger(path);

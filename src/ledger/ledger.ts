@@ -67,12 +67,12 @@ export const openLedger = async (
   const writer = isShared ? makeSharedWriter(database, { host }) : makeFileWriter(database);
   let now: (() => number) | undefined;
   try {
-    // The claims of dead runs block other runs.
+    // In a shared ledger, the claims of dead runs block other runs.
     const recovery = !isCopy && (recovers || isShared) ? writer.recover() : undefined;
     await recovery?.catch((thrown: unknown) => {
       if (!toRead || !isReadOnly(thrown)) throw thrown;
     });
-    // Clocks of machines may differ.
+    // The database provides the time, because the clocks of machines may differ.
     const startMs = host.elapsed();
     const clockMs = await writer.readClockMs?.();
     if (clockMs !== undefined) now = () => clockMs + host.elapsed() - startMs;
@@ -82,7 +82,7 @@ export const openLedger = async (
   }
   return {
     ...{ path, created, isShared, isIntact },
-    /** The database's time in ms since 1970; undefined for a file. */
+    /** Returns the database's time in ms since 1970; undefined for a file. */
     now,
     ...writer,
     countRequests: async () => ({
@@ -126,7 +126,7 @@ export const openLedger = async (
       const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
       return resolved?.length === 1;
     },
-    /** Keeps requests in flight or unknown. Returns the number of deletions. */
+    /** Keeps requests that are in flight or unknown. */
     async forget(filter: entries.EntryFilter) {
       const rows: number[] = [];
       for await (const { id, state } of entries.selectEntries(database, filter))
@@ -156,7 +156,7 @@ const saveFactsSql = `
 
 export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/** Sizes are bytes of bodies. `at` is milliseconds since 1970. */
+/** The sizes are bytes of request bodies. `at` is in milliseconds since 1970. */
 const readFacts = async (database: db.Database, { destination, account }: entries.LedgerScope) => {
   const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
     WHERE destination = ? AND account = ?`;

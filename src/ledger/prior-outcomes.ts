@@ -1,8 +1,8 @@
-/** Collects the outcomes of a run's groups in earlier runs. */
+/** Collects the outcomes that earlier runs recorded for a run's groups. */
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
-/** Digests, by path, of the files that rollcall wrote and may therefore replace. */
+/** The digests of files that rollcall wrote and may replace. */
 export type WrittenFiles = ReturnType<typeof openWrittenFiles>;
 
 export const openWrittenFiles = () => {
@@ -22,7 +22,7 @@ const loggedElsewhereBit = 4;
 export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
 export const openPriorOutcomes = (options: {
-  /** Returns the number of the group with the key at `offset`; negative if there is none. */
+  /** Returns the number of the group with the key at `offset`, or a negative number. */
   numberOf: (dedupKeys: Uint8Array, offset: number) => number;
   input: string;
   resendLogged: boolean;
@@ -36,12 +36,12 @@ export const openPriorOutcomes = (options: {
     facts.set(group, fact);
   };
   return {
-    /** Oldest first. */
+    /** The oldest entry is first. */
     unknownEntries: () => unknownEntries,
-    /** The last time, in ms since 1970, that an input with another name logged a group. */
+    /** Returns the last time, in ms since 1970, when a run with another first input logged a group. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
-    /** `entries` must include all unknown requests, and requests that may have changed since the last call. */
+    /** `entries` must include all unknown requests, and all requests that changed since the last call. */
     async addEntries(entries: AsyncIterable<Entry>) {
       for (const { dedupKeys } of unknownEntries)
         for (const group of findGroups(dedupKeys, numberOf)) set(group, facts.at(group) & ~unknownBit);
@@ -58,7 +58,7 @@ export const openPriorOutcomes = (options: {
         else if (isElsewhere) loggedElsewhereAt = Math.max(loggedElsewhereAt, entry.lastTried);
       }
     },
-    /** A logged group may have been resent with an unknown outcome. */
+    /** Unknown overrides logged, because a logged group may have been resent with an unknown outcome. */
     outcomeOf(group: number) {
       if ((facts.at(group) & unknownBit) !== 0) return "unknown";
       return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";

@@ -1,4 +1,4 @@
-/** Reads the requests of earlier runs, and records those of a run. */
+/** Reads the requests of earlier runs, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
@@ -13,7 +13,6 @@ export type RunLedgerOptions = Readonly<{
   split: string;
   batch: string | undefined;
   account: string;
-  /** With `require`, the ledger must exist. */
   ledger: (DatabaseLocation & { require: boolean }) | undefined;
   maxWaitMs: number;
   dryRun: boolean;
@@ -27,7 +26,7 @@ export type RunLedgerOptions = Readonly<{
 
 export type RecordedRequest = Readonly<{
   id: string | undefined;
-  /** The `Idempotency-Key` of all attempts, or empty. */
+  /** The `Idempotency-Key` of all attempts; empty if keys are off. */
   key: string;
   /** Milliseconds since 1970. */
   firstTried: number;
@@ -47,11 +46,11 @@ export const openRunLedger = async (
   const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
   if (location?.require && !ledger) throw ledgerMissing(location.path);
   const { path = "", isShared = false } = ledger ?? {};
-  // These runs log groups again, so they need new keys.
+  // A run that logs groups again needs new keys.
   const generation = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
   let facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
-  /** True if the service echoed a key before this run; undefined before the first read. */
+  /** True if the service echoed a key before this run. */
   let echoedBefore: boolean | undefined;
   let lock: Lock | undefined;
   let scopeRow: number | undefined;
@@ -88,18 +87,17 @@ export const openRunLedger = async (
     get honorsKeys() {
       return options.honorsKeys || echoedBefore === true;
     },
-    /** `honorsKeys` of later runs. */
     get willHonorKeys() {
       return options.honorsKeys || facts.echoesKey;
     },
     now,
-    /** The largest body to attempt; undefined without a recent 413. */
+    /** The limit for bodies; undefined if there was no recent 413. */
     get sizeLimit() {
       const { passed = 0, refused } = facts.sizes;
       if (!refused || !isRecent(refused, now())) return undefined;
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
-    /** Waits until no other run holds the scope. Makes requests of dead runs unknown. */
+    /** In a file, waits until no other run holds the scope. Makes requests of dead runs unknown. */
     async acquire({ signal, maxWaitMs } = { signal: host.signal, maxWaitMs: options.maxWaitMs }) {
       if (!ledger || dryRun) return;
       requireIntact();
@@ -115,7 +113,7 @@ export const openRunLedger = async (
       revision = (await ledger?.readRevision()) ?? 0;
       return revision !== before;
     },
-    /** Yields requests of other runs, oldest first. A later call yields only those that may have changed. */
+    /** Yields requests of other runs, oldest first. A later call yields only requests that may have changed. */
     async *entries() {
       const isHeld = lock !== undefined;
       if (!isHeld) await readFacts();
@@ -131,7 +129,7 @@ export const openRunLedger = async (
       }
       changedFrom = firstOpen ?? last + 1;
     },
-    /** Returns null without keys, or with new keys in each run. */
+    /** Returns null if keys are off, or if each run has new keys. */
     findPlannedKey: (dedupKeys: Uint8Array) =>
       idempotency && location && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
@@ -180,7 +178,7 @@ export const openRunLedger = async (
   };
 };
 
-/** The service may raise its limit. */
+/** A refused size expires, because the service may raise its limit. */
 const refusedSizeMs = 24 * 60 * 60 * 1000;
 
 const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= refusedSizeMs;

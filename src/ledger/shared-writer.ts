@@ -6,7 +6,7 @@ import type { Host } from "../host.ts";
 import { leaseLost } from "./failures.ts";
 import { outcomeSql, toOutcomeValues, type Writer } from "./writer.ts";
 
-/** Longest time without contact to the database. */
+/** A run without contact to the database loses its lease after this time. */
 const leaseMs = 15_000;
 
 const leaseEndSql = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
@@ -38,7 +38,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
     id,
     isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
     noteRenewal,
-    // A run may retry its unsent groups.
+    // The claims remain, because the run may retry its unsent groups.
     release: () => undefined,
     async end() {
       clearInterval(timer);
@@ -48,7 +48,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
 };
 
-/** Ends dead runs. In ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
+/** Ends dead runs. Makes requests in flight of ended runs unknown, and releases unsent and refused groups. */
 const expireDeadRuns = async (database: Database) => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -106,10 +106,10 @@ export const makeSharedWriter = (
       };
       const isOwn = `run = ${run?.id ?? 0}`;
       if (await update(`${isOwn} AND state = 'trying'`)) return;
-      // The lease expired. Other outcomes concern only this run's attempt.
+      // The lease expired. Outcomes except logged and unknown concern only this run's attempt.
       if (state !== "logged" && state !== "unknown") return void (await update(`${isOwn} AND state = 'unknown'`));
       const isOpen = `(${isOwn} OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')`;
-      // Another run may have released the groups.
+      // Another run may have released the groups, so the request claims them again.
       if (await update(state === "logged" ? "state <> 'logged'" : isOpen)) await database.query(claimSql, [request]);
     },
     async countRuns() {

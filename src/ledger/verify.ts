@@ -8,7 +8,7 @@ export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
 const maxProblems = 20;
 
-/** With `perScope`, a group may be logged once in each scope. */
+/** If `perScope` is true, a group may be logged once in each scope. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
@@ -16,7 +16,7 @@ export const verifyDataset = async (
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   const ranks = new Uint8Array(dedupKeys.count);
-  /** For each scope, a 1 at the number of each logged group. */
+  /** Each array has a 1 at the numbers of logged groups. */
   const loggedByScope = new Map<string, Uint8Array>();
   const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
@@ -34,10 +34,10 @@ export const verifyDataset = async (
       if (isLogged(state)) logged[group] = 1;
     }
   }
-  // `log` refuses input with errors.
+  // By default, `log` sends no input with errors.
   const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  /** The first groups that are not logged exactly once, and at least one group of each outcome. */
+  /** Includes a problem of each outcome that occurs. */
   const problems: Problem[] = [];
   const byFile = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {
@@ -65,5 +65,5 @@ const problemMakers = {
   not_sent: (where: ProblemLocation, isInvalid: boolean) => createProblem("group-not-logged", { isInvalid }, where),
 };
 
-/** Later outcomes override earlier ones. */
+/** An outcome overrides the outcomes before it. */
 const outcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;

@@ -14,7 +14,7 @@ export type NewEntry = Readonly<{
   envelopeDigest: string;
   /** Milliseconds since 1970. */
   now: number;
-  /** Differs for each run with `--resend-logged`; empty for other runs. */
+  /** A different text for each run with `--resend-logged`; empty for other runs. */
   generation: string;
 }>;
 
@@ -23,17 +23,17 @@ export type RecordedOutcome = Readonly<{
   status: number | null;
   /** The code of a transport error; null after an answer. */
   cause: string | null;
-  /** JSON list of call ids. */
+  /** A JSON list of call ids. */
   calls: string;
 }>;
 
-/** In a file, one run of a scope writes at a time. In PostgreSQL, runs write different groups. */
+/** In a file, only one run of a scope writes at a time. In PostgreSQL, runs write different groups. */
 export type Writer = Readonly<{
-  /** For the `SET` clause of each change. */
+  /** SQL for the `SET` clause of each change. */
   changedSql: string;
   /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
-  /** Makes requests of dead runs `unknown`. Default: in all scopes. */
+  /** Makes requests of dead runs `unknown`. */
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
@@ -41,12 +41,11 @@ export type Writer = Readonly<{
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   countRuns?(): Promise<number>;
-  /** Milliseconds since 1970. */
   readClockMs?(): Promise<number | undefined>;
   readOtherLeaseMs?(): Promise<number | undefined>;
-  /** Differs after another process changed the ledger. */
+  /** Returns a number that changes when another process changes the ledger. */
   readRevision(): Promise<number>;
-  /** Deletes the claims of released or deleted requests. */
+  /** Returns SQL that deletes the claims of released or deleted requests. */
   releaseClaims(requests: readonly number[]): readonly db.Statement[];
   end?(): Promise<void>;
 }>;

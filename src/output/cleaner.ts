@@ -10,25 +10,24 @@ export const openCleaner = (env: Host["env"]) => {
   return {
     addSecret: add,
     text: (text: string) => redact(sanitizeText(text)),
-    // Redacts first, because joining white space changes secrets.
-    // Redacts last, because harmful characters split secrets.
+    // `redact` runs twice, because joining white space changes secrets and harmful characters split secrets.
     line: (text: string) => redact(sanitizeLine(redact(text))),
-    /** Takes valid JSON. Harmful characters become escapes. */
+    /** Takes valid JSON. */
     json: (json: string) => {
       const safe = redactJson(sanitizeJson(json));
-      // No string in JSON begins a line.
+      // A string in JSON never begins a line, so `::` is harmless.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     redact,
     redactJson,
-    /** Takes complete lines. Breaks up commands of a build system. Redacts secrets in unclean text. */
+    /** Takes complete lines. Also redacts secrets. */
     breakCommands: (text: string) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
-/** CSI, and strings (title, link, device) that end on the line where they begin. */
+/** Matches CSI, and strings such as titles and links that end on their first line. */
 const escapeSequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
 
@@ -60,13 +59,13 @@ const sanitizeJson = (json: string) =>
 
 const buildVariables = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
-/** A build system executes output that looks like its commands. */
+/** True in a build system, which executes output that looks like its commands. */
 export const isBuildSystem = (env: Host["env"]) =>
   buildVariables.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 
 const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
 
-/** `::` at the start of a line, also after white space and color, and `commandPrefixes` anywhere. */
+/** Matches `commandPrefixes`, and `::` at the start of a line, even after white space or color. */
 const workflowCommands = new RegExp(`^((?:[^\\S\\n]|\\u001b\\[[0-9;]*m)*:)(?=:)|${commandPrefixes.source}`, "gim");
 
 export const toOneLine = (text: string) => text.replace(/\s*\n\s*/g, " ");

@@ -26,7 +26,7 @@ export const renderProblem = ({ host, safe }: Screen, problem: Problem, indent =
   return formatProblem(problem, { clean: safe.text, paint: plainPaint, columns }).join("\n");
 };
 
-/** In a pipe, `columns` is undefined, so text has no folds and excerpts. */
+/** In a pipe, text is not folded, and problems have no excerpts. */
 const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => {
   const columns = isStderrForPeople ? host.terminal.columns : undefined;
   return { clean: safe.text, paint, columns };
@@ -80,7 +80,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
     omitted > 0 && `  and ${pluralize(omitted, "more problem")}`,
     hint && formatLead("hint:", "faint", cleanLine(hint)),
-    // Not folded, so that a user copies one line.
+    // The command is not folded, so that users can copy it as one line.
     next && `${paint("faint", "next:")} ${cleanLine(next)}`,
     stack && clean(stack),
   ];
@@ -119,11 +119,11 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
 
 const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** Messages of a service can lack the path. */
+/** A message of a service may not contain the path. */
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 
-/** Names a file only after a position in another file. */
+/** Does not repeat the problem's file for consecutive positions in this file. */
 const formatOthers = ({ file, others }: Problem) => {
   if (!others) return undefined;
   const { count, positions } = others;
@@ -162,7 +162,6 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
   return { lines, indent: digits + 2 };
 };
 
-/** Keeps the text around the marked value visible. */
 const maxMarkedShare = 0.6;
 
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {

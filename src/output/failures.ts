@@ -2,7 +2,6 @@
 import { Failure } from "../failure.ts";
 import { describeSystemCode, pluralize } from "../sentences.ts";
 
-/** @param groups counts of logged groups */
 export const outputFailed = (
   code: string,
   groups?: Readonly<{ logged: number; already_logged: number; not_sent: number }>,

@@ -49,7 +49,7 @@ const computeBars = ({ weights, least, most, rangeStep }: Distributions["rewards
   // Edges of large, similar rewards need many digits.
   const edge = (at: number) => formatNumber(start + at * step, 12);
   const length = Math.max(1, Math.ceil((most - start) / step - 1e-9));
-  // Despite rounding errors, a value on an edge belongs to the next bin. The last bin includes both of its edges.
+  // Despite rounding errors, a value on an edge belongs to the next bin.
   const binOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
   return Array.from({ length }, (_, at) => {
     const count = weights.reduce((sum, weight) => sum + (binOf(weight.value) === at ? weight.count : 0), 0);

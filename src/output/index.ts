@@ -13,7 +13,6 @@ export * from "./screen.ts";
 export * from "./views.ts";
 export { findColumn, readSpelledObject, resolveField } from "./wire.ts";
 
-// Rarely needed code is loaded on demand.
 export const loadFailurePrinter = () => import("./failure.ts");
 export const printDistributions = async (screen: Screen, collect: () => Distributions) => {
   if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;

@@ -1,4 +1,4 @@
-/** Prints lists as tables, TSV, CSV (RFC 4180) or JSON. JSON keeps the spelling of values. */
+/** Prints lists as tables, TSV, CSV (RFC 4180) or JSON. */
 import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
@@ -50,7 +50,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   });
 };
 
-/** `String` would use the key `toString` of an object. */
+/** Objects become JSON, because `String` would call their key `toString`. */
 export const formatPlainValue = (value: unknown, separator = ";"): string => {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map((item) => formatPlainValue(item, separator)).join(separator);
@@ -66,11 +66,11 @@ function* formatLines<Row>({ format, options, safe }: Screen, columns: ShownColu
   for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }
 
-/** `member` is the key of the array that `jsonl` and `--fields` apply to. */
+/** `jsonl` and `--fields` apply to the array at the key `member`. */
 export const printDocument = (screen: Screen, value: unknown, member?: string) =>
   printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** `member` may also be the key of an object. @throws Failure `invalid-option-value` */
+/** `member` can be the key of an array or of an object. @throws Failure `invalid-option-value` */
 export const printRaw = (screen: Screen, bytes: Uint8Array, member?: string) =>
   screen.print(formatJsonPieces(screen, { bytes, member }), "json");
 

@@ -29,8 +29,8 @@ type Layout = Awaited<ReturnType<typeof createLayout>>;
 
 const ruleColumns = 80;
 
-/** Minimum columns of a folded line. In a list, only the widest character must fit. */
 const minColumns = 16;
+/** The widest character takes two columns. */
 const minListColumns = 2;
 
 const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded }: Page) => {
@@ -54,7 +54,7 @@ const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = tru
 function* formatSection(section: Section, layout: Layout) {
   const { title, level = 1, lines = [], block } = section;
   const titleIndent = indentStep.repeat(level - 1);
-  // No content may look like a title.
+  // Indented content cannot look like a title.
   const indent = titleIndent + (title === undefined ? "" : indentStep);
   if (title !== undefined) {
     const titleLine = layout.clean(title).replaceAll("\n", " ");
@@ -72,7 +72,7 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
   const labelWidth = lines.reduce((most, { label }) => Math.max(most, widthOf(clean(label))), 0);
   const besideIndent = indent.length + labelWidth + 2;
   const belowIndent = indent.length + 2;
-  /** True if there is no space next to the label, or if a word fits only below the label. */
+  /** True if the space next to the label is too narrow, or if a word fits only below the label. */
   const isBetterBelow = (text: string) => {
     if (besideIndent + widthOf(text) <= width) return false;
     const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
@@ -91,13 +91,12 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
   });
 };
 
-/** Printed lines if the middle is omitted. The last `tailLines` are from the end. */
+/** The number of printed lines if the middle is omitted. */
 const defaultBlockLines = 24;
 const tailLines = 4;
-/** Fewer lines are not omitted. */
 const minOmittedLines = 8;
 
-/** In characters, also for each end of a huge block. */
+/** A portion ends at the first line end after this number of characters. */
 const maxPortion = 64 * 1024;
 
 /** Yields portions, because a block may have 50 MB. */
@@ -114,7 +113,7 @@ function* formatBlock(
   const toLines = (text: string) => text.split("\n").flatMap((line) => fold(line, takenColumns).map(indentLine));
   const text = block.replace(/\n$/, "");
   if (!omitsMiddle) {
-    // No harmful sequence may be split between portions.
+    // Portions must not divide a harmful sequence.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
       const lineEnd = whole.indexOf("\n", from + maxPortion);

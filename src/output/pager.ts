@@ -24,7 +24,7 @@ export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
-  // `once` of node:events would reject at any error.
+  // `once` of node:events would reject if the pager emits an error.
   const ended = new Promise((resolve) => pager.once("close", resolve));
   try {
     isComplete = await writePieces(openSink(pager.stdin, host.signal), allPieces());

@@ -21,7 +21,7 @@ export const openSpinner = (label: string, { host, color, clean }: SpinnerOption
     await host.sleep(spinnerDelayMs, stopped);
     const { default: ora } = await import("ora");
     if (stopped.aborted) return;
-    // Typed text belongs to the shell. A killed process would leave the cursor hidden.
+    // Typed text belongs to the shell, so it is not discarded. A killed process would leave a cursor hidden.
     const options = { isEnabled: true, discardStdin: false, hideCursor: false, ...(color ? {} : { color }) };
     spinner = ora({ text, stream: host.stderr, ...options }).start();
     stopped.addEventListener("abort", () => spinner?.stop(), { once: true });
@@ -62,7 +62,7 @@ const minEventIntervalMs = 1000;
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
   let running: Progress | undefined;
   let phase = "";
-  /** The start of a bar's phase plus all waits, or the time of the last JSON event. */
+  /** For a bar, the start of the phase plus all waits. For JSON, the time of the last event. */
   let since = 0;
   let waitingSince: number | undefined;
   const show = (state: MeterState) => {
@@ -96,7 +96,6 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
   };
 };
 
-/** A shorter bar than `minCells` is omitted. */
 const maxCells = 20;
 const minCells = 5;
 

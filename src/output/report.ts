@@ -15,7 +15,6 @@ export type Report = Readonly<{
   file: string | undefined;
   inputs: readonly string[];
   problems: readonly Problem[];
-  /** The umask narrows the mode. Default: everyone can read the file. */
   mode?: number;
 }>;
 
@@ -23,7 +22,7 @@ export type Report = Readonly<{
 export const printReport = async (screen: Screen, report: Report) => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
-  // Only the report may contain commands of a build system.
+  // The texts of problems must not contain commands of a build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
   const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
@@ -31,13 +30,16 @@ export const printReport = async (screen: Screen, report: Report) => {
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
-/** A later run detects changes by this last line. */
+/** With this last line, a later run detects changes of the report. */
 const formatChecksum = (form: Report["form"], text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
-/** A regular file must be empty or an unchanged report. @throws Failure `report-exists`, `output-unwritable` */
+/**
+ * Accepts a regular file only if it is empty or an unchanged report.
+ * @throws Failure `report-exists`, `output-unwritable`
+ */
 export const requireReportFile = (file: string) => {
   writeUserFile(file, () => {
     if (!hasContent(file)) return;

@@ -18,7 +18,7 @@ export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pag
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if messages are JSON, as with `--progress json` or `--log json`. */
   readonly hasJsonEvents?: boolean;
-  /** If true, `fields` may name keys that the document lacks. */
+  /** True if `fields` may name keys that the document lacks. */
   readonly areFieldsChecked?: boolean | undefined;
 }
 
@@ -31,7 +31,7 @@ export const parseScreenOptions = ({ json = false, fields: typed, color, ...flag
   return { ...flags, format, fields, color: colorModes.find((when) => when === color) ?? "auto" };
 };
 
-/** `lines` must be safe already. */
+/** Text of the kind `lines` must already be safe. */
 type OutputKind = "lines" | "json" | "redact-only";
 
 const spinnerColumns = 4;
@@ -91,7 +91,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     });
   };
 
-  /** First waits for queued text of standard error. */
+  /** Before each piece, waits for queued text of standard error. */
   const print = async (pieces: Pieces, kind: OutputKind, isPaged = canPage) => {
     const clean = { lines: safe.breakCommands, json: safe.json, "redact-only": safe.redact }[kind];
     const cleanPieces = async function* () {
@@ -111,7 +111,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
   const startSpinner = (label: string) => {
     spinner?.stop();
-    // Otherwise, the spinner could not clear its lines.
+    // In a terminal of unknown size, the spinner could not clear its lines.
     if (terminal.isSizeUnknown) return progress.noProgress;
     const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
     spinner = progress.openSpinner(label, { host, color: errorColor, clean });
@@ -128,11 +128,10 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     isForProgram,
     hasJsonErrors,
     isStderrForPeople,
-    /** If true, a command that changes nothing can stop. */
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
-    /** In columns; infinite with neither a terminal nor `COLUMNS`. */
+    /** Infinite if there is neither a terminal nor `COLUMNS`. */
     get width() {
       if (terminal.stdout) return terminal.columns;
       const columns = Number(env.COLUMNS);
@@ -150,13 +149,13 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     writeError,
     flushErrors: () => errorQueue,
     notice,
-    /** A folded command could not be pasted. */
+    /** The commands are not folded, so that users can paste them. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** JSON for programs can have its own warnings. */
+    /** JSON for programs can contain the warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
@@ -179,7 +178,6 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   return screen;
 };
 
-/** `--color` overrides `FORCE_COLOR`, which overrides `NO_COLOR`. */
 const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: ScreenOptions["color"]) => {
   if (color !== "auto") return color === "always";
   const { FORCE_COLOR: forced = "", NO_COLOR: no = "", TERM: term } = env;
@@ -187,7 +185,7 @@ const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: S
   return no === "" && terminal[stream] && term !== "dumb";
 };
 
-/** Users can configure the 16 basic colors. */
+/** Uses only the 16 basic colors, because users can configure them. */
 const loadPaint = async (isColored: boolean): Promise<Paint> => {
   if (!isColored) return plainPaint;
   const { Chalk } = await import("chalk");

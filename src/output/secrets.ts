@@ -11,12 +11,11 @@ const minLength = 4;
 const minLengthInNames = 8;
 /** A search that ignores case finds shorter pieces of base64 by chance. */
 const minBase64Length = 6;
-/** Letters of a secret in a search pattern. */
 const headLength = 4;
 
 export const openSecrets = () => {
   const known = new Set<string>();
-  // Longest first, because a secret may contain another secret.
+  // The longest spellings are first, because a secret may contain another secret.
   let spellings: readonly Spelling[] = [];
   return {
     add(secret: string) {
@@ -34,7 +33,7 @@ export const openSecrets = () => {
   };
 };
 
-/** Includes base64 after other bytes, as in `Authorization: Basic`. */
+/** Includes the base64 of a secret after other bytes, as in `Authorization: Basic`. */
 const listSpellings = (secret: string) => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
@@ -51,7 +50,7 @@ const listSpellings = (secret: string) => {
   });
 };
 
-/** Encodes base64 after `before` unknown bytes. Omits letters that depend on other bytes. */
+/** Encodes `bytes` after `before` unknown bytes as base64. Omits letters that depend on other bytes. */
 const encodeInside = (bytes: Uint8Array, before: number) => {
   const padded = Buffer.concat([Buffer.alloc(before), bytes]);
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
@@ -59,7 +58,7 @@ const encodeInside = (bytes: Uint8Array, before: number) => {
 
 type Spelling = ReturnType<typeof compileSpelling>;
 
-/** @param isBase64 true if up to two more letters and the padding are redacted too */
+/** @param isBase64 true if up to two more letters and the padding are also redacted */
 const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
   const heads = letters.slice(0, headLength);
@@ -103,10 +102,10 @@ const matchEnd = (pattern: RegExp, text: string, from: number) => {
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** The end of a truncated text, possibly inside an escape. */
+/** Matches the end of a truncated text, even inside an escape. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** Returns all ends, because a backslash can be a letter or an escape. */
+/** Returns all possible ends of the letters, because a backslash can be a letter or an escape. */
 const findEnds = (letters: readonly string[], text: string, from: number) => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
@@ -176,7 +175,7 @@ const findPasswords = (word: string) => {
   // In a valid URL without user and port, the @ is in the path.
   if (url && `${url.username}${url.password}${url.port}` === "") return [];
   const start = word.slice(0, Math.max(0, word.lastIndexOf("@")));
-  // For linear time, a match begins at the start of a run of letters.
+  // The match begins at the start of a run of letters, so that the search takes linear time.
   const user = /(?:(?<![a-z\d+.-])[\d+.-]*[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)/is.exec(start)?.[1] ?? "";
   return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));
 };

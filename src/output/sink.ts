@@ -9,13 +9,13 @@ export type Sink = ReturnType<typeof openSink>;
 /** Limits the memory for a slow reader. */
 const maxWriteBytes = 1 << 18;
 
-/** A closed terminal sends SIGHUP instead. */
+/** A closed pipe causes these errors. A closed terminal sends SIGHUP instead. */
 const closedReaderCodes = new Set(["EPIPE", "ERR_STREAM_DESTROYED", "ECONNRESET"]);
 
 export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
   let signal = givenSignal;
   let isReaderGone = false;
-  // Otherwise, a broken pipe would end the process with a stack trace.
+  // Without a listener, a broken pipe would end the process with a stack trace.
   stream.on("error", (error) => {
     if (closedReaderCodes.has(getErrorCode(error))) isReaderGone = true;
   });
@@ -34,7 +34,7 @@ export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
       try {
         stream.write(piece, done);
       } catch (error) {
-        // Errors of files and devices are thrown.
+        // `write` throws the errors of files and devices.
         done(error);
       }
     });
@@ -45,7 +45,7 @@ export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
     ignoreSignal() {
       signal = undefined;
     },
-    /** Also resolves when the reader left. @throws Failure `output-failed`; the signal's reason */
+    /** Also resolves if the reader left. @throws Failure `output-failed`; the signal's reason */
     async write(text: string | Uint8Array) {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       for (let at = 0; at < bytes.length && !isReaderGone; at += maxWriteBytes) {
@@ -56,10 +56,9 @@ export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
   };
 };
 
-/** In UTF-16 units. */
 const maxJoinedLength = 1 << 16;
 
-/** The pieces of an async iterable must appear immediately. */
+/** Does not join the pieces of an async iterable, because they must appear immediately. */
 export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> {
   if (Symbol.asyncIterator in pieces) return yield* pieces;
   let text = "";

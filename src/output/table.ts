@@ -12,7 +12,7 @@ type TableView<Row> = Readonly<{
   clean: TextCleaner;
 }>;
 
-/** Share of cells that `preferred` shows completely, despite a few long ids. */
+/** `preferred` widths show at least this share of the cells completely. */
 const minWholeShare = 0.9;
 const minTextWidth = 12;
 const minNameWidth = 24;
@@ -20,7 +20,7 @@ const minTaggedWidth = 8;
 
 const gap = "  ";
 
-/** Small, so that a pager starts immediately. */
+/** The number is small, so that a pager starts immediately. */
 const rowsPerPiece = 100;
 
 export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {
@@ -34,7 +34,7 @@ export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView
 
 type TableColumn = ReturnType<typeof measureColumn>;
 
-/** Columns are omitted until `preferred` widths fit. Sections replace a table that is too wide for `min` widths. */
+/** Columns are omitted until the `preferred` widths fit. If the `min` widths do not fit, sections replace the table. */
 const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clean: TextCleaner) => {
   const { name, heading, align, rank, hasNames, cell, tag } = column;
   const texts = rows.map((row, position) => clean(cell(row, position)));
@@ -73,7 +73,7 @@ const widenNames = (columns: readonly TableColumn[]) => {
   });
 };
 
-/** Truncated cells differ after the longest common start, a letter and the ellipsis. */
+/** Returns a width for the longest common start of two cells, the next letter, and an ellipsis. */
 const measureDistinctWidth = (cells: readonly string[]) => {
   const sorted = [...new Set(cells)].sort();
   return sorted.slice(1).reduce((most, cell, at) => {
@@ -164,7 +164,6 @@ const layOutRows = (
     .join("");
 };
 
-/** In a section. */
 const maxCellWidth = 1000;
 
 function* toSections(columns: readonly TableColumn[], width: number) {

@@ -13,31 +13,30 @@ export type CellTag = Readonly<{
 }>;
 
 export type Column<Row> = Readonly<{
-  /** In options, CSV and JSON, such as `pricing.prompt`. */
+  /** The name in options, CSV and JSON, such as `pricing.prompt`. */
   name: string;
-  /** In the document, such as `entry.pricing.prompt`. Default: the name. */
+  /** The path in the document, such as `entry.pricing.prompt`. Default: `name`. */
   path?: string;
-  /** With the unit. May have several lines. */
+  /** Contains the unit, and may have several lines. */
   heading: string;
   align?: "left" | "right" | "decimal";
-  /** A narrow terminal omits high ranks first, and never rank 0. */
+  /** A narrow terminal omits the highest ranks first, but never rank 0. */
   rank: number;
   /** True if people type the cells. Default: the first column has the names. */
   hasNames?: boolean;
-  /** Not yet safe to print. `spelled` returns the value with all digits. */
+  /** The returned text is not yet safe to print. `spelled` returns the value with all digits. */
   cell: (row: Row, spelled: () => string) => string;
   value: (row: Row) => unknown;
-  /** If true, cells show JSON. */
+  /** True if the cells show JSON. */
   isFreeForm?: boolean;
   tag?: (row: Row) => CellTag | undefined;
 }>;
 
-/** JSON and CSV keep the spelling of the bytes. */
 export type WireObjects = Readonly<{
   bytes: Uint8Array;
-  /** The key of the objects, or of the only object. Default: the document is the only object. */
+  /** The key of the list of objects, or of the only object. Default: the document is the only object. */
   member?: string | undefined;
-  /** In the order of display. Default: all objects. */
+  /** The positions of the shown objects, in this order. Default: all objects. */
   shownPositions?: readonly number[];
 }>;
 
@@ -53,7 +52,7 @@ export type Page = Readonly<{
   sections: Iterable<Section>;
   /** If false, a terminal omits the middle of long texts. */
   isFull?: boolean;
-  /** If true, lines are also folded in a pipe, at the width in `COLUMNS`. */
+  /** True if lines are folded even in a pipe, at the width in `COLUMNS`. */
   isFolded?: boolean;
 }>;
 
@@ -61,7 +60,7 @@ export type Line = Readonly<{
   label: string;
   text: string;
   tone?: Tone | undefined;
-  /** Commands are not folded. Default: text from outside. */
+  /** A command is not folded. Default: text from outside. */
   kind?: "sentence" | "command" | undefined;
 }>;
 
@@ -71,7 +70,7 @@ export type Section = Readonly<{
   level?: 1 | 2 | 3;
   lines?: readonly Line[];
   block?: string;
-  /** True for text from outside. `│` distinguishes its lines from rollcall's text. */
+  /** True if `block` is text from outside. */
   isQuoted?: boolean;
   maxBlockLines?: number;
 }>;

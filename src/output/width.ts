@@ -6,7 +6,7 @@ import { eastAsianWidth } from "get-east-asian-width";
 const singleWidthText =
   /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
 
-/** No terminal has as many columns. */
+/** No terminal has this many columns. */
 const maxMeasuredUnits = 4096;
 
 export const widthOf = (line: string) => {
@@ -19,15 +19,14 @@ export const widthOf = (line: string) => {
 
 let graphemes: Intl.Segmenter | undefined;
 const splitGraphemes = (text: string) => {
-  // A segmenter takes 8 ms, and most text needs none.
+  // Creating a segmenter takes 8 ms.
   graphemes ??= new Intl.Segmenter("en");
   return graphemes.segment(text);
 };
 
-/** Includes the vowel and the final consonant of a Hangul syllable. */
+/** Also matches the vowel and the final consonant of a Hangul syllable. */
 const invisible =
   /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]|(?<=[\u1100-\u115f])[\u1160-\u11a7][\u11a8-\u11ff]?/gu;
-/** An emoji, or the selector of an emoji. */
 const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
 const emojiWidth = 2;
 
@@ -84,7 +83,6 @@ export const foldLine = (line: string, width: number) => {
 
 const hangingIndent = 2;
 const noBreak = "\ue001";
-/** A command in backticks, or an option with its value. */
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
 /** Folds only between words, because a terminal copies a wrapped word as one line. */

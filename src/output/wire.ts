@@ -5,7 +5,7 @@ import { toBuffer } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-/** Of repeated keys, the last key counts. */
+/** If a key is repeated, the last value counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const document = parseBytes(bytes);
   const container = member === undefined ? document : raw.findMember(document, member);
@@ -27,7 +27,7 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
-/** The key is the name, or else the shortest start of the name before a dot. */
+/** Finds the key that equals the name, or else the shortest key before a dot in the name. */
 const findMember = ({ members }: raw.RawJson, name: string) => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole) return whole;
@@ -37,7 +37,7 @@ const findMember = ({ members }: raw.RawJson, name: string) => {
     .at(-1);
 };
 
-/** Numbers keep their spelling. Null is empty. */
+/** Formats null as an empty text. */
 export const formatValues = (values: readonly raw.RawJson[]) => {
   const formatItem = (item: raw.RawJson) => formatValue(item.members.length === 1 ? item.members[0]?.value : item);
   const formatAll = (value: raw.RawJson) =>
@@ -84,7 +84,7 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
 
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
-/** Ignores case, and treats `_`, `-` and spaces alike. */
+/** Ignores case and the differences between `_`, `-` and spaces. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]) => {
   const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const isTyped = (name = "") => normalize(name) === normalize(typed);
@@ -96,7 +96,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   );
 };
 
-/** Returns the name in the document. Tries names of columns, then keys, then `findColumn`. */
+/** Returns the name in the document. */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: readonly raw.RawJson[]) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named) return (named.path ?? named.name) + name.slice(named.name.length);

@@ -1,6 +1,6 @@
-/** Finds the groups that an unreadable record may belong to. */
+/** Finds ambiguous groups. */
 
-/** Most certain first. */
+/** The most certain names are first. */
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
@@ -11,16 +11,16 @@ export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
 };
 
 interface Membership {
-  /** The files that can share a group with the record. */
+  /** Records can share a group only if their file sets are equal. */
   fileSet: number;
-  /** Undefined for a record that is a whole group. */
+  /** Undefined if the record is a whole group. */
   group: number | undefined;
   isUnknown: boolean;
 }
 
 /**
- * Returns the groups that records of unknown groups may belong to, each with the position of its first such record. If
- * the members of each group are adjacent, a record may belong to its neighbors, else to all groups of its files.
+ * Maps each ambiguous group to the position of the first record that may belong to it. If all groups have adjacent
+ * members, a record may belong only to the groups of its neighbors. Otherwise, all groups of its files are ambiguous.
  */
 export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);
@@ -39,7 +39,7 @@ export const findAmbiguousGroups = (memberships: readonly Membership[], needsPro
   return ambiguous;
 };
 
-/** False if a group continues after another group or, with `needsProof`, if no group has adjacent members. */
+/** True if no group continues after another group. With `needsProof`, a group must have adjacent members. */
 const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean) => {
   const seen = new Set<number>();
   let previous: number | undefined;

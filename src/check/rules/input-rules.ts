@@ -13,7 +13,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Splits `fault (fix)`. Without a fix, suggests to correct the named option, or `defaultFix`. */
+/** Splits `fault (fix)`. The fix is optional. */
 const splitFix = (wrong: string, defaultFix = "fix the record") => {
   const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write|leave) .*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
@@ -61,7 +61,7 @@ export const inputRules = {
     why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
-  /** An error of the whole input if no trajectory has the key. Then `others` lists other keys. */
+  /** If no trajectory has the key, this is an error of the whole input, and `others` lists other keys. */
   "group-key-missing": warning<{ key: string; others?: readonly string[] }>({
     message: ({ key, others }) =>
       others

@@ -9,21 +9,19 @@ type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 interface PositionedBytes {
   bytes: Buffer;
   start: number;
-  /** Line of the first byte, from 1. */
   line: number;
-  /** UTF-16 units before the first byte in its line. Default: 0. */
+  /** Counts the UTF-16 units before the first byte in its line. */
   unitsBefore?: () => number;
 }
 
-/** The mark moves forward, so that a long text is counted once. */
+/** The mark only moves forward, so that lines are counted once. */
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #mark = 0;
-  /** The first line end at or after the mark, once searched. */
   #lineEnd: number | undefined;
   #lineStart = 0;
   #line: number;
-  /** The next count starts here, because a long line can have many problems. */
+  /** The next count of columns starts at `at`, because a long line can have many problems. */
   #counted = { lineStart: 0, at: 0, units: 0 };
 
   constructor(text: PositionedBytes) {
@@ -31,7 +29,7 @@ export class PositionCounter {
     this.#line = text.line;
   }
 
-  /** Returns the line of `at`. */
+  /** Moves the mark to `at`, and returns its line. */
   mark(at: number) {
     while (this.#mark < at) {
       this.#lineEnd ??= endOfLine(this.#text.bytes, this.#mark);
@@ -73,11 +71,11 @@ export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file
 
 export type Path = readonly (string | number)[];
 
-/** Finds the innermost value that contains `byte`, and its path from the node `from`. */
+/** Finds the innermost value that contains `byte`, and the path from `from` to this value. */
 export const findInnermost = (table: JsonTable, { from, byte }: { from: number; byte: number }) => {
   const path: (string | number)[] = [];
   for (let holder = from; ; ) {
-    // The node before the value of a member is its key.
+    // In an object, the node before a value is its key.
     const keySize = firstByteAt(table, holder) === openBrace ? nodeSize : 0;
     const end = nodeAfter(table, holder);
     let child = holder + nodeSize;

@@ -4,16 +4,15 @@ import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
 
-/** A file can have a problem on every line. */
 const maxPerRule = 1000;
 
-/** For errors, because the reasons file lists all errors of rejected groups. */
+/** More errors are stored for the reasons file. */
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 export type RuleCount = Readonly<{ rule: string; severity: Severity; count: number }>;
 
-/** Redacts secrets. */
+/** Creates a problem, and redacts its secrets. */
 export const createProblem = <Name extends RuleName>(
   rule: Name,
   data: RuleData<Name>,
@@ -65,7 +64,7 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
-  /** Replaces a rule's problems with an error of the whole input that `--allow` does not silence. */
+  /** Replaces a rule's problems with one error of the whole input. `--allow` does not silence this error. */
   replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation) {
     const severity = "error";
     const stored = [{ ...createProblem(name, data, location), severity }] satisfies Problem[];
@@ -77,7 +76,7 @@ export class Problems {
     this.#inputRules.add(name);
   }
 
-  /** True if rejecting groups cannot fix an error. */
+  /** True if there is an error that rejecting groups cannot fix. */
   get isInputBroken() {
     const isOfInput = (rule: string) => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
@@ -116,11 +115,11 @@ export class Problems {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** By file (first `inputs`, in their order), line and column. */
+  /** Sorts by file, line and column. The files in `inputs` are first, in their order. */
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;
-    // For names like `#row 10`. Creating a collator takes 15 ms.
+    // Creating a collator takes 15 ms.
     let collator: Intl.Collator | undefined;
     const byName = ({ file: a = "" }: Problem, { file: b = "" }: Problem) => {
       if (a === b) return 0;

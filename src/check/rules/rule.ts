@@ -6,18 +6,18 @@ export type RuleText<Data> = string | ((data: Data) => string);
 export interface Rule<Data> {
   severity: Severity;
   message: RuleText<Data>;
-  /** The message without content of the file; undefined if it has none. */
+  /** The message without content of the file; undefined if `message` has no such content. */
   redactedMessage?: string;
   advice: RuleText<Data>;
   /** Undefined if the message gives the reason. */
   why?: string;
-  /** `whole`: no excerpt. `input`: rejecting groups cannot solve the problem. */
+  /** Problems with `whole` have no excerpt. Rejecting groups cannot solve problems with `input`. */
   about: "value" | "whole" | "input";
   example: ExampleInputs | ExampleProblem<Data>;
 }
 
 export interface ExampleInputs {
-  /** By name; undefined for a missing file. */
+  /** The contents by file name; undefined for a missing file. */
   files: Readonly<Record<string, string | Uint8Array | undefined>>;
   split?: string;
   groupBy?: string;
@@ -39,12 +39,12 @@ const ruleFactory =
     example: typeof example === "string" || example instanceof Uint8Array ? fileExample(example) : example,
   });
 
-/** Cannot be silenced. */
+/** Defines a rule that cannot be silenced. */
 export const error = ruleFactory("error");
 export const errorOfWhole = ruleFactory("error", "whole");
 export const errorOfInput = ruleFactory("error", "input");
 
-/** `--strict` makes it an error, and `--allow` silences it. */
+/** Defines a warning, which `--strict` makes an error and `--allow` silences. */
 export const warning = ruleFactory("warning");
 export const warningOfWhole = ruleFactory("warning", "whole");
 

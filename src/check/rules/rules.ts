@@ -54,11 +54,9 @@ export const presentRuleName = (name: string) => (Object.hasOwn(renamedRules, na
 export const redactMessage = ({ rule, message }: { rule: string; message: string }) =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
 
-/** How a run treats warnings (checking.md). */
 export interface Strictness {
   strict: boolean;
   allowed: ReadonlySet<string>;
-  /** A rejects file needs the reasons of all errors. */
   writesRejects?: boolean;
 }
 

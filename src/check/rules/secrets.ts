@@ -4,7 +4,7 @@ import { backslash, type Span } from "../../json/walk.ts";
 
 type Secret = Span & { kind: string };
 
-/** Patterns for the start of a run. `secretPrefixes` expands their first two characters. */
+/** Each pattern must begin with two characters or character sets, because `secretPrefixes` is computed from them. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
@@ -30,7 +30,6 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
 ];
 
 const minSecretBytes = 20;
-/** Only the beginning of a longer run is matched. */
 const maxSecretBytes = 400;
 
 const markBytes = (pattern: RegExp) =>
@@ -61,7 +60,7 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<Js
 };
 
 const matchSecret = (bytes: Buffer, from: number, end: number) => {
-  // The letter after a backslash belongs to an escape: `\nsk-…`.
+  // The letter after a backslash belongs to an escape, such as `\n` in `\nsk-…`.
   const isEscape = bytes[from - 1] === backslash;
   const start = isEscape ? from + 1 : from;
   if (isEscape && isPrivateKey(bytes, from))
@@ -76,11 +75,10 @@ const matchSecret = (bytes: Buffer, from: number, end: number) => {
   return undefined;
 };
 
-/** Without `wandb_v1_`, keys of Weights & Biases look like commit ids, so they need a name before them. */
+/** Old keys of Weights & Biases look like commit ids, so they must follow `wandb_api_key`. */
 const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
 const namedKeyLength = 40;
 
-/** The name, and the characters between name and key. */
 const maxBytesBeforeKey = 24;
 
 const matchNamedKey = (bytes: Buffer, start: number) => {
@@ -106,7 +104,7 @@ const isPlaceholder = (key: string) =>
 
 const redaction = "***";
 
-/** Also matches private keys that are cut off. */
+/** Also matches truncated private keys. */
 const anyKeyFormat = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
@@ -119,7 +117,7 @@ const anyKeyFormat = new RegExp(
 
 export const redactText = (text: string) => text.replace(anyKeyFormat, redaction);
 
-/** The new `from` and `to` bound the same characters. */
+/** Adjusts `from` and `to` to the new text. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
   let removedLength = 0;

@@ -15,7 +15,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Called only for stored problems. */
+/** A text that is computed only if the problem is stored. */
 type LazyText = () => string | undefined;
 
 const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
@@ -32,7 +32,7 @@ const exampleShapes: Readonly<Record<string, string>> = {
   function: toolShape,
 };
 
-/** Interface 2.1. */
+/** Rules for the types of interface 2.1. */
 export const typeRules = {
   "missing-field": error<{ field: string; instead: LazyText }>({
     message: ({ field }) => `${field} is missing`,
@@ -74,7 +74,7 @@ const leaveOutAdvice = "leave the key out (in Pydantic: model_dump(exclude_none=
 export const tools = (name: string) => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
 export const choice = (more = "") => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
-/** Thirty trajectories with the rewards 0, 1, 0, …, and `last`. */
+/** Returns 30 trajectories. Their rewards are 0 and 1 in turn, but the last reward is `last`. */
 export const rewards = (last: number) =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
@@ -85,10 +85,10 @@ export const versions = (...policyVersions: readonly number[]) =>
     )
     .join("\n");
 
-/** Joined, so that this file does not contain a key. */
+/** The parts are separate, so that this file contains no complete key. */
 const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
-/** For valid input that some services refuse, that metrics exclude, or that harms training. */
+/** Rules for valid input that services may refuse, that metrics exclude, or that harms training. */
 export const trainingRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,

@@ -13,7 +13,7 @@ export type CallViewOptions = Readonly<
   Record<"costs" | "storageSize" | "totalStorageSize" | "full", boolean> & { vendorPrefix: string }
 >;
 
-/** Yields sections that are not yet safe to print. */
+/** Yields sections whose texts are not yet safe to print. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const prefix = options.vendorPrefix;
   const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];

@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Called after the last reply. If `hasSeveral`, JSON has a list, which may be empty if `canBeEmpty`. */
+  /** Called after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, the list may be empty. */
   readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 }
 
@@ -115,7 +115,7 @@ type CallSummaryView = Readonly<{ summary: CallSummary; costs: boolean; missing:
 
 export const printCallSummary = async (screen: Screen, view: CallSummaryView) => {
   const { all, groups } = view.summary;
-  // A program that adds the rows would count each call twice.
+  // Other formats have no total, because a program that adds the rows would count each call twice.
   const hasTotal = screen.format === "table" || screen.format === "tsv";
   const rows = hasTotal ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
@@ -153,7 +153,7 @@ const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView
   ]);
 };
 
-/** A string in `value` is already JSON. */
+/** The strings in `value` are already JSON. */
 const toJson = (value: unknown): string =>
   typeof value === "object" && value !== null
     ? composeMembers(Object.entries(value).map(([key, member]) => [key, toJson(member)]))

@@ -1,4 +1,4 @@
-/** Formats a JSON value as an indented tree. Replaces base64 data by its type and size. */
+/** Formats a JSON value as an indented tree. Replaces base64 data with its type and size. */
 import { compactJson, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 
@@ -27,7 +27,6 @@ const formatBelow = (value: RawJson, indent = "", levels = maxIndentedLevels): s
 
 const isTree = ({ kind }: RawJson) => kind === "object" || kind === "list";
 
-/** Returns undefined if the value needs lines below its key. */
 const formatBeside = (value: RawJson, levels: number) => {
   if (isTree(value) && levels === 0) return compactJson(value.json);
   if (value.kind === "object") return value.members.length === 0 ? "{}" : undefined;
