@@ -12,9 +12,9 @@ import { type Kinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
-/** Leaves errors to `runCommand`. */
+/** Returns errors of commander, which `runCommand` throws. */
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
-  /** By name without dashes. */
+  /** Values of options, by name without dashes. */
   const given = new Map<string, readonly string[]>();
   const typed = listOperands(program.root, argv);
   const root = await loadTreeFor(program, typed[0] ?? "");
@@ -25,7 +25,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
     return false;
   });
   const hasHelpWord = helpPosition >= 0;
-  /** `help` can also be the value of an option. */
+  /** An earlier `help` can be the value of an option. */
   const helpIndex = hasHelpWord
     ? argv.findIndex((_, at) => listOperands(program.root, argv.slice(0, at + 1)).length > helpPosition)
     : argv.length;
@@ -81,7 +81,7 @@ const createParser = (
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
-        // The last of `--color` and `--no-color` counts.
+        // The last of `--color` and `--no-color` applies.
         given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
         given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
       });

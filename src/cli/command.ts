@@ -1,9 +1,9 @@
-/** Commands as values. */
+/** Describes commands. */
 import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
 export interface Command {
-  /** Such as `catalog diff`; empty for the root. */
+  /** The words after `rollcall`. Empty for the root. */
   readonly words: string;
   readonly about: string;
   /** A shorter `about` for the parent's `-h`. */
@@ -11,18 +11,16 @@ export interface Command {
   readonly args: Kinds;
   readonly options: Kinds;
   readonly examples: readonly string[];
-  /** The nouns of the root, or the verbs of a noun. */
   readonly subcommands: readonly Command[];
   /** The root's help lists the commands of a group by name only. */
   readonly group?: string;
-  /** If true, a wrong name in `--fields` fails before the command runs. */
+  /** True if a wrong name in `--fields` must fail before the command runs. */
   readonly hasSideEffects?: boolean;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 
 type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 
-/** No help lists `hidden` commands. */
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
 type CommandDefinition<Args extends Kinds, Options extends Kinds> = Pick<Command, "words" | "about"> &

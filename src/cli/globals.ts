@@ -46,7 +46,7 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp || undefined,
 });
 
-/** Without `globals`, ignores invalid options, so that their failure respects `--json`. */
+/** Without `globals`, ignores invalid options, so that errors respect `--json`. */
 export const toScreenOptions = ({ given }: Pick<ParsedArgv, "given">, globals?: GlobalValues): ScreenOptions => {
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
   const output = given.has("json") ? "json" : formats.find((format) => given.get("output")?.includes(format));

@@ -8,9 +8,9 @@ import type { Kind, Kinds } from "./kinds.ts";
 const screenColumns = 80;
 const screenLines = 23;
 
-/** With fewer columns, a description goes below its term. */
+/** A description with fewer columns starts below its term. */
 const minDescriptionWidth = 30;
-/** `<verb>` replaces a longer list. */
+/** In characters. `<verb>` replaces a longer list. */
 const maxVerbListLength = 20;
 
 type Item = Readonly<Record<"term" | "description", string>>;

@@ -4,7 +4,7 @@ import { findNearest } from "../nearest.ts";
 
 export type Kind<Value> = Readonly<{
   about: string;
-  /** A flag has no placeholder. */
+  /** Undefined for a flag. */
   placeholder?: string;
   choices?: readonly string[];
   repeatable?: boolean;
@@ -13,9 +13,9 @@ export type Kind<Value> = Readonly<{
   short?: string;
   /** Heading in the help. */
   group?: string;
-  /** Another required option, without dashes. */
+  /** Name of an option that must be given too. */
   needs?: string;
-  /** Reasons by conflicting option, without dashes. */
+  /** The reasons for conflicts, by name of the other option. */
   conflicts?: Readonly<Record<string, string>>;
   /** `words` may be empty. @throws Failure */
   parse: (words: readonly string[], name: string) => Value;
@@ -33,7 +33,6 @@ export type Values<Of extends Kinds> = {
 
 export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
-/** The last value counts. */
 export const custom = <Value>(
   about: string,
   placeholder: string,

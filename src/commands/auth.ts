@@ -34,7 +34,7 @@ const login = command({
     const { profile } = started.settings;
     let uses: readonly CredentialUse[] = [];
     let state: KeyState = "untried";
-    // Each answer is saved, so Ctrl-C does not lose it.
+    // Saves after each answer, so that Ctrl-C loses no answer.
     do {
       if (!noCheck && state === "untried") state = await testKey(context, started, uses);
       const saved = await started.save();
@@ -75,7 +75,7 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
-  // The setting probably has a wrong URL.
+  // The URL in the setting is probably wrong.
   const [why, first] =
     setting === undefined
       ? ["is unavailable", "later, "]
@@ -103,11 +103,10 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: s
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
     : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
 
-/** Texts for tables. */
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 
-/** Tests the first testable credential. */
+/** Tests the credential of the first use that a read can test. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,
@@ -122,7 +121,7 @@ export const testCredential = async (
     if (use === "inference") {
       await client.send((await import("../contract/models.ts")).listModels, { parameters: {}, body: undefined });
     } else {
-      // No call has this id, so the answer only tests the credential.
+      // No call has this id, so the request only tests the credential.
       const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
       await client.send((await import("../contract/call.ts")).readCall, { parameters: {}, body });
     }

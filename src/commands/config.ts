@@ -104,7 +104,7 @@ const path = command({
   },
 });
 
-/** `config import` reads only JSON, so the output format has no effect. */
+/** Ignores the output format, because `config import` reads only JSON. */
 const exportCommand = command({
   words: "config export",
   about: "print the settings of the profile as JSON, without secrets",

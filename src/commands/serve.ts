@@ -91,7 +91,7 @@ const openLog =
 
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
   const { createKey, openStore, storePath } = await import("../service/index.ts");
-  // `--project` is the project of a key, not the setting.
+  // In `serve keys add`, `--project` limits the key.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const serviceSettings = await settings.service();
   const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };
@@ -134,7 +134,7 @@ const addKey = cli.command({
     screen.notice(`copy the key of ${name} now, because rollcall stores only its digest`);
     if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
     await screen.printText(`${key}\n`);
-    // Otherwise, `auth login` tests a use that the key does not have.
+    // Without `--for`, `auth login` could test a use that the key does not have.
     const login = `rollcall auth login${uses.length === 1 ? ` --for ${uses[0]}` : ""}`;
     screen.notice(`to save the key, run \`${login}\` with the URL and the project of the service`);
   },

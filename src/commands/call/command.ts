@@ -3,7 +3,6 @@ import { choice, command, count, flag, inGroup, repeated, required, text, type V
 
 const args = { "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")) };
 
-/** A run has one output form. */
 const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
   ...kind,
   conflicts: Object.fromEntries(others.map((other) => [other, "choose one of them"])),

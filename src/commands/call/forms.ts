@@ -12,10 +12,10 @@ import type { CallReadOptions } from "./command.ts";
 
 export type ReadCall = CallReply & { readonly id: string };
 
-/** In the order of the given ids. Iterating reads the calls. */
+/** Iterating reads the calls, in the order of the ids. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
-  /** For the calls so far. */
+  /** Totals of the calls that were read so far. */
   readonly totals: () => ReturnType<CallPrinting["finalFacts"]> & Readonly<Record<"requested" | "missing", number>>;
   readonly vendorPrefix: string;
 }

@@ -20,7 +20,7 @@ import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 /** Enough to hide latency, but few enough for any service. */
 const defaultConcurrency = 8;
 
-/** With `--wait`, until rollcall reads a running call again. */
+/** The pause before `--wait` reads a running call for the second time. */
 const firstPauseMs = 1000;
 const pauseGrowth = 1.5;
 const maxPauseMs = 15_000;
@@ -107,7 +107,7 @@ const omitFromReply = (read: ReadCall, prefix: string) => {
 
 type IdsRequest = Readonly<{ typedIds: readonly string[]; canBeEmpty: boolean; signal: AbortSignal }>;
 
-/** The first `-` stands for the ids on stdin. @throws `call-ids-unreadable`, or the signal's reason */
+/** Reads stdin for the first `-`. @throws Failure `call-ids-unreadable`; the signal's reason */
 async function* readCallIds(host: Host, { typedIds, canBeEmpty, signal }: IdsRequest) {
   const input = async function* () {
     try {
@@ -161,7 +161,7 @@ const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as cons
 type ReadTally = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
   readonly running: string[];
-  /** True if the service refused the key, or many calls in a row failed. */
+  /** True after a refused key or `maxFailedInARow` failures. */
   hasStopped: boolean;
 };
 
@@ -175,7 +175,7 @@ const countResult = (tally: ReadTally, result: ReadResult) => {
   tally.hasStopped ||= tally.failedInARow >= maxFailedInARow;
 };
 
-/** Returns a failure per code, or a single failure if all calls failed with one message. */
+/** Returns one failure for each code. */
 const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, project: string) => {
   const cause = failed[0]?.failure;
   const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);

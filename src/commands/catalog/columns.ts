@@ -1,4 +1,4 @@
-/** The columns of lists of models (interface 2.3 and 2.5), in the public order (output.md). */
+/** The columns of model lists (interface 2.3 and 2.5). output.md promises their order. */
 import * as catalogs from "../../catalogs/index.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
 
@@ -7,7 +7,7 @@ type Row = catalogs.CatalogRow;
 /** `priced` lists the inference models with their catalog entries. */
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
-/** By default, marks no deprecation. @param now milliseconds since 1970 */
+/** The default of `now` tags no deprecation. @param now ms since 1970 */
 export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
   const isJoined = of === "all" || of === "priced";
   const toColumn = (field: catalogs.FieldColumn): Column<Row> => {

@@ -1,4 +1,4 @@
-/** `rollcall catalog cost`: the cost of a usage by model, cheapest first. */
+/** `rollcall catalog cost`: the cost of a given usage with each model, cheapest first. */
 
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";

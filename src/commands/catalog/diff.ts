@@ -91,7 +91,6 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
   return pairs;
 };
 
-/** Returns the names of both sides, or their times if the names are equal. */
 const nameSides = (sides: Pair) => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;

@@ -28,7 +28,7 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
   catalogs.checkFilterWords(typed, listed);
   const allRows: readonly catalogs.CatalogRow[] = models ? catalogs.joinById(models, listed) : listed;
   const { matches, columns: filtered } = catalogs.compileFilter(typed, host.now());
-  // A model without an entry states only its id.
+  // Without a catalog entry, filters can read only the id.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
   const rows = sortRows(matching, order).slice(0, typed.limit);
   const [single] = of === "all" || of === "priced" ? [] : read;

@@ -35,10 +35,10 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const candidates = locked?.length === 0 ? [] : listed;
   const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((id) => ({ id })));
   if (missing.length > 0) throw modelsMissing(missing, names);
-  // The first entry with an id counts.
+  // If entries share an id, the first entry is locked.
   const entriesById = catalogs.groupById(selected, ({ catalog, entry }) => `${catalog} ${entry.id}`);
   const current = [...entriesById.values()].flatMap(([first]) => (first && catalogs.toLockedModel(first)) ?? []);
-  // Locked models of catalogs that are not read stay as they are.
+  // The lock file keeps the models of catalogs that were not read.
   return [...(old ?? []).filter((model) => !isRead(model)), ...current];
 };
 

@@ -11,7 +11,7 @@ import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
 import { noteSkippedNulls } from "../lists/selection.ts";
 
-/** Default: the catalog of `--catalog`, or all catalogs with a provider. */
+/** By default, reads the catalog of `--catalog`, or all catalogs with a provider. */
 export const readCatalogs = async (
   context: Context,
   typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
@@ -56,7 +56,7 @@ export const readCatalog = async (
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
   const title = `the ${catalog} catalog`;
-  // A negative age means that the clock was or is wrong.
+  // A negative age means that the clock was changed.
   if (cached && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
     const { models, checkedAt: asOf } = cached;
     screen.notice(`using ${title} cached at ${formatMinute(asOf)}`);
@@ -81,7 +81,7 @@ export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(
 
 type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName }>;
 
-/** Selects all entries if `names` is empty. A name with a catalog is never a glob. */
+/** A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => textOf(entry.id) ?? "";
   const tests = names.map(({ id, catalog }) => {

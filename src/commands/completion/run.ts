@@ -11,9 +11,10 @@ import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 export const scripts = { bash, zsh, fish, powershell };
 
 /**
- * Prints `words` and the candidates, or only `files` or `folders`. Errors would break the prompt. `typed` has:
+ * Prints `words` and the candidates, or only `files` or `folders`. Ignores errors, which would break the prompt.
+ * `typed` depends on the shell:
  * - bash: the line up to the cursor, and the end of this line that bash will replace
- * - zsh, fish: `:` plus the current word (no argument is empty), and then the words before it
+ * - zsh, fish: `:` plus the current word, so that this argument is never empty, and then the earlier words
  * - powershell: as zsh, but joined with NUL and in base64, because PowerShell loses quotes and empty words
  */
 export const printCandidates = async (
@@ -37,11 +38,11 @@ export const printCandidates = async (
 interface ShellLine {
   readonly before: readonly string[];
   readonly current: string;
-  /** Returns undefined if the candidate does not continue `current`. */
+  /** Returns undefined if the shell cannot use the candidate. */
   readonly format: (candidate: Candidate) => string | undefined;
 }
 
-/** bash replaces only the text after its last word break (`=`, `:`). */
+/** bash replaces only the text after the last `=` or `:`. */
 const parseBashLine = ([line = "", replaced = ""]: readonly string[]): ShellLine => {
   const words = splitWords(line);
   const last = words.at(-1) ?? { raw: "", text: "", open: { quote: "", at: 0 } as const };

@@ -14,7 +14,7 @@ type ValueRequest = Readonly<{
   context: Context;
   command: ParsedArgv["command"];
   given: ParsedArgv["given"];
-  /** Such as `--sort` or `catalog show <id>`. */
+  /** An option or argument, such as `--sort` or `catalog show <id>`. */
   name: string;
   kind: Kind<unknown>;
   typed: string;
@@ -38,7 +38,6 @@ const savedOr =
   (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
   ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
-/** Each suggestion starts with the typed comma-separated list. */
 const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = list.split(",");

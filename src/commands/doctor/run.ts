@@ -13,7 +13,7 @@ import { testCredential } from "../auth.ts";
 import { printObjects } from "../lists/object-list.ts";
 
 type Finding = Readonly<{
-  /** Stable, for scripts. Default: the name in `runChecks`. */
+  /** Scripts read this name. Default: the key in `runChecks`. */
   check?: string;
   status: "ok" | "warning" | "error" | "skipped";
   message: string;
@@ -32,7 +32,7 @@ type CheckContext = Readonly<{
   maxWaitMs: number;
 }>;
 
-/** Default of `--timeout`; short, because a person waits. */
+/** The default of `--timeout` is short, because a person waits. */
 const defaultTimeoutMs = 10_000;
 
 /** @throws Failure `doctor-found` with the most serious code */
@@ -69,7 +69,7 @@ const runChecks = async (context: Context, isOffline: boolean) => {
     "local store": checkStore(checkContext),
   };
   const results = Object.entries(running).map(async ([check, findings]) => {
-    // A database or a credential_command may never answer. Requests time out a second earlier.
+    // A database or a credential_command may never answer. Requests time out earlier.
     const timeOut = async () => {
       await host.sleep(silenceMs + 1000, host.signal);
       throw new Failure("unavailable", "doctor-timeout", `no answer within ${Math.round(silenceMs / 100) / 10} s`, {
@@ -133,7 +133,7 @@ const checkSettings = async ({ context }: CheckContext) => {
   const names = set.map(({ name, source }) => `${name} (${source})`).join(", ") || "no settings";
   const facts = { profile, settings: Object.fromEntries(settings) };
   const found = [ok(`profile ${profile}: ${names}`, facts)];
-  // A default is invalid only if the setting that it derives from is invalid.
+  // The loop skips defaults, because an invalid default derives from another invalid setting.
   for (const { problem, from } of set)
     if (problem !== null) found.push(error("usage", `${problem.message} (${from})`, problem.advice ?? ""));
   const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
@@ -187,13 +187,12 @@ const checkCredential = async (
     if (answer === "refused" || isPage) return found;
     return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
   } catch (thrown) {
-    // `checkSettings` reports the invalid setting.
     if (isFailure(thrown, "setting-invalid")) return skipped(`${thrown.details.where?.setting} is invalid`);
     return toFinding(thrown);
   }
 };
 
-/** A web page with a status below 400 is an error, unless its origin accepted a key. */
+/** A web page with a status below 400 is an error, unless the origin accepted a key. */
 const checkUrls = async (checkContext: CheckContext, credentials: Promise<readonly Finding[]>) => {
   const { settings, isOffline } = checkContext;
   if (!settings) return [skipped(settingsUnreadable)];
@@ -299,7 +298,7 @@ const toDamageFinding = (check: string, damages: readonly string[], facts: { pat
 const checkStore = async ({ context, settings }: CheckContext) => {
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped("cannot locate the store, because the home folder is unknown")];
-  // If the native module is missing, this import becomes a finding.
+  // If libsql cannot be loaded, the error becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
   if (!found) return [ok("none yet; the first use of --local creates it")];

@@ -8,7 +8,6 @@ import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts"
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
-/** @throws Failure `invalid-option-value` */
 export const explain = command({
   words: "explain",
   group: "more",
@@ -43,7 +42,7 @@ export const explain = command({
   },
 });
 
-/** Returns null for a code. @param indent columns */
+/** Returns null if the topic has no example. @param indent in columns */
 const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0) =>
   example ? (await loadFailurePrinter()).renderProblem(screen, await example(), indent) : null;
 

@@ -40,7 +40,7 @@ export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUs
 };
 
 const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
-  // Reading the facts of many inputs takes time.
+  // `identifyFile` would take time for many inputs.
   if (outputs.every(([, file = "-"]) => file === "-")) return;
   const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
   for (const [text, file = "-"] of outputs) {

@@ -12,7 +12,6 @@ const maxProblems = 20;
 const maxShownPerRule = 3;
 const maxPositions = 6;
 
-/** Only a terminal shows excerpts. */
 const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (screen.isStderrForPeople ? sources : []);
 
 export const printWarnings = async (
@@ -28,7 +27,7 @@ export const printWarnings = async (
   if (rules !== "") screen.notice(`omitted warnings: ${rules} (list them with \`rollcall check --json\`)`);
 };
 
-/** `counts` includes problems that the failure lacks. */
+/** `counts` includes problems that are not in the failure. */
 export const withExcerpts = async (
   { screen }: Context,
   sources: readonly Source[],
@@ -49,9 +48,8 @@ export const selectProblems = async (
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
 ) => {
   const kinds = foldProblems(problems);
-  // Errors and the first kind of each rule's warnings come first, then the second kinds, and so on.
   const chosen = new Set(kinds.toSorted((a, b) => a.rank - b.rank).slice(0, max));
-  /** By rule, the number of problems that `problems` lacks. The rule's first kind includes this number. */
+  /** The number of problems that are not in `problems`, by rule. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const { rule } of problems) uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
   const shown: Problem[] = [];
@@ -109,7 +107,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
     const position = lineOf(problem);
     if (!isLineShared) return position;
     if (column !== undefined) return `${position}:${column}`;
-    // Values of a converted record share a line, so their paths distinguish them.
+    // Values of a converted record share a line, so a path distinguishes them.
     const field = fieldOf(problem);
     if (position === lineOf(shown)) return ["", fieldOf(shown)].includes(field) ? [] : field;
     return field === "" ? position : `${position} (${field})`;
@@ -117,7 +115,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   return [...new Set(positions)];
 };
 
-/** Before and after a position. Terminals are narrower, and most secrets are shorter. */
+/** Bytes before and after a position. A terminal shows fewer, and most secrets are shorter. */
 const windowBytes = 6 * 1024;
 
 const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {

@@ -22,7 +22,7 @@ type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
-/** @throws Failure of the options, and of reading */
+/** Reads and filters the inputs of a command. */
 export const readInputs = async (context: Context, { label, ...request }: InputsRequest & { label?: string }) => {
   const progress = label === undefined ? undefined : context.screen.startProgress(label);
   return await readSelected(context, {

@@ -14,11 +14,10 @@ import { pluralize } from "../../sentences.ts";
 interface KeyDisplay<Row>
   extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "tag">,
     Partial<Pick<Column<Row>, "heading">> {
-  /** Default: the value, with commas between items. */
   readonly text?: (row: Row) => string | null | undefined;
 }
 
-/** By default, a column shows the value of the key with its name. A number is a rank. */
+/** The columns by key. A number is the rank of a column that shows the value of the key. */
 export type KeyColumns<Row> = Readonly<Record<string, number | KeyDisplay<Row>>>;
 
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
@@ -28,7 +27,7 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
     return { name, heading, ...rest, cell: (row) => formatPlainValue(value(row), ", "), value };
   });
 
-/** People see only the list in `member`. */
+/** Only `-o json` prints more than the list in `member`. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
   screen: Screen,
   document: Document,

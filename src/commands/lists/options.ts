@@ -13,7 +13,7 @@ const parseDurationMs = (value: string) => {
   return digits === undefined ? undefined : Number(digits) * (unitMs[unit] ?? 0);
 };
 
-/** In milliseconds. */
+/** The value of the option is in milliseconds. */
 export const durationOption = (about: string) =>
   cli.custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);
@@ -21,7 +21,6 @@ export const durationOption = (about: string) =>
     return ms;
   });
 
-/** A time without an offset is UTC. */
 const parseIsoTime = (word: string) => {
   const [, time = "", offset = "Z"] = /^(\d{4}-\d\d-\d\dT[\d:.]+)(Z|[+-]\d\d:\d\d)?$/.exec(word) ?? [];
   return Date.parse(/^\d{4}-\d\d-\d\d$/.test(word) ? word : time + offset);

@@ -20,7 +20,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     throw wrongValue("--sort", value, wanted, near && sign + near);
   });
 
-/** A narrow terminal omits columns of high rank, but keeps columns of filters and `--sort`. */
+/** A narrow terminal never omits the columns of filters, and omits the columns of `--sort` last. */
 export const rankColumns = <Row>(
   columns: readonly Column<Row>[],
   order: readonly Order<Row>[],
@@ -37,14 +37,13 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     return keyed.sort((a, b) => compareSortKeys(a.key, b.key, descending ? -1 : 1)).map(({ row }) => row);
   }, rows);
 
-/** `exact` is undefined beyond the limits of decimals. */
 type SortKey = { readonly number: number; readonly exact: Decimal | undefined } | string;
 
 const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): SortKey => {
   const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
   const exact = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
   const number = typeof value === "number" || exact ? Number(value) : Number.NaN;
-  // Decimals are prices, and a negative price is sorted as text.
+  // A `decimal` column has prices, and a negative price is sorted as text.
   const isNumber = Number.isFinite(number) && (align !== "decimal" || number >= 0);
   return isNumber ? { number, exact } : formatPlainValue(value).toLowerCase();
 };

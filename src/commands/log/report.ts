@@ -14,7 +14,7 @@ import type { LogRun, PlanTarget } from "./run.ts";
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
-  // With --follow, `groups.not_sent` can include invalid groups, but `metrics` cannot.
+  // With --follow, `groups.not_sent` can include invalid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
   if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
@@ -33,7 +33,7 @@ const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
     ? "the only valid group of the input, not known to be logged"
     : `all ${groups} valid groups of the input, ${logged} of them logged`;
 
-/** Text, so that the service's answers keep their bytes. */
+/** Returns text, so that the service's answers keep their bytes. */
 const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined, target: PlanTarget) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
@@ -53,7 +53,7 @@ const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined
   );
 };
 
-/** The port of the local service differs in every run, so its URL is null. */
+/** For the local service, `url` is null, because the port differs in every run. */
 const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
   method: "POST",
   url: target?.url.startsWith("http") ? target.url : null,
@@ -118,7 +118,7 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
   return toFacts({ next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) });
 };
 
-/** For other commands on the run's ledger and service. */
+/** Returns options for other commands on the run's ledger and service. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger ? toOptionArgs({ ledger: typed.ledger }) : ["--no-ledger"]),
   ...listServiceArgs(context.flags),

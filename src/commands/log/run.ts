@@ -45,7 +45,6 @@ const openRun = async (context: Context, typed: LogOptions) => {
   await send.checkCompression(compression);
   checkFactFields(context.screen);
   const meter = context.screen.startMeter(progress);
-  /** No notice repeats these events. */
   const printsEvents = progress === "lines" || progress === "json";
   return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
 };
@@ -79,7 +78,7 @@ const readFiles = async (run: LogRun) => {
     ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
     onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
-    // Fails before checking a large input.
+    // A missing URL fails here, before a large input is checked.
     onOpened: () => void (dryRun || settings.local || settings.address("log")),
   });
   return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
@@ -123,7 +122,6 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) 
   await printWarnings(context, dataset, result.warnings);
   if (typed.body === undefined) {
     await printOutcome(run, result).catch((thrown: unknown) => {
-      // The failure of the run overrides the failure of the output.
       if (!isFailure(thrown, "output-failed")) throw thrown;
       if (!result.failure) throw outputFailed(thrown.details.systemCode ?? "", result.groups);
     });

@@ -5,7 +5,6 @@ import { findNearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
 
-/** @throws Failure `required-option-missing`, `invalid-option-value` */
 export const schema = command({
   words: "schema",
   group: "more",

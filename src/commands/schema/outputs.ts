@@ -281,7 +281,6 @@ const event = s.union([
 ]);
 const rejected = object({ ...s.problemKeys, rejects_line: optionalAbout("line in the rejects file", s.position) });
 
-/** In the order of the help, then shared documents. */
 const documents: s.Outputs = {
   ...trajectoriesOutputs,
   models: ["the inference models", models, s.union([inferenceModel, describe("with --with-prices", priced)])],

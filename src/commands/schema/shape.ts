@@ -1,4 +1,4 @@
-/** Building blocks of schemas: zod with descriptions. */
+/** Building blocks of the output schemas. */
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
 import { describe, withNotes } from "../../contract/replies.ts";
@@ -7,10 +7,10 @@ import type { JsonObject } from "../../json/walk.ts";
 export { looseObject, nullable, optional, strictObject as object, union, unknown } from "zod/mini";
 export { describe } from "../../contract/replies.ts";
 
-/** By command or document. `line` is for `-o jsonl`, if it differs. */
+/** The outputs by name. `line` describes a line of `-o jsonl`. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
-/** Occurs only once in the JSON Schema, in `$defs`. */
+/** The JSON Schema contains `schema` only once, in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of) => withNotes(schema, { id });
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) =>
   z.optional(describe(sentence, schema));
@@ -20,7 +20,7 @@ export const flag = z.boolean();
 export const number = z.number();
 export const count = z.int().check(z.minimum(0));
 export const position = z.int().check(z.minimum(1));
-/** RFC 3339, in UTC. */
+/** A time in UTC (RFC 3339). */
 export const time = z.iso.datetime();
 export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
@@ -53,16 +53,15 @@ export const problemKeys = {
 export const problem = z.strictObject(problemKeys);
 const sharedProblem = shared("problem", problem);
 export const problems = list(sharedProblem);
-/** For errors and `ledger verify`. */
 export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
 
-/** Draft 2020-12, without `$schema`. */
+/** Returns a schema of draft 2020-12 without `$schema`. */
 export const toJsonSchema = (schema: Schema) => {
   const { $schema: _, ...document }: JsonObject = z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
     override({ jsonSchema }) {
-      // The pattern of date-time has 300 characters.
+      // The pattern of `date-time` has 256 characters.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
       delete jsonSchema.readOnly;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

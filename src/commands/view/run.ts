@@ -55,7 +55,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure) throw failure;
 };
 
-/** Time for an unreadable input to fail first. */
+/** Time in which an unreadable input can fail before the URL is printed. */
 const openDelayMs = 200;
 
 const servePage = async (context: Context, typed: ViewOptions) => {
@@ -67,7 +67,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
     inputReadable.abort();
     viewer.showProgress(progress);
   };
-  // `showInput` serves until the run ends, so `failed` settles only with an error.
+  // `showInput` returns only after `viewer.close`.
   const failed = openInput(context, typed, showProgress).then(viewer.showInput);
   const ended = waitForAbort(host.signal);
   let browser: ReturnType<typeof openBrowser>;
@@ -81,7 +81,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   } catch (thrown) {
     if (!host.signal.aborted) throw thrown;
   } finally {
-    // A failure after a signal is not reported.
+    // Avoids an unhandled rejection after a signal.
     failed.catch(() => undefined);
     browser?.close();
     await viewer.close();
@@ -109,7 +109,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     return await openLoggedGroups(context, typed, onRead);
   const settings = await effectiveSettings(context);
   return async () => {
-    // Created first, to detect changes during reading.
+    // The detector also detects changes during reading.
     const hasChanged = createChangeDetector(files, host);
     const dataset = await readInputs(context, {
       settings,
