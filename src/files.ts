@@ -228,7 +228,7 @@ export const readUpTo = async (
   }
 };
 
-/** At an abort, writes to a pipe to end a blocked open or read. Returns a function that stops this. */
+/** At an abort, writes to a pipe to end a blocked open or read. Returns a function that removes the listener. */
 export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();

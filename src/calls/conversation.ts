@@ -76,7 +76,7 @@ export const composeMessage = (role: string, content: RawJson) =>
 export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Takes the next answer to the call with this id out of the turns. */
+/** Removes the next answer to a call from the turns, and returns it. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** A tool's answer becomes the result of its call. */

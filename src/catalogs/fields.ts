@@ -11,7 +11,7 @@ type FieldOptions = Readonly<{
   rank: number;
   heading?: string;
   align?: "right" | "decimal";
-  /** The kind of change in `catalog diff`, if this compares the field. */
+  /** The kind of change in `catalog diff`. Undefined if it ignores the field. */
   change?: string;
   read?: (row: FieldRow) => unknown;
   /** `spelled` returns the JSON of the value as in the reply. */

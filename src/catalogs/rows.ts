@@ -18,7 +18,7 @@ export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) 
   return byId;
 };
 
-/** Joins each model with all entries that have its id. */
+/** Joins each model with all entries of the same id. */
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
