@@ -8,7 +8,7 @@ import { readSettings, type SettingFlags, type Settings } from "./settings/index
 export const effectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-/** Default of `warn`: no warnings. */
+/** By default, also hides warnings. */
 export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => ({
   ...context,
   screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn },

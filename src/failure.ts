@@ -1,6 +1,5 @@
 /** The class of all failures, and the exit codes. */
 
-/** By `error.code`. */
 export const exitCodes = {
   internal: 1,
   usage: 2,
@@ -19,7 +18,6 @@ export const exitCodes = {
 export type FailureCode = keyof typeof exitCodes;
 export type Severity = "error" | "warning";
 
-/** A problem of the input (output.md). */
 export type Problem = Readonly<{
   file?: string;
   line?: number;
@@ -32,13 +30,13 @@ export type Problem = Readonly<{
   message: string;
   advice?: string | undefined;
   from?: "service";
-  /** Bytes from the start of the file, from 0. */
+  /** Bytes from the start of the file. */
   offset?: number;
   /** `file:line` in converted or selected data. */
   readAt?: string;
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
-  /** Similar problems that are not displayed, with some positions, such as `a.jsonl:3:14`. */
+  /** Similar problems that are not displayed, with positions such as `a.jsonl:3:14`. */
   others?: Readonly<{ count: number; positions: readonly string[] }>;
 }>;
 
@@ -48,7 +46,7 @@ export const toProblemDocument = (problem: Problem) => {
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A part of a line, without secrets, but with control characters. `from` and `to` bound the value. */
+/** A part of a line, without secrets, but with control characters. The value is between `from` and `to`. */
 export type Excerpt = Readonly<{
   line: number;
   text: string;
@@ -86,12 +84,12 @@ export type FailureDetails = Optional<{
   /** Replaces the failure's text. `columns` is undefined in a pipe. */
   help: (columns: number | undefined) => string;
   stack: string;
-  /** Such as `no data arrived for 5 s`. */
+  /** A reason such as `no data arrived for 5 s`. */
   endedBy: string;
   /** The hint without the advice to rerun. */
   remedy: string;
   isHtmlPage: boolean;
-  /** A file, ledger, profile or filter. */
+  /** A file, ledger or profile, or the fault of a filter. */
   subject: string;
   isConverted: boolean;
   /** True if a rerun resolves the unknown requests. */
@@ -139,7 +137,6 @@ export const defect = (text: string, details: FailureDetails = {}) =>
 export const toFailure = (thrown: unknown) => {
   if (thrown instanceof Failure) return thrown;
   const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-  // Node needs the current folder for a relative path.
   if (!("syscall" in error) || error.syscall !== "uv_cwd")
     return defect(error.message, { stack: error.stack, cause: error });
   const message = "cannot find files by relative paths, because the current folder was deleted";

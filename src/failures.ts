@@ -2,7 +2,7 @@
 import { Failure, type FailureDetails } from "./failure.ts";
 import { didYouMean, resendAloneHint } from "./sentences.ts";
 
-/** @param effect follows the signal in the message */
+/** The message ends with `effect`. */
 export const interrupted = (
   details: FailureDetails & { signal: NonNullable<FailureDetails["signal"]> },
   effect = "",

@@ -50,7 +50,7 @@ export const requireSafeOwnership = (path: string) => {
   requireSafePart(resolve(path), 0);
 };
 
-/** Linux follows as many links in a path. */
+/** Linux follows at most 40 links in a path. */
 const maxLinks = 40;
 
 const unsafeOwnership = (part: string, message: string, fix: string) => {
@@ -81,7 +81,7 @@ export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | un
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a pipe or device directly. Methods throw as `node:fs` does. */
+/** Opens a draft, but a pipe or device directly. The methods throw errors of `node:fs`. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
@@ -129,7 +129,7 @@ export const ignoreErrors = <Result>(work: () => Result) => {
   }
 };
 
-/** @throws as `node:fs` does */
+/** @throws errors of `node:fs` */
 export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint8Array>, mode?: number) => {
   const draft = openDraft(path, mode);
   try {
@@ -140,7 +140,7 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** All names of a file have the same identity. A pipe or device has none. */
+/** Returns equal texts for all names of a file, and undefined for a pipe or device. */
 export const identifyFile = (file: string) =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
@@ -179,7 +179,7 @@ export const explainUnwritable = (file: string, code: string, otherFileHint: str
   return { reason: "its folder does not exist", hint: `make the folder: \`${command}\`, or ${otherFileHint}` };
 };
 
-/** Removes drafts of killed runs. @param before milliseconds since 1970; newer drafts stay */
+/** Removes drafts of killed runs that are older than `before` (milliseconds since 1970). */
 export const removeDrafts = (path: string, before: number) => {
   const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
@@ -201,7 +201,7 @@ export const checkDatabaseMode = (location: string, warn: (problem: Problem) => 
 
 type WaitingHost = Pick<Host, "signal" | "sleep">;
 
-/** Returns undefined if the content exceeds `maxBytes`. @throws `toError(…)`, the signal's reason */
+/** Returns undefined if the content exceeds `maxBytes`. @throws the result of `toError`, or the signal's reason */
 export const readUpTo = async (
   from: string | Readable,
   maxBytes: number,
@@ -228,7 +228,7 @@ export const readUpTo = async (
   }
 };
 
-/** At an abort, a write ends a blocked open or read. Returns a function that removes the listener. */
+/** At an abort, writes to a pipe to end a blocked open or read. Returns a function that removes the listener. */
 export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();
@@ -259,7 +259,7 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
 
 type Pieces = Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
 
-/** @throws Failure as `writeUserFile` */
+/** @throws the failures of `writeUserFile` */
 export const savePieces = async (
   { file, pieces, mode }: { file: string; pieces: Pieces; mode: number },
   { signal, sleep }: WaitingHost,
@@ -278,7 +278,7 @@ export const savePieces = async (
   }
 };
 
-/** No signal could end the read of a pipe. @throws as `node:fs`, or `not-a-file` */
+/** Refuses pipes, because no signal could end the read. @throws errors of `node:fs`, or `not-a-file` */
 export const readRegularFile = (path: string) => {
   const facts = fs.statSync(path);
   // For a folder, `readFileSync` throws EISDIR.

@@ -49,13 +49,13 @@ export const decodePercent = (text: string) => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** False for names of files with secrets. */
+/** False for a variable that names a file. */
 export const isSecretVariable = (name: string) =>
   name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** Removes secrets and URLs of databases, for another program. */
+/** Removes secrets and database URLs for another program. */
 export const removeSecrets = (env: Host["env"]) => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));
@@ -89,7 +89,6 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     const listener = () => {
       if (name === "SIGINT" && lentCount > 0) return;
       if (!abort.signal.aborted) return abort.abort(interrupted({ signal: name }));
-      // The next signal of this name ends the process.
       process.off(name, listener);
       urgentAbort.abort(abort.signal.reason);
     };
@@ -122,7 +121,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         return process.stderr.isTTY === true;
       },
       get columns() {
-        // 0 if the terminal does not know its size.
+        // The width is 0 if the terminal does not know it.
         return process.stdout.columns || process.stderr.columns || 80;
       },
       get rows() {

@@ -11,7 +11,7 @@ export const main = async (process: NodeJS.Process) => {
 
 const tryWrite = (stream: NodeJS.WritableStream, text: string) =>
   new Promise((resolve) => {
-    // Otherwise, a broken pipe would end the process with a stack trace.
+    // Without a listener, a broken pipe would end the process.
     stream.once("error", () => resolve(false));
     try {
       stream.write(text, (error) => resolve(!error));

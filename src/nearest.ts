@@ -2,7 +2,7 @@
 
 export const findNearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const typed = word.toLowerCase();
-  // Fewer than the letters, because otherwise every short name would be near.
+  // Fewer edits than letters, because otherwise every short name would be near.
   const maxEdits = Math.min(typed.length <= 4 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);
   const near = Array.from(candidates, (name) => ({ name, edits: countEdits(typed, name.toLowerCase()) }));
   return near.filter(({ edits }) => edits <= maxEdits).sort((a, b) => a.edits - b.edits)[0]?.name;

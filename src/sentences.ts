@@ -33,7 +33,6 @@ export const skipRefusedHint =
 export const resendAloneHint = (which: "remaining" | "rejected") =>
   `copy the ${which} groups to a new file and log that file, because a rerun without a ledger logs everything again`;
 
-/** Groups that this run and earlier runs logged. */
 export type LoggedCounts = Readonly<Record<"logged" | "alreadyLogged", number>>;
 
 export const formatLogged = ({ logged, alreadyLogged }: LoggedCounts) =>

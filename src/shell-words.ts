@@ -2,7 +2,7 @@
 
 type Quote = "" | "'" | '"';
 
-/** On Windows, single quotes are characters, and a backslash escapes only double quotes. */
+/** On Windows, single quotes do not quote, and a backslash escapes only double quotes. */
 type ShellRules = { readonly windows: boolean };
 
 /** If the line ends with white space, the last word is empty. */

@@ -34,10 +34,10 @@ export type Part = Readonly<
 /** `format` is a type such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** Without a recognized message, `rest` has everything. */
+/** If no message is recognized, `rest` contains everything. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
-/** A `system` member becomes the first message. */
+/** Makes a `system` member the first message, unless there is a system message. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
@@ -76,12 +76,12 @@ export const composeMessage = (role: string, content: RawJson) =>
 export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Removes the next answer to this id. */
+/** Removes the next answer to a call from the turns, and returns it. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
 /** A tool's answer becomes the result of its call. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  /** An answer that became a result is null. */
+  /** The id of an answer that became a result is null. */
   const answerIds: (string | null | undefined)[] = items.map((item, at) =>
     at >= from && textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined,
   );

@@ -18,7 +18,7 @@ export type RewardSource = { readonly text: string } | { readonly path: CallPath
 /** A line of JSON, or a reason such as `it was deleted`. */
 export type ConversionResult = { readonly line: string } | { readonly why: string; readonly needsReward?: true };
 
-/** JSON has newlines only between values. */
+/** JSON has line ends only outside of strings. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
 
 export const toMessages = (call: RawJson): ConversionResult => {
@@ -81,7 +81,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/** The local service stores choices in `attributes.choices`, and their messages in the inputs. */
+/** The local service stores all choices but a last turn in `attributes.choices`, and their messages in the inputs. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;

@@ -41,7 +41,7 @@ export const findState = (call: RawJson, prefix: string): CallState => {
 export const isRunning = (call: RawJson) =>
   !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
 
-/** True even if `omitContent` removed the value. */
+/** Also true if `omitContent` removed the value. */
 const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);
   return value !== undefined && !isEmpty(value);
@@ -49,7 +49,7 @@ const hasValue = (call: RawJson, field: string) => {
 
 const isEmpty = (value: RawJson) => isAbsent(value) || value.json === '""';
 
-/** Negative if the end comes first. */
+/** Returns a negative number if the end comes first. */
 export const findDurationMicros = (call: RawJson) => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
@@ -146,7 +146,7 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** Omits lists and objects below `levels`. If `isName`, keeps only short texts and other scalars. */
+/** Omits lists and objects deeper than `levels`. If `isName` is true, keeps only short texts and other scalars. */
 const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")

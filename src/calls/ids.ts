@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** In UTF-16 units. A line can be a whole call. */
+/** In UTF-16 units. A line can contain a whole call. */
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
@@ -21,7 +21,6 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
   }
 }
 
-/** `why` completes "it is …". */
 const invalidCallId = (line: number, why: string) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
     hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",

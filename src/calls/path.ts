@@ -7,7 +7,7 @@ import { findNearest } from "../nearest.ts";
 /** A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `found` lists the steps that exist there. */
+/** `at` ends with the missing step. `found` lists the steps that exist instead. */
 export type MissingStep = Readonly<{ kind: "missing"; at: string; found: readonly string[]; near: string | undefined }>;
 
 const stepPattern =

@@ -43,7 +43,6 @@ const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 
-/** `op` and `model` are empty if unknown. */
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
@@ -63,10 +62,10 @@ const openGroup = (op: string, model: string) => {
       if (amounts.length > 0) callsWithCost++;
       dollars = amounts.reduce(addDecimals, dollars);
     },
-    /** Each `calls` counts the calls that have the value. */
+    /** In `seconds`, `tokens` and `cost`, `calls` counts the calls with a value. */
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
-      /** By nearest rank, in seconds. */
+      /** Returns seconds, by nearest rank. */
       const percentile = (share: number) => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;

@@ -1,4 +1,4 @@
-/** Saves replies with catalogs, and reads catalogs from files. */
+/** Saves replies that contain catalogs, and reads catalogs from files. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { requireFault } from "../json/reader.ts";
 import { bomLength, locateOffset } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
-/** Interface 4.4 and 4.5, in the order of the output. */
+/** The catalogs of interface 4.4 and 4.5, in the order of the output. */
 export const catalogNames = ["analysis", "router"] as const;
 export type CatalogName = (typeof catalogNames)[number];
 
@@ -19,7 +19,6 @@ export type CatalogId = Readonly<{ address: string; catalog: CatalogName; provid
 
 export const maxSavedReplies = 500;
 
-/** No reply is larger. */
 const maxReplyBytes = 2 ** 29;
 
 const historyFolder = (folder: string, { address, catalog, provider }: CatalogId) => {
@@ -39,7 +38,7 @@ const listFiles = (folder: string) =>
 const readReply = (path: string) =>
   ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
 
-/** For the bytes of the latest file, changes only its mtime. @throws errors of `node:fs` */
+/** If the latest file has the same bytes, changes only the mtime of this file. @throws errors of `node:fs` */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date) => {
   const history = historyFolder(folder, id);
   const files = listFiles(history);

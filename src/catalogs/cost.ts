@@ -1,4 +1,4 @@
-/** Computes exact costs of a usage at a model's prices. */
+/** Computes the exact cost of using a model. */
 import type { CatalogModel } from "../contract/models.ts";
 import * as decimals from "../decimal.ts";
 import { getValue, isObject } from "../json/walk.ts";
@@ -16,7 +16,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   if (usages.length === 0) return inOutput;
   const sum = (unit: keyof Usage) => usages.reduce((all, usage) => all + usage[unit], 0);
   const [prompt_tokens, completion_tokens] = [sum("prompt_tokens"), sum("completion_tokens")];
-  // A summary usually lacks cached tokens.
+  // Unlike the output, a summary usually lacks cached tokens.
   if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
   return {
     ...noUsage,
@@ -27,7 +27,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   };
 };
 
-/** Parses counts in the form of OpenAI or Anthropic. */
+/** Parses a usage in the format of OpenAI or Anthropic. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value) => {
     const number = getValue(within, [name]);
@@ -50,7 +50,7 @@ const parseUsage = (value: unknown): Usage | undefined => {
 /** US dollars. `total` is null if a needed price is unknown. */
 export type Cost = ReturnType<typeof computeCost>;
 
-/** With `needsUnitPrices`, prices of images and requests are needed. */
+/** Needs prices of images and requests only if `needsUnitPrices` is true. */
 export const computeCost = (
   { pricing }: CatalogModel,
   { usage, needsUnitPrices }: { readonly usage: Usage; readonly needsUnitPrices: boolean },
@@ -79,7 +79,7 @@ export const computeCost = (
   return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
 };
 
-/** A cost with an unknown total comes last. */
+/** Sorts costs with an unknown total last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) => {
   const [left = decimals.zero, right = decimals.zero] = [a, b].map(({ at_least }) => decimals.parseDecimal(at_least));
   return Number(a.total === null) - Number(b.total === null) || decimals.compareDecimals(left, right);

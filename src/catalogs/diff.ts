@@ -6,7 +6,7 @@ import { ignoreErrors } from "../files.ts";
 import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
-/** For a model in only one catalog, `change` is `added` or `gone`, and `field` is null. */
+/** If only one catalog has the model, `change` is `added` or `gone`, and `field` is null. */
 export type Change = Readonly<
   Record<"id" | "change", string> & Record<"name" | "field", string | null> & Record<"from" | "to", unknown>
 >;
@@ -43,7 +43,6 @@ const otherFields = catalogFields.filter(({ change = "price" }) => change !== "p
 const toWritable = (value: unknown = null) =>
   ignoreErrors(() => JSON.stringify(value)) === undefined ? "(nested too deeply)" : value;
 
-/** Equal facts have equal keys. */
 const toPrice = (value: unknown) => {
   const amount = parseAmount(value);
   return { value, key: amount ? formatDecimal(amount) : JSON.stringify(value) };

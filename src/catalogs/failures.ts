@@ -1,4 +1,4 @@
-/** Failures of files with locks and catalogs. */
+/** Failures of lock files and catalog files. */
 import { Failure, type FailureLocation } from "../failure.ts";
 import { explainUnwritable } from "../files.ts";
 import { describeSystemCode, formatInputName } from "../sentences.ts";

@@ -1,4 +1,4 @@
-/** The fields of models: columns, prices, kinds of change. */
+/** The fields of models and catalog entries. */
 import type { CatalogModel } from "../contract/models.ts";
 import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
 import { type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
@@ -11,11 +11,10 @@ type FieldOptions = Readonly<{
   rank: number;
   heading?: string;
   align?: "right" | "decimal";
-  /** The kind of change in `catalog diff`, which ignores other fields. */
+  /** The kind of change in `catalog diff`. Undefined if it ignores the field. */
   change?: string;
-  /** Default: the field of the entry. */
   read?: (row: FieldRow) => unknown;
-  /** `spelled` returns the value's JSON in the reply. */
+  /** `spelled` returns the JSON of the value as in the reply. */
   text?: (value: unknown, spelled: () => string) => string;
 }>;
 
@@ -45,7 +44,7 @@ const wordList: Pick<FieldOptions, "text"> = {
   text: (value, spelled) => textsOf(value)?.join(", ") ?? spelled(),
 };
 
-/** Unix seconds. Services send 0 for an unknown time. */
+/** Unix seconds. Services send 0 if the time is unknown. */
 const unixTime: Pick<FieldOptions, "text"> = {
   text: (value, spelled) =>
     typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
@@ -56,7 +55,7 @@ const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
 export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
-/** Interface 2.3, in the public order (output.md). */
+/** The fields of interface 2.3, in the order of output.md. */
 export const modelFields: readonly [FieldColumn, ...FieldColumn[]] = [
   modelField("id", { rank: 0 }),
   modelField("created", { ...unixTime, rank: 2 }),
@@ -67,7 +66,7 @@ export const modelFields: readonly [FieldColumn, ...FieldColumn[]] = [
 
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 
-/** The interface lacks some names. Assumed: prices are in US dollars. */
+/** Some of these names are not in the interface. Assumed: prices are in US dollars. */
 export const knownPriceNames: readonly string[] = [
   ...priceNames,
   ...["input_cache_reads", "input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -90,7 +89,7 @@ export const parsePrice = (value: unknown) => {
   return !amount || amount.digits < 0n ? undefined : amount;
 };
 
-/** US dollars per token or unit. An absent or invalid price is not zero. */
+/** Returns US dollars per token or unit, or undefined for an invalid price. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
 /** Returns `0.3 $/M`, or an invalid price as it is. */
@@ -124,7 +123,7 @@ export const priceField = (name: string, rank: number, title = name) =>
     change: "price",
   });
 
-/** In the public order (output.md). */
+/** The fields of interface 2.5, in the order of output.md. */
 export const catalogFields: readonly [FieldColumn, ...FieldColumn[]] = [
   field("id", { rank: 0 }),
   field("name", { rank: 10 }),
@@ -163,7 +162,7 @@ export const toStatedFact = (fact: unknown): unknown => {
   return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
 };
 
-/** Null without a date, undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`. */
+/** Returns null if there is no date, or undefined if it is unreadable. Assumed: dates start with `YYYY-MM-DD`. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
@@ -185,7 +184,7 @@ export const compilePattern = (pattern = "") => {
 /** Takes text × glob steps at most, unlike a regular expression. */
 const matchesGlob = (text: readonly string[], glob: string) => {
   const all = [...text.keys(), text.length];
-  /** Ends of the texts that match the glob so far. */
+  /** The ends of the prefixes that match the glob so far. */
   let ends = [0];
   for (const char of glob) {
     if (char === "*") ends = all.slice(ends[0] ?? all.length);

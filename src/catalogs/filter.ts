@@ -12,7 +12,6 @@ type Strings = readonly string[];
 /** Milliseconds since 1970. */
 export type RelativeTime = (now: number) => number;
 
-/** A model must match all. */
 export type Filter = Readonly<
   Partial<
     Record<WordsName, Strings | undefined> &
@@ -116,7 +115,6 @@ const listCriteria = (filter: Filter, now: number) => {
   ] as const) {
     if (ms === undefined) continue;
     const day = fields.utcDay(ms);
-    // An unreadable date is neither past nor future.
     add(["deprecation_date"], (model) => {
       const end = fields.deprecationDay(model);
       return end !== undefined && (end !== null && end <= day) === wantsPast;
@@ -125,7 +123,7 @@ const listCriteria = (filter: Filter, now: number) => {
   return criteria;
 };
 
-/** `matches` reads `columns`. @param now ms since 1970 */
+/** `matches` reads the fields in `columns`. @param now ms since 1970 */
 export const compileFilter = (filter: Filter, now: number) => {
   const criteria = listCriteria(filter, now);
   const matches = (model: CatalogModel) => criteria.every(({ test }) => test(model));
@@ -135,7 +133,7 @@ export const compileFilter = (filter: Filter, now: number) => {
 export const usualWords = (option: string) =>
   [...wordsOptions, priceOption].find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
-/** False for unassigned codes such as `XX`, and for other codes of a country, such as `UK`. */
+/** False for unassigned codes such as `XX`, and for unofficial codes such as `UK`. */
 const isCountry = (code: string) => {
   if (!/^[A-Z]{2}$/.test(code) || new Intl.Locale(`und-${code}`).region !== code) return false;
   return new Intl.DisplayNames("en", { type: "region", fallback: "none" }).of(code) !== undefined;

@@ -1,4 +1,4 @@
-/** Filters, prices, compares and locks model catalogs. Nothing here prints or sends. */
+/** Filters, prices, compares and locks model catalogs. */
 export * from "./catalog-files.ts";
 export * from "./cost.ts";
 export * from "./diff.ts";

@@ -31,7 +31,7 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** Omits facts of a wrong type. Returns undefined without an id. */
+/** Omits facts of a wrong type. Returns undefined if the id is missing. */
 export const toLockedModel = ({ catalog, entry }: Pick<CatalogEntry, "catalog" | "entry">) => {
   const countries = listDatacenters(entry.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...entry, catalog, countries, pricing: toLockedPrices(entry.pricing) };
@@ -51,7 +51,6 @@ const toLockedPrices = (pricing: unknown) => {
 };
 
 export type LockPath = readonly (string | number)[];
-/** `positionOf` counts lines and columns from 1. */
 export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 
 const lockVersion = 1;

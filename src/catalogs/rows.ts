@@ -7,7 +7,6 @@ import type { CatalogName } from "./catalog-files.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
 
-/** A catalog entry, an inference model, or both. */
 export type CatalogRow = Partial<CatalogEntry> & { readonly model?: ReplyEntry };
 
 export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
@@ -19,7 +18,7 @@ export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) 
   return byId;
 };
 
-/** Joins each model with all entries of exactly the same id. */
+/** Joins each model with all entries of the same id. */
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
@@ -29,7 +28,7 @@ export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) =>
   });
 };
 
-/** Composes `{"catalogs":[…],"data":[…]}` with the service's bytes. */
+/** Composes `{"catalogs":[…],"data":[…]}` from the service's bytes. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]) => {
   const toText = (raw?: Uint8Array) => raw && toBuffer(raw).toString("utf8");
   const data = rows.map(({ model, catalog = null, raw }) =>

@@ -6,7 +6,7 @@ import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.t
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 import type { CatalogEntry } from "./rows.ts";
 
-/** `maxRise` is in percent, `now` in ms since 1970. */
+/** `maxRise` is in percent, and `now` is in ms since 1970. */
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
 /** The message follows the model's id, and has sample values in braces. */
@@ -16,7 +16,6 @@ const defineRule = (severity: Severity) => (why: string, message: string) => {
 const error = defineRule("error");
 const warning = defineRule("warning");
 
-/** Users pass the names to `--allow`. */
 export const lockRules = {
   "model-removed": error("A locked model is missing from its catalog.", "is no longer in the {router} catalog"),
   "price-increased": error(
@@ -183,7 +182,7 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
   return lock.models.flatMap((locked, at) => {
     const { catalog, id } = locked;
     const models = served.filter((model) => model.catalog === catalog);
-    // Of several entries, the entry with the fewest changes counts. Deprecations only break a tie.
+    // If entries share the id, the entry with the fewest changes counts. Deprecations only break a tie.
     const [regressions = [toRegression("model-removed", ["id"], [], [catalog])]] = models
       .filter((model) => model.id === id)
       .map((model) => findRegressions(locked, model, policy))

@@ -24,7 +24,6 @@ import { setCommand } from "./read.ts";
 import { changeSaved, createAddition, parseDocument, readSaved } from "./saved.ts";
 import * as values from "./values.ts";
 
-/** `from` is the option, variable or file of the value. */
 export type SettingRow = ReturnType<typeof toSettingRow>;
 
 export const listSettings = (sources: SettingsSources) => {
@@ -100,7 +99,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** The name of a new profile may be mistyped. @throws `failure` without a terminal */
+/** Asks about a new profile, because its name may be mistyped. @throws `failure` if it cannot ask */
 type Confirm = (failure: Failure) => Promise<void>;
 
 export const setSetting = (sources: SettingsSources, typed: Record<"name" | "value", string>, confirm?: Confirm) =>
@@ -209,7 +208,7 @@ export const deleteProfile = async (sources: SettingsSources, name: string) => {
   return { wasInUse };
 };
 
-/** `left` lists the variables that still have credentials. */
+/** Returns in `left` the variables that still contain credentials. */
 export const logout = async (sources: SettingsSources, only?: CredentialUse) => {
   const { host, screen } = sources;
   const { profile } = findLayers(sources);
@@ -234,7 +233,6 @@ export const renameProfile = async (sources: SettingsSources, { from, to }: Reco
     profiles.set(to, saved).delete(from);
     return saved;
   };
-  // Between the two changes, only the keys have the new name.
   if (keys.length > 0) await changeSaved(host, "credentials", (profiles) => move(profiles));
   let account = from;
   await changeSaved(host, "settings", (profiles, otherMembers) => {

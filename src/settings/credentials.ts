@@ -12,7 +12,6 @@ import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSou
 import { maxSecretBytes, readSaved } from "./saved.ts";
 import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
-/** The host of each use (interface 5). The first variable overrides the others. */
 export const useTargets = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
   inference: { host: "inference", variables: ["ROLLCALL_API_KEY"] },
@@ -28,7 +27,7 @@ export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
 };
 
 type CredentialSource = Readonly<{
-  /** `elsewhere`: the saved credential is for another origin. */
+  /** `elsewhere` means that the saved credential is for another origin. */
   state: "ready" | "command" | "elsewhere" | "missing";
   from?: string;
   profile?: string | undefined;
@@ -114,7 +113,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     if (!secret) throw failure;
     return { secret: await secret(), from, profile, username };
   };
-  /** Reruns the command of a `refused` key, once per use and origin. */
+  /** If the service refused a key, reruns its command, but only once per use and origin. */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
     const id = `${use} ${origin}`;
     const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
@@ -133,15 +132,15 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst
   const { name, source } = findUrlSource(layers, setting);
   if (isFirst && source !== "command line") return failures.loginCommand(profile);
   const urls = urlSettingNames.flatMap((each) => resolveSetting(layers, each)?.text ?? []);
-  // A login without --for would save the key for other origins.
+  // Without `--for`, the login would also save the key for the other origins.
   const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
   if (source === "profile") return failures.loginCommand(profile, only);
-  // The login would replace the saved key of this profile.
+  // In the same profile, the login would replace the saved key.
   const option = `${toOptionName(name)} ${readValue(layers, setting)}`;
   return failures.loginCommand(isFirst ? profile : "<name>", only, option);
 };
 
-/** In Basic authentication, a colon ends the user name (interface 5). @throws Failure `setting-invalid` */
+/** Refuses colons, which end the name in Basic authentication (interface 5). @throws Failure `setting-invalid` */
 export const checkUsername = (name: string, where: FailureLocation) => {
   if (name !== "" && !/[:\p{Cc}]/u.test(name)) return name;
   const wanted = "a name without colons and control characters";
@@ -155,7 +154,7 @@ type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 
-/** Reads each variable once, because `…_FILE` may name a pipe. */
+/** Reads each variable only once, because `…_FILE` may name a pipe. */
 export const openVariables = (host: Host) => {
   const secrets = new Map<string, ReturnType<typeof readVariable>>();
   return async (variable: string) => {
@@ -196,7 +195,7 @@ const findSecretFault = (text: string, uses: readonly string[]) => {
   return /[^\x21-\x7e]/.test(text) ? "characters" : undefined;
 };
 
-/** Long, because a person may have to touch a security key. */
+/** A minute, because a person may have to touch a security key. */
 const maxCommandMs = 60_000;
 /** A program that the command started may keep the pipe open. */
 const outputGraceMs = 1000;
@@ -208,13 +207,13 @@ type CommandTarget = Readonly<{
   origin: string;
 }>;
 
-/** Uses no shell. Returns the first line of the output. */
+/** Uses no shell, and returns the first line of the output. */
 export const runCredentialCommand = async (line: string, { host, hide, use, origin }: CommandTarget) => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
   const ended = new AbortController();
   const child = spawn(program, args, {
-    // Standard input may have trajectories. Standard error may have secrets.
+    // Standard input may contain trajectories. Standard error may contain secrets.
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...removeSecrets(host.env), ROLLCALL_USE: use, ROLLCALL_ORIGIN: origin },
     windowsHide: true,

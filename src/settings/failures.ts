@@ -100,7 +100,6 @@ export const credentialCommandFailed = (program: string, why: string) =>
     hint: "run the command in a terminal to see its output, which rollcall never shows",
   });
 
-/** `login` is a command. */
 type LoginAdvice = Readonly<Record<"profile" | "origin" | "login", string> & { use: CredentialUse }>;
 
 const useNames: Readonly<Record<CredentialUse, string>> = {
@@ -114,7 +113,7 @@ export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) 
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-/** @param saved `urlFrom` names the source of the URL */
+/** `urlFrom` names the source of the URL. */
 export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundOrigin" | "urlFrom", string>) => {
   const { use, origin, profile, login } = advice;
   const { boundOrigin, urlFrom } = saved;
@@ -152,6 +151,6 @@ export const homeMissing = (cause: unknown) => {
   return new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", details);
 };
 
-/** @param option the option with the URL, if the profile lacks the URL */
+/** `option` contains the URL, if the profile lacks the URL. */
 export const loginCommand = (profile: string, use?: CredentialUse, option?: string) =>
   [inProfile("rollcall auth login", profile), use && `--for ${use}`, option].filter(Boolean).join(" ");

@@ -24,7 +24,6 @@ export type SettingsSources = Readonly<{
     warn: (problem: Problem) => void;
   };
   defaults?: { readonly [Name in values.SettingName]?: string } | undefined;
-  /** True if the profile may be unknown. */
   canBeNew?: boolean;
 }>;
 
@@ -32,7 +31,6 @@ export const localProfile = "local";
 export const defaultProfile = "default";
 const builtInProfiles = [defaultProfile, localProfile];
 
-/** A profile's name is a JSON key and an argument. */
 const namePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/i;
 
 export const checkProfileName = (name: string, where: FailureLocation) => {
@@ -47,13 +45,13 @@ export const knownProfiles = (...files: readonly Pick<SavedFile, "profiles">[]) 
 };
 
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile") => {
-  // Completion must not fail.
+  // Shell completion must not fail.
   const file = ignoreErrors(() => readSaved(host, "settings")) ?? { profiles: new Map<string, JsonObject>() };
   if (name === "profile") return knownProfiles(file);
   return Array.from(file.profiles.values(), (members) => members[name]).filter((text) => typeof text === "string");
 };
 
-/** The profile may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
+/** Returns a profile that may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local && profile !== undefined && profile !== localProfile)
     throw contradiction("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);
@@ -118,7 +116,6 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
   // The base URL of a named profile overrides the environment's log URL.
   const isReplaced = isProfileNamed && name === "log_base_url" && !fromProfile && saved.base_url;
-  // The local service has its own URLs and its own key.
   if (effective && !isReplaced && !(isOfService && local)) return effective;
   const { text = "" } = (derivedFrom && resolveSetting(layers, derivedFrom)) ?? {};
   const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
@@ -139,7 +136,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   if (!resolved) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
-  // The failure names `derivedFrom`.
+  // If `derivedFrom` is invalid, the failure names it.
   if (source === "default" && derivedFrom) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;

@@ -1,4 +1,4 @@
-/** Reads a key and missing settings from a terminal. */
+/** Reads a key, and asks for missing settings. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { contradiction, interrupted } from "../failures.ts";
@@ -14,7 +14,7 @@ import * as values from "./values.ts";
 
 export const askLine = async (host: Host, label: string) => (await promptForLines(host, label, false))?.[0]?.trim();
 
-/** Returns a line and pasted lines; undefined at the end of the input. */
+/** Returns a line and the lines that were pasted with it, or undefined at the end of the input. */
 const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
@@ -48,13 +48,12 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   }
 };
 
-/** A terminal would fold at any character. */
+/** Folds only at spaces, unlike a terminal. */
 const foldPrompt = (label: string, columns: number) =>
   label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
 export type StartedLogin = Awaited<ReturnType<typeof startLogin>>;
 
-/** Short, because a person waits. */
 export const keyCheckMaxWait = "5s";
 
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
@@ -65,7 +64,7 @@ export const findOrigin = (settings: Settings, use: CredentialUse) => {
   return settings.get(values.urlSettingName(host)) && new URL(settings.address(host)).origin;
 };
 
-/** Default of `only`: all uses with a URL. */
+/** If `only` is undefined, the key is for all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
 /** Asks for a missing URL, and reads the key. @throws Failure */
@@ -114,7 +113,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   return {
     settings: { ...settings, credential },
     findLogins,
-    /** Returns the other origin of a saved key that the login would replace. */
+    /** If the login would replace a key of another origin, returns this origin. */
     findReplacedOrigin: () => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
       const replaced = findLogins().map(({ use, origin }) => {
@@ -124,7 +123,6 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
       return replaced.find((origin) => typeof origin === "string");
     },
     askNextSetting: () => askNextSetting(key),
-    /** Returns the path of the credentials file. */
     save: async () => {
       const { profile } = settings;
       const given = [...values.urlSettingNames, ...otherLoginSettings].filter((name) => flags[name] !== undefined);
@@ -167,7 +165,7 @@ const readKey = async (
   logins: readonly Readonly<{ use: CredentialUse; origin: string }>[],
   withToken: boolean,
 ) => {
-  // Even `--with-token` prompts, because only a prompt hides a typed key.
+  // At a terminal, even `--with-token` prompts, because only a prompt hides a typed key.
   const isTyped = host.terminal.stdin;
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";

@@ -42,7 +42,7 @@ export const readSettings = async (given: SettingsSources) => {
     get: <Name extends values.SettingName>(name: Name) => readValue(layers, name),
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
-    /** Returns a URL without `/v1` and final slash. @throws Failure `setting-missing` */
+    /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */
     address(of: EndpointHost) {
       const name = values.urlSettingName(of);
       const url = requireSetting(name);
@@ -63,7 +63,6 @@ export const readSettings = async (given: SettingsSources) => {
       if (!dataDir) throw folderUnknown("data");
       requireSafeOwnership(dataDir);
       const allowHosts: readonly string[] = [];
-      // The variable overrides the key in the data folder.
       const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
       const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
       return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
@@ -121,7 +120,7 @@ export const findLedgerFile = (host: FolderHost) => {
   return folder && join(folder, "ledger.db");
 };
 
-/** The functions throw Failure `invalid-database-url`, … */
+/** The returned functions throw failures such as `invalid-database-url`. */
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
@@ -144,7 +143,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ title, hint });
     }
     const path = parsed.url.href;
-    // Only the environment's URL may contain a password, which also applies to the same typed URL.
+    // Only the URL in the environment may contain a password. This password is also used if the same URL is typed.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
     for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
       hide(secret);
@@ -171,7 +170,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
   };
 };
 
-/** Also matches incomplete URLs and other connection strings. Other texts are paths. */
+/** Also matches incomplete URLs and connection strings. All other texts are paths. */
 const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?:.*@|(?:^|\s)(?:host|password)\s*=/i;
 
 const parseDatabaseUrl = (text: string) => {

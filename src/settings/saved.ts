@@ -57,7 +57,7 @@ export const canCreate = (path: string): boolean => {
 
 type SavedKind = "settings" | "credentials";
 
-/** Includes members that only newer versions know. */
+/** `members` may contain keys that only newer versions know. */
 export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: ReadonlyMap<string, JsonObject> }>;
 
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings") => {
@@ -116,10 +116,9 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
 export const createAddition = (profile: string, added: JsonObject) => (profiles: Map<string, JsonObject>) =>
   profiles.set(profile, { ...profiles.get(profile), ...added });
 
-/** A writer needs only a few milliseconds. */
 const maxWaitMs = 20_000;
 
-/** Returns the file's path. Keeps changes of other processes. A failure leaves the file as it was. */
+/** Changes a file under a lock, and returns its path. A failure leaves the file unchanged. */
 export const changeSaved = async (
   host: Host,
   kind: SavedKind,
@@ -143,7 +142,7 @@ export const changeSaved = async (
       const { profiles: _, ...otherMembers } = members;
       const changed = new Map(profiles);
       change(changed, otherMembers);
-      // Keeps a profile without settings, but removes a profile without credentials.
+      // A profile without settings stays, but a profile without credentials is removed.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
       writeSaved(Conf, file, { ...otherMembers, profiles: Object.fromEntries(kept) });
     } finally {
@@ -161,7 +160,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
   const text = `${JSON.stringify(document, undefined, 2)}\n`;
   const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
   const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
-  // This process has the lock, so each draft is of a killed writer.
+  // This process has the lock, so all drafts are from killed processes.
   const removeDrafts = () => {
     for (const name of fs.readdirSync(folder)) if (name.startsWith(draft)) fs.rmSync(join(folder, name));
   };
@@ -180,7 +179,7 @@ const writeSaved = (Conf: typeof import("conf").default, file: string, document:
 
 export const maxSecretBytes = 64 * 1024;
 
-/** Reads variables such as `ROLLCALL_API_KEY` from the files in `…_FILE`. */
+/** Reads the files that variables such as `ROLLCALL_API_KEY_FILE` name. */
 export const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {

@@ -91,11 +91,9 @@ type Setting<Value> = Readonly<{
   parse: Parse<Value>;
   redact?: (text: string) => string;
   derivedFrom?: "base_url" | "vendor_prefix";
-  /** `text` is the text of `derivedFrom`. */
+  /** The default. `text` is the value of `derivedFrom`. */
   fallback?: string | ((from: { profile: string; text: string }) => string);
-  /** The default in the profile `local`. */
   localFallback?: string;
-  /** For hints. Present if commands need the setting and it has no default. */
   example?: string;
   hasOption?: true;
   /** The profile `local` ignores the setting. `--profile` overrides its variable. */
