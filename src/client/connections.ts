@@ -8,10 +8,10 @@ import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./request.ts";
 
-/** Node's 250 ms are too short for slow links. */
+/** Node's 250 ms are too short for slow networks. */
 const addressTimeoutMs = 500;
 
-/** Shorter than the idle limits of servers. */
+/** Servers usually close idle connections later. */
 const maxIdleMs = 1000;
 
 export type Connections = ReturnType<typeof openConnections>;
@@ -40,7 +40,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
       try {
         callback(...connected);
       } finally {
-        // V8's default.
+        // This budget is V8's default.
         setFlagsFromString("--wasm-tiering-budget=1800000");
       }
     };
@@ -73,7 +73,7 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
 
 type Connector = ReturnType<typeof buildConnector>;
 
-/** undici alone would retry a refused tunnel without end. */
+/** undici's own code would retry a refused tunnel forever. */
 const openTunnels = async (
   { url, authorization: token }: NonNullable<Route["proxy"]>,
   { connect, ...options }: { connect: Connector; requestTls: object },

@@ -12,16 +12,16 @@ export type OutgoingRequest = Readonly<{
   body?: Uint8Array | StreamedBody | undefined;
   silenceMs: number;
   /**
-   * Maximum time from the request, or from the last piece of a streamed body, to the end of the reply. With
-   * `onReplyPiece`, the reply only has to begin.
+   * The maximum time from the request, or from the last piece of a streamed body, to the end of the reply. With
+   * `onReplyPiece`, the time ends when the reply begins.
    */
   totalMs: number;
-  /** The rest of `--max-wait`. Connecting may take `minConnectMs` to `connectTimeoutMs`. */
+  /** The limit for connecting is this time, but at least `minConnectMs` and at most `connectTimeoutMs`. */
   connectMs: number;
   signal: AbortSignal;
   maxReplyLength: number;
   onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Receives the reply's body instead of `bytes`. Returns false to pause. */
+  /** Receives the body of the reply. `bytes` is then empty. Returns false to pause. */
   onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }>;
 
@@ -40,7 +40,7 @@ export type ExchangeResult = Readonly<{
 const clockSlackMs = 1000;
 const maxSetTimeoutMs = 2 ** 31 - 1;
 
-/** Returns transport errors. @throws errors of a streamed body */
+/** The result contains transport errors. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, silenceMs, maxReplyLength, onReplyPiece } = request;
@@ -58,7 +58,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
       if (error) connection.destroy();
-      // Gives undici time to see that the connection stays open.
+      // Gives undici time to notice whether the service closes the connection.
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
@@ -141,7 +141,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
         onResponseError(_, thrown) {
           const error = toTransportError(thrown);
           const isInHeaders = error.code === "CUT" && hasReplyBegun && head.status === undefined;
-          // undici's message for an unrequested 100 Continue.
+          // undici throws this message for an unrequested 100 Continue.
           const code = thrown.message === "bad response" ? "CONTINUE" : "BAD_HEADERS";
           end(isInHeaders ? new TransportError(code, { cause: thrown }) : error);
         },
@@ -152,24 +152,22 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
 export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
 
-/** A proxy forwards requests without TLS, and opens tunnels for TLS. */
+/** True if the proxy forwards the request. For TLS to the service or the proxy, undici opens a tunnel. */
 export const isForwardedByProxy = ({ to, proxy }: Route) =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
 /** undici reads an early reply between two pieces. */
 const pieceBytes = 64 * 1024;
 
-/** undici reports a closed socket two turns of the event loop late. */
+/** Waits three turns of the event loop, because undici reports a closed socket two turns late. */
 const waitForSocketEvents = () =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 export class TransportError extends Error {
   override readonly name = "TransportError";
   /**
-   * A code of the system, of Node, or one of these: CONNECT_TIMEOUT, CONNECT_ENDLESS (`--max-wait` is over), SILENT (no
-   * data for `--timeout`), ENDLESS (the total time is over), ABORTED (the run ends), PROXY_REFUSED, CUT (the connection
-   * ended early), BAD_HEADERS (cut or invalid), CONTINUE (unrequested), NOT_HTTP, BODY_FAILED (the request's body
-   * threw), TOO_LONG, UNKNOWN_ENCODING.
+   * A code of the system or of Node, a code with a text in failures.ts, BODY_FAILED if the request's body threw, or
+   * UNKNOWN.
    */
   readonly code: string;
   readonly status: number | undefined;
@@ -181,7 +179,7 @@ export class TransportError extends Error {
   }
 }
 
-/** For name resolution, proxy, TCP and TLS together (guarantees.md). */
+/** The limit for name resolution, proxy, TCP and TLS together (guarantees.md). */
 export const connectTimeoutMs = 10_000;
 
 /** TCP needs more than 1 s if the first packet is lost. */
@@ -222,6 +220,6 @@ const permanentCodes =
 export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/** `waitsForHost` decides for hosts that are unknown or refuse connections. */
+/** `waitsForHost` decides if the host is unknown or refuses connections. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean) =>
   !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

@@ -247,7 +247,7 @@ const connectionHint = ({ code, status }: ConnectionError) => {
   return code === "ENDLESS" ? "increase --max-wait (for `rollcall log`, --timeout)" : undefined;
 };
 
-/** The screen redacts secrets before it shortens the message further. */
+/** The screen must redact secrets before it shortens a message. */
 const maxMessageLength = 128 * 1024;
 
 const maxSearchedBytes = 4 * 1024 * 1024;

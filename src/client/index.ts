@@ -15,12 +15,12 @@ export type ClientOptions = Readonly<{
   /** `refused` is true after a 401. */
   credential: (use: CredentialUse, context: { origin: string; refused: boolean }) => Promise<Credential>;
   project: { header: string; value: string } | undefined;
-  /** Longest silence. Default: 30 s for a read, 5 min for a log. */
+  /** The longest time without data. Default: 30 s for a read, 5 min for a log. */
   timeoutMs: number | undefined;
   maxWaitMs: number;
   /** Default: true. */
   retries?: boolean;
-  /** True if a read waits for an unknown or refusing host (`--max-wait`). */
+  /** True if reads also wait for a host that is unknown or refuses connections. */
   waitsForHost: boolean;
   insecureHttp: boolean;
   onRetry?: (reason: string, retry: Retry) => void;
@@ -29,13 +29,13 @@ export type ClientOptions = Readonly<{
 
 export type Reply<Value> = Readonly<{ value: Value; bytes: Uint8Array }>;
 
-/** The next chunk may reuse the memory of a chunk. */
+/** The next chunk may reuse the memory of the previous chunk. */
 export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** The end of an attempt that must not be repeated blindly (guarantees.md). */
+/** The result of an attempt to log. Another attempt may log twice (guarantees.md). */
 export type Attempt =
   | Answer
   /** No status was read. `code` is the code of a transport error. */
@@ -52,14 +52,13 @@ export type Answer = Readonly<{
   body: Uint8Array;
   /** True if the body is incomplete or cannot be decompressed. */
   isCut: boolean;
-  /** Undefined for 2xx. */
   failure: Failure | undefined;
 }>;
 
 export type Retry = Readonly<{
-  /** The next attempt, from 2. */
+  /** The number of the next attempt, from 2. */
   attempt: number;
   waitMs: number;
-  /** The rest of `--max-wait` after the wait. */
+  /** The time that is left of `--max-wait` after the wait. */
   leftMs: number;
 }>;

@@ -12,7 +12,7 @@ export type RequestTarget = ReturnType<typeof findTarget>;
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown) => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = new URL(baseUrl(endpoint.host));
-  // Paths of inference endpoints begin with `/v1`.
+  // The path of the endpoint also begins with `/v1`.
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
@@ -23,7 +23,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
 const buildPath = (path: string, parameters: unknown) => {
   const values = Object.entries(parameters ?? {}).map(([name, value]) => [name, String(value)] as const);
   for (const [parameter, value] of values) {
-    // Even percent-encoded, `.` and `..` are steps in a path. A lone surrogate cannot be encoded.
+    // URL parsers resolve `.` and `..` even if percent-encoded. A lone surrogate cannot be encoded.
     const isWellFormed = Buffer.from(value).toString() === value;
     if (/^\.{0,2}$/.test(value) || !isWellFormed) throw invalidPathParameter(parameter, value);
   }
@@ -35,7 +35,7 @@ export type Route = Readonly<{
   proxy: { url: URL; authorization: string | undefined } | undefined;
 }>;
 
-/** Loopback never uses a proxy. @throws Failure `invalid-proxy` */
+/** Finds the proxy. Loopback addresses never use a proxy. @throws Failure `invalid-proxy` */
 export const findRoute = (to: URL, env: Host["env"]): Route => {
   const scheme = to.protocol.replace(":", "_proxy");
   const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
@@ -78,7 +78,7 @@ export const buildHeaders = (
   };
   if (credential)
     add("Authorization", buildAuthorization(endpoint.use, credential), `the credential from ${credential.from}`);
-  // Interface 4.1 to 4.3 require this header even for the list of models, whose request has no body.
+  // Interface 4.2 requires this header, although the request has no body.
   if (endpoint.use !== undefined) add("Content-Type", "application/json");
   if (endpoint.use === "inference" && project) add(project.header, project.value, "the project");
   headers.push(...Object.entries(own), ["Accept-Encoding", "gzip, br"], ["User-Agent", userAgent(host)]);
@@ -116,8 +116,8 @@ const shownHeaderNames = new Set(
   x-ratelimit-remaining x-ratelimit-reset x-request-id`.split(/\s+/),
 );
 
-export /** Omits the credential. */
-const toShownHeaders = (headers: Headers, projectHeader: string | undefined) =>
+/** Omits the credential. */
+export const toShownHeaders = (headers: Headers, projectHeader: string | undefined) =>
   headers.flatMap(([name, value]) => {
     const lowerName = name.toLowerCase();
     if (lowerName === "authorization") return [`${name}: ${value.split(" ", 1)[0]} …`];

@@ -1,4 +1,4 @@
-/** Sends requests to the service. Repeats reads, but not logs. */
+/** Sends requests to the service, and retries reads. */
 import { promisify } from "node:util";
 import type { Credential, Endpoint, Schema, SchemaInput } from "../contract/endpoint.ts";
 import { getErrorCode } from "../files.ts";
@@ -11,18 +11,17 @@ import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest 
 
 /** Default of `--timeout` for a read (guarantees.md). */
 export const readSilenceMs = 30_000;
-/** Longer, because the service computes metrics before it replies. */
+/** A log may take longer, because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
-/** From the last piece of a log's body to the end of the reply, in longest silences. */
+/** The longest wait for the whole reply after the last piece of a log's body. */
 const maxReplySilences = 2;
 
 /** Fits the call ids of a million trajectories. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Omits short waits before the fourth attempt. */
+/** Announces retries, except waits below 1 s before attempts 2 and 3. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
-  // Parallel requests fail for the same reason.
   const announced = new Set<string>();
   return (reason: string, retry: Retry) => {
     const key = `${retry.attempt} ${reason}`;
@@ -46,14 +45,14 @@ type StreamedRequest<P extends Schema> = Readonly<{
   parameters: SchemaInput<P>;
   body: StreamedBody;
   headers?: Readonly<Record<string, string>>;
-  /** Time since the end of the first attempt. */
+  /** The time since the end of the first attempt. */
   waitedMs?: number;
   signal?: AbortSignal;
 }>;
 
 export type Client = ReturnType<typeof openClient>;
 
-/** Connects and asks for a credential only for the first request. */
+/** Opens no connection and asks for no credential before the first request. */
 export const openClient = (options: ClientOptions) => {
   const { host, maxWaitMs, trace, project } = options;
   const announceRetry = openRetryNotices(options.onRetry);
@@ -68,7 +67,7 @@ export const openClient = (options: ClientOptions) => {
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    // A closed idle connection would make the outcome of a log unknown.
+    // If the service closed an idle connection, the outcome of a log would be unknown.
     const connection = await (await connections).open(route, !exchanges.isStreamed(content.body));
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
@@ -76,7 +75,6 @@ export const openClient = (options: ClientOptions) => {
     return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
   };
 
-  /** After a 401, tries once more with another credential. */
   const tryRequest = async (context: failures.RequestContext, content: RequestContent): Promise<TryResult> => {
     const credential = await findCredential(options, context);
     const tried = await tryOnce(context, content, credential);
@@ -85,7 +83,6 @@ export const openClient = (options: ClientOptions) => {
     return another ? await tryOnce(context, content, another) : tried;
   };
 
-  /** Retries within `--max-wait`. @throws Failure */
   const send = async <P extends Schema, B extends Schema, R>(
     endpoint: Endpoint<P, B, R>,
     request: { parameters: SchemaInput<P>; body: SchemaInput<B> },
@@ -145,7 +142,7 @@ export const openClient = (options: ClientOptions) => {
   return {
     send,
     attempt,
-    /** Requests no credential. */
+    /** Asks for no credential. */
     describeRequest: <P extends Schema>(
       endpoint: Endpoint<P>,
       { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
@@ -162,7 +159,6 @@ export const openClient = (options: ClientOptions) => {
 
 const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
 
-/** Errors of the reply override errors of the decompression. */
 const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: number) => {
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
@@ -179,7 +175,7 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: numbe
   }
 };
 
-/** Returns milliseconds. Services send milliseconds, seconds or a date (RFC 9110, 10.2.3). */
+/** Returns the wait in milliseconds. Services send milliseconds, seconds or a date (RFC 9110, 10.2.3). */
 export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) => {
   const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
@@ -189,7 +185,6 @@ export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) =>
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
 
-/** Waits are random. Their maximum doubles each time. */
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
 const minWaitMs = 50;
@@ -205,7 +200,7 @@ export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
   return {
     limits() {
       const connectMs = endMs - host.elapsed();
-      // With `--max-wait 0s`, the single try needs a limit, too.
+      // With `--max-wait 0s`, the only attempt also needs a limit.
       return { connectMs, totalMs: maxWaitMs === 0 ? 2 * silenceMs : Math.max(1, connectMs) };
     },
     wait: async (...given: Parameters<typeof wait>) => host.elapsed() <= endMs && (await wait(...given)),
@@ -216,7 +211,6 @@ const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
   let leftMs = retries ? maxWaitMs : 0;
   let waits = 0;
   return {
-    /** Returns false if the budget is too small. */
     async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }) {
       const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
       const ms = Math.max(minMs, Math.min(randomMs, leftMs));

@@ -5,7 +5,7 @@ import { describe, freeObject, integer, objectReader, text } from "./replies.ts"
 
 const dateTime = describe("date and time, ISO 8601", text);
 
-/** Interface 2.4. Assumed: deployments replace `vendor_` with the setting `vendor_prefix`. */
+/** Interface 2.4. Assumed: deployments use the setting `vendor_prefix` instead of `vendor_`. */
 export const Call = z.looseObject({
   id: text,
   project_id: text,
@@ -34,7 +34,7 @@ export const Call = z.looseObject({
 
 const isIncluded = z._default(z.boolean(), false);
 
-/** Interface 4.3. Assumed: the reply has null if the call is missing. */
+/** Interface 4.3. Assumed: `call` is null if the call does not exist. */
 export const readCall = endpoint({
   name: "read call",
   method: "POST",

@@ -2,7 +2,7 @@
 
 const daysInMonth = (year: number, month: number) => new Date(Date.UTC(year, month, 0)).getUTCDate();
 
-/** True for ISO 8601. The offset is optional. */
+/** True if the text is a date and time in ISO 8601. The offset is optional. */
 export const isDateTime = (text: string) => {
   const [, year, month, day] =
     /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/.exec(

@@ -5,17 +5,16 @@ import type { ReplyReader } from "./replies.ts";
 /** `log` has the URL of `base` by default. */
 export type EndpointHost = "base" | "inference" | "log";
 
-/** Basic for `calls`, Bearer for the others (interface 5). */
+/** The scheme is Basic for `calls`, and otherwise Bearer (interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 
-/** A key, or the password of call reads (interface 5). */
 export type Credential = Readonly<{
   secret: string;
-  /** Such as a variable. */
+  /** The source of the secret, such as a variable. */
   from: string;
-  /** The profile with the key or its command. */
+  /** The profile that has the key or the command for the key. */
   profile?: string | undefined;
-  /** For call reads. Default: `api`. */
+  /** The user name for call reads (interface 5). Default: `api`. */
   username?: string | undefined;
 }>;
 
@@ -23,7 +22,7 @@ export type Schema = z.ZodMiniType;
 export type SchemaInput<Of extends Schema> = z.input<Of>;
 export type SchemaOutput<Of extends Schema> = z.output<Of>;
 
-/** Interface 4. */
+/** An operation of the service (interface 4). */
 export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = Schema, Reply = unknown> = Readonly<{
   name: string;
   method: "GET" | "POST";
@@ -33,13 +32,12 @@ export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = S
   use?: CredentialUse;
   repeatable: boolean;
   parameters: Parameters;
-  /** `z.undefined()` if requests have no body. */
   body: Body;
   reply: ReplyReader<Reply>;
 }>;
 
 export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>) => value;
 
-/** Each value becomes one segment, because model ids contain `/`, spaces and `%`. */
+/** Encodes each value as one segment, because model ids contain `/`, spaces and `%`. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>) =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));

@@ -9,10 +9,10 @@ const checked = (expected: "number" | "int", isValid: (value: unknown) => boolea
     if (!isValid(value)) issues.push({ code: "invalid_type", expected, input: value });
   });
 
-/** May be infinite, such as `1e400`. */
+/** The number may be infinite, such as `1e400`. */
 const JsonNumber = checked("number", (value) => typeof value === "number");
 
-/** May exceed 2^53. */
+/** The integer may exceed 2^53. */
 const JsonInteger = checked("int", Number.isInteger);
 
 const DateTime = z.custom<string>().check(({ value, issues }) => {
@@ -33,7 +33,6 @@ const Tool = z.looseObject({
   }),
 });
 
-/** Per request to the local service. */
 export const maxFaults = 100;
 
 /** Stops at `maxFaults`, because a body can have millions of faults. */

@@ -24,10 +24,10 @@ export const listModels = endpoint({
   parameters: z.object({}),
 });
 
-/** Assumed (interface 2.5): decimal strings in US dollars per token, or per unit for `image` and `request`. */
+/** Assumed (interface 2.5): prices are decimal strings in US dollars per token, image or request. */
 const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
 
-/** Interface 2.5. Assumed: `created` is Unix seconds, and enumerated fields are any string. */
+/** Interface 2.5. Assumed: `created` is Unix seconds, and enumerated fields can have any string. */
 export const CatalogModel = z.looseObject({
   id: text,
   name: text,

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";
 
-/** Fields may be absent, null or of any type. */
+/** The fields may be absent, null or of any type. */
 export type ServiceObject = JsonObject;
 
 export const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
@@ -27,18 +27,17 @@ export const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 /** Accepts fractions. */
 export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
-/** `invalidPath` is dotted. Undefined if not JSON. */
+/** Undefined if the reply is not JSON. `invalidPath` is a dotted path. */
 type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
 export type ReplyEntry = Readonly<{
   value: ServiceObject;
   raw: Uint8Array;
-  /** Index in the list, with null elements. */
+  /** The index in the list, which counts null elements. */
   position: number;
 }>;
 
-/** Without null elements. */
 export type ReplyList = Readonly<{
   bytes: Uint8Array;
   entries: readonly ReplyEntry[];
@@ -70,7 +69,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
 
 const letterN = 0x6e;
 
-/** Reads `{"<member>":…}` with an object or null. An object stays bytes. */
+/** Reads a member that is an object or null. Returns the object as bytes. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {

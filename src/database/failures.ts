@@ -10,7 +10,7 @@ type FileError = TitledFile & { code: string };
 
 const storeTitle = "the store of the local service";
 
-/** Options and variables for a file's location, by the file's title. Other files are in the data folder. */
+/** The options and variables that move a file, by its title. Other files are in the data folder. */
 const locationOptions: Readonly<Record<string, string>> = {
   "the ledger": "--ledger or ROLLCALL_LEDGER",
   "the lock of the ledger": "--ledger or ROLLCALL_LEDGER",
@@ -94,7 +94,7 @@ export const databaseUrlWithPassword = ({ path, title }: Omit<InvalidUrl, "hint"
   return new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
 };
 
-/** PostgreSQL's code for a write to a read-only database. */
+/** A code of PostgreSQL. */
 const readOnlyCode = "25006";
 
 export const databaseFailed = ({ path, title, code }: FileError, cause?: unknown) => {

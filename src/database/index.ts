@@ -14,20 +14,20 @@ export type SqlValue = string | number | Uint8Array | null;
 /** `sql` has a `?` for each value. Names of tables include the schema, as in `rollcall.request`. */
 export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
 
-/** Methods throw Failure `storage`, `auth` or `unavailable`. */
+/**
+ * Statements must be repeatable, because PostgreSQL's answer can be lost. Methods throw Failure `storage`, `auth` or
+ * `unavailable`.
+ */
 export type Database = Readonly<{
   path: string;
   /** True for PostgreSQL. */
   isShared: boolean;
-  /** The statement must be repeatable, because PostgreSQL's answer can be lost. */
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
-  /** The statements must be repeatable, too. */
   transact(
     statements: readonly Statement[],
     options?: {
-      /** Called if COMMIT fails or is not answered. The transaction may be committed. */
+      /** Called if COMMIT or ROLLBACK fails or is not answered. The transaction may be committed. */
       onUnknownCommit?: () => void;
-      /** Returns false to undo the statements. */
       shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
     },
   ): Promise<readonly (readonly Row[])[]>;
@@ -37,7 +37,6 @@ export type Database = Readonly<{
   close(finish?: () => Promise<unknown>): Promise<void>;
 }>;
 
-/** rollcall cannot migrate tables of another version. */
 export type DatabaseSchema = Readonly<{
   name: "ledger" | "store";
   title: string;
@@ -58,15 +57,15 @@ export type DatabaseSchema = Readonly<{
 export type DatabaseLocation = Readonly<{
   path: string;
   password?: string | undefined;
-  /** Called each time that the database refuses access. `password` overrides this command. */
+  /** Returns a password after the database refused access. `password` overrides this command. */
   passwordCommand?: (() => Promise<string>) | undefined;
 }>;
 
 export type DatabaseWaitOptions = Readonly<{
   host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** For a server that does not answer, or for a locked file. */
+  /** The longest wait for a server that does not answer, or for a locked file. */
   maxWaitMs: number;
-  /** Called once per statement without an answer. */
+  /** Called once for each statement that the server does not answer. */
   onUnavailable: (code: string) => void;
 }>;
 

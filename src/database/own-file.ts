@@ -23,7 +23,7 @@ const sqliteFailures = new Map([
   ["FULL", failures.diskFull],
 ]);
 
-/** Returns other values unchanged. */
+/** Returns values that are not errors of a file unchanged. */
 export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.
@@ -44,12 +44,12 @@ export const requireOwnFile = (path: string) => {
   for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
 };
 
-/** SQLite would use the umask. @throws Failure `storage` */
+/** Creates a private file, because SQLite would use the umask. @throws Failure `storage` */
 export const createFile = (about: failures.TitledFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
-    // Another process can delete a lock's file before `chmod`.
+    // `fchmod` works even if another process has deleted the file of a lock.
     const file = fs.openSync(about.path, "a", 0o600);
     try {
       if ((fs.fstatSync(file).mode & 0o077) !== 0) fs.fchmodSync(file, 0o600);
@@ -59,7 +59,7 @@ export const createFile = (about: failures.TitledFile) => {
   });
 };
 
-/** Closing a descriptor of the file would release SQLite's locks. */
+/** Opens no descriptor, because closing it would release SQLite's locks. */
 export const readFileIdentity = (path: string) => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
@@ -67,17 +67,16 @@ export const readFileIdentity = (path: string) => {
 
 export type Lock = NonNullable<ReturnType<typeof tryLock>>;
 
-/** Locks an empty file until the process ends; undefined if another process has the lock. */
+/** Locks a file until `release` or the end of the process. Returns undefined if another process has the lock. */
 export const tryLock = (about: failures.TitledFile) => {
   const { path } = about;
   createFile(about);
   const identity = readFileIdentity(path);
-  /** True while the lock's file exists. */
   const isHeld = () => identity !== undefined && readFileIdentity(path) === identity;
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
   const release = () => {
     if (!connection.open) return;
-    // Deletes the file before another process can lock it. A remaining file can be locked again.
+    // The file is deleted before another process can lock it. A remaining file can be locked again.
     if (isHeld()) ignoreErrors(() => fs.rmSync(path));
     if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();

@@ -39,7 +39,7 @@ const hasTables = async (database: Database, { name, title, postgres }: Database
 
 const tablesLock = 1919114311;
 
-/** Another process may have made the tables meanwhile. */
+/** Another process may have made the tables in the meantime. */
 const makeTables = async (database: Database, schema: DatabaseSchema) => {
   const { version, tables } = schema.postgres;
   const sql = `
@@ -69,7 +69,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
   let isClosing = false;
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
     const client = await pool.connect();
-    // A broken connection also emits an error.
+    // A broken connection also emits an error event.
     client.on("error", () => undefined);
     let isReusable = false;
     try {
@@ -128,9 +128,8 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
 };
 
 const connectTimeoutMs = 5000;
-/** A connection to a machine that vanished stays open. */
+/** If the machine of the server vanishes, the connection stays open. */
 const queryTimeoutMs = 10_000;
-/** One for requests, and two for other statements. */
 const defaultMaxConnections = 3;
 
 const bigintType = 20;
@@ -141,7 +140,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
   let password = Promise.resolve(givenPassword ?? "");
   const pool = new pg.Pool({
     ...parseUrl(path),
-    // Otherwise, the driver looks for a password, and warns on standard error.
+    // Without this function, the driver searches for a password, and warns on standard error.
     password: () => password,
     max,
     connectionTimeoutMillis: connectTimeoutMs,
@@ -193,17 +192,16 @@ const parseUrl = (text: string) => {
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, "") || "localhost";
   const user = decodeURIComponent(url.username);
   const mode = url.searchParams.get("sslmode");
-  // The default is TLS, except on this machine.
   const disablesTls = mode === "disable" || (mode === null && isLoopback(url.hostname));
   const ssl = disablesTls ? false : { host, ...(isIP(host) === 0 ? { servername: host } : {}) };
   const database = decodeURIComponent(url.pathname.slice(1)) || user;
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
-/** A serialization failure and a deadlock. */
+/** The codes of a serialization failure and of a deadlock. */
 const conflictCodes = /^(40001|40P01)$/;
 
-/** True after a conflict or a broken connection, or if the server is full. */
+/** Returns the code of a conflict, a broken connection or a full server. */
 const findRetryableCode = (thrown: unknown) => {
   if (thrown instanceof pg.DatabaseError) {
     const { code = "" } = thrown;

@@ -9,13 +9,13 @@ import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./ind
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { toRow } from "./row.ts";
 
-/** Enough for 50 processes that commit at once. Signals wait, too. */
+/** Enough for 50 processes that commit at the same time. A signal does not end this wait. */
 const maxLockMs = 30_000;
 const maxJournalTries = 200;
 const journalWaitMs = 25;
-/** Most values are long. */
+/** The pages are large, because most values are long. */
 const pageBytes = 16_384;
-/** Many small commits leave the log together. */
+/** This delay lets many small commits move from the log to the file together. */
 const checkpointDelayMs = 200;
 
 export const openFile = (
@@ -35,7 +35,7 @@ export const openFile = (
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
-      // An absolute path is never `:memory:` or a URL to SQLite.
+      // SQLite never takes an absolute path for `:memory:` or a URL.
       const file = folder ? join(folder, "copy.db") : resolve(path);
       for (const suffix of folder ? ["", "-wal"] : []) {
         if (!fs.existsSync(path + suffix)) continue;
@@ -44,7 +44,7 @@ export const openFile = (
       }
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
-      // Moves the log into the copy, which is deleted while it is open.
+      // Moves the log into the copy, because the folder is deleted while the copy is open.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const delaysCheckpoint = !isCopy && schema.file.checkpointTime === "after answers";
       if (delaysCheckpoint) connection.exec("PRAGMA wal_autocheckpoint = 0");
@@ -80,7 +80,7 @@ const prepareTables = (file: OpenFile, schema: DatabaseSchema) => {
   });
 };
 
-/** SQLite does not wait if two processes change the journal of a new file. */
+/** Retries, because SQLite does not wait if two processes change the journal of a new file. */
 const enableWriteAheadLog = (connection: Connection.Database) => {
   for (let tries = 1; ; tries++) {
     try {
@@ -92,7 +92,7 @@ const enableWriteAheadLog = (connection: Connection.Database) => {
   }
 };
 
-/** Another process may create the tables between two statements. */
+/** Reads all in one statement, because another process may create the tables between two statements. */
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
@@ -135,7 +135,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
   let checkpoint: NodeJS.Timeout | undefined;
   const checkpointLog = () => {
     checkpoint = undefined;
-    // The log is on disk, and the next commit reports a broken disk.
+    // A failure loses nothing, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
   return {
@@ -152,7 +152,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // libsql closes the file late, when V8 collects the statements.
+      // libsql closes the file only when V8 collects the statements.
       checkpointLog();
       connection.close();
     },
@@ -161,10 +161,10 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
 
 const examineWaitMs = 2000;
 const maxDamages = 3;
-/** Checking such a file takes a second. For larger files, `damages` is undefined. */
+/** Checking a file of this size takes a second. For larger files, `damages` is undefined. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
-/** Runs `sql` if the file is not damaged; undefined without a file. @throws Failure `storage` */
+/** Runs `sql` unless the file is damaged. Returns undefined if there is no file. @throws Failure `storage` */
 export const examineFile = async (schema: DatabaseSchema, path: string, sql: string) => {
   const about = { path, title: schema.title };
   requireOwnFile(path);

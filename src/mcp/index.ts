@@ -45,7 +45,7 @@ type ServeOptions = Readonly<{
   notice: (sentence: string) => void;
 }>;
 
-/** A tool call has a few hundred bytes. */
+/** A usual tool call has a few hundred bytes. */
 const maxMessageBytes = 1024 * 1024;
 
 /** Serves until stdin ends, stdout breaks or a signal comes. @throws Failure `message-too-long` */
@@ -93,7 +93,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if (await isInputDone) {
-    // The SDK starts the last tool, all tools end, and the SDK writes their answers.
+    // The SDK first starts the last tool. When all tools have ended, the SDK writes their answers.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

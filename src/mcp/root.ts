@@ -1,4 +1,4 @@
-/** The only folder that tools may read. */
+/** Opens files of the only folder that tools may read. */
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
@@ -13,12 +13,11 @@ export type RootFile = ReturnType<OpenRootFile>;
 export const openRoot = (root: string) => {
   const folder = ignoreErrors(() => (statSync(root).isDirectory() ? realpathSync(root) : undefined));
   if (folder === undefined) throw wrongValue("--root", root, "a readable folder");
-  /** @throws Failure `root-file-missing` */
   return (path: string) => {
     try {
       return openInside(folder, resolve(folder, path));
     } catch {
-      // One message, so that a client cannot detect files outside of the root.
+      // All errors have the same message, so that a client cannot detect files outside of the root.
       const hint = "pass the path of a file inside the root folder (no folder, no URL, no link that leads outside)";
       throw new Failure("invalid_input", "root-file-missing", `no file ${path} in the root folder`, { hint });
     }
@@ -38,7 +37,7 @@ const openInside = (folder: string, candidate: string) => {
   try {
     const path = existsSync(descriptorFolder) ? `${descriptorFolder}/${descriptor}` : real;
     const facts = fstatSync(descriptor, { bigint: true });
-    // A folder may have become a link.
+    // A link may have replaced a folder.
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {

@@ -1,4 +1,4 @@
-/** The SDK in a bundle that other commands do not load. */
+/** Exports the SDK separately, so that other commands do not load it. */
 export { Server } from "@modelcontextprotocol/sdk/server/index.js";
 export { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 export { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";

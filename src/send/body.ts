@@ -7,19 +7,19 @@ import { inputChanged } from "../input/index.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
-/** Needs few writes, and fits in the processor's cache. */
+/** Chunks of this size need few writes and fit in the processor's cache. */
 const chunkBytes = 2 ** 19;
 
-/** Closer parts are read together. */
+/** Parts with a smaller gap between them are read together. */
 const maxGapBytes = 2 ** 14;
 
-/** Bytes to read before signals and replies get a turn. Each read counts as `readCostBytes` more. */
+/** After this many bytes, signals and replies get a turn. Each read adds `readCostBytes`. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 
 type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChunkBytes?: number };
 
-/** Yields chunks, valid until the next chunk. Checks a part before its last chunk. @throws Failure `input-changed` */
+/** Yields chunks that reuse memory. Checks each part before its last chunk. @throws Failure `input-changed` */
 export async function* readBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
   const { parts } = dataset.found;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
@@ -43,7 +43,7 @@ export async function* readBody(dataset: Dataset, { envelope, request, maxChunkB
   yield chunk.subarray(0, filled);
 }
 
-/** @throws Failure `input-changed` */
+/** Checks the parts of a source. @throws Failure `input-changed` */
 export const verifySource = async (dataset: Dataset, source: number) => {
   const { parts } = dataset.found;
   const reader = openPartReader(dataset, chunkBytes);
@@ -92,7 +92,6 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     }
     return count;
   };
-  /** Returns undefined if the part is not in the window. @throws Failure `input-changed` */
   const readNow = (part: number) => {
     const at = startOf.at(part) - buffered.start;
     const length = lengthOf.at(part);
@@ -108,7 +107,6 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
     readNow,
     async read(part: number) {
       const [source, start] = [sourceOf.at(part), startOf.at(part)];
-      // Reads ahead in the order of the input.
       const isNext = buffered.source === source && start >= buffered.end && start <= buffered.end + maxGapBytes;
       const into = isNext ? window : window.subarray(0, lengthOf.at(part));
       buffered = { source, start, end: start + (await readBytes(part, { from: start, into })) };
@@ -138,7 +136,7 @@ const compressorNames = { gzip: "createGzip", zstd: "createZstdCompress" } as co
 const maxPieceBytes = 2 ** 18;
 
 export const openCompressor = (compression: Compression) => {
-  // The types are of the oldest supported Node.
+  // The types of the oldest supported Node lack zstd.
   const make: unknown = Reflect.get(zlib, compressorNames[compression]);
   const compressor: unknown = typeof make === "function" ? make({ chunkSize: maxPieceBytes }) : undefined;
   if (!(compressor instanceof Transform)) throw compressionUnsupported(compression);
@@ -147,7 +145,7 @@ export const openCompressor = (compression: Compression) => {
 
 /** Compresses in memory, so that the length is known and all attempts send the same bytes. */
 export const compress = async (chunks: AsyncIterable<Uint8Array>, compression: Compression) => {
-  // The next chunk reuses the memory.
+  // `readBody` reuses the memory of each chunk.
   const copies = async function* () {
     for await (const chunk of chunks) yield Buffer.from(chunk);
   };

@@ -31,7 +31,7 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) =
     return await sendAndReport(delivery);
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
-    // A signal ended the wait for another run.
+    // A signal ended a wait before the first request.
     return logResult(dataset, { ...options, outcomes, sent: emptySendResult(thrown) });
   } finally {
     await runLedger?.close();
@@ -67,11 +67,11 @@ const sendAndReport = async (delivery: Delivery) => {
   const requests = planRequests(dataset, {
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
-    // The service may accept a size that it refused before.
+    // The service may now accept a size that it refused in an earlier run.
     limit: { ...delivery.limit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
-  // With `--strict`, warnings of the plan are errors.
+  // With `--strict`, a warning of `planRequests` is an error.
   if (problems.errors > errorsBefore) throw invalidInput(problems, { isSending: true });
   const jobs = [...resent, ...requests.map((request) => ({ request }))];
   if (dryRun) {
@@ -108,10 +108,9 @@ const writeBody = async (delivery: Delivery, jobs: readonly Job[]) => {
   for await (const piece of compression ? await compress(chunks, compression) : chunks) await body.write(piece);
 };
 
-/** Before the next query for claimed groups. */
 const maxPauseMs = 2000;
 
-/** Waits for other runs that claim groups, then sends the rest. */
+/** Sends the jobs, and retries groups that other runs claim. */
 const send = async (delivery: Delivery, jobs: readonly Job[]) => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
@@ -155,7 +154,6 @@ const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; send
   throw invalidInput(problems, { isSending: sends, valid });
 };
 
-/** Returns the unknown requests to resend. */
 const applyPriorOutcomes = (delivery: Delivery): readonly Job[] => {
   const { problems } = delivery.dataset;
   const { outcomes, priorOutcomes, ledgerArgs } = delivery.options;

@@ -23,13 +23,13 @@ export interface DeliverOptions extends RunLedgerOptions {
   onInvalid: "stop" | "skip";
   onRefused: "stop" | "skip";
   onUnknown: "stop" | "resend" | "leave";
-  /** Default: the first file's name with `.rejected`. */
+  /** Default: the path of the first file, followed by `.rejected`. */
   rejects: string | undefined;
   redact: (json: string) => string;
-  /** Options of `rollcall ledger` for the run's ledger and service. */
+  /** The options that select this run's ledger and service in `rollcall ledger`. */
   ledgerArgs: readonly string[];
   compression: Compression | undefined;
-  /** In a dry run, writes the body with this number, from 1. A piece is valid until `write` resolves. */
+  /** Writes one body in a dry run. `number` starts at 1. A piece is valid until `write` resolves. */
   body?: { number: number; write: (piece: Uint8Array) => Promise<void> } | undefined;
   onProgress: (progress: SendProgress) => void;
   onResend: (requests: number) => void;
@@ -59,7 +59,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const sendResult = () => sender?.result() ?? emptySendResult();
   const envelope = () => makeEnvelope(dataset, options.split);
 
-  /** Returns a job that resends an entry's bytes; undefined if the input lacks bytes. */
+  /** Returns undefined if the input no longer has the bytes of the entry. */
   const toJob = ({ id, key, firstTried, ...entry }: Entry) => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
     if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;
@@ -84,7 +84,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     setPriorOutcomes(groups: Iterable<number>) {
       for (const group of groups) outcomes.set(group, priorOutcomes.outcomeOf(numberOf(group)));
     },
-    /** `impossible` has the ids of unknown requests whose bytes the input lacks. */
     planResends() {
       const jobs: Job[] = [];
       const impossible: string[] = [];
@@ -123,7 +122,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   };
 };
 
-/** @throws Failure `rejects-path-missing` if the first input is not a file */
+/** @throws Failure `rejects-path-missing` if stdin or a URL needs a default path */
 export const resolveRejectsPath = (firstInput: string, rejects: string | undefined) => {
   if (rejects === undefined && (firstInput === "-" || isRemote(firstInput))) throw rejectsPathMissing();
   return rejects ?? `${firstInput}.rejected`;

@@ -82,7 +82,7 @@ interface RejectedFacts extends LogCounts {
   unreadable: number;
   file: string;
   isEmpty: boolean;
-  /** True for records of another tool. The file may lack records that its groups need. */
+  /** True if the file has records of another tool. It may lack records that its groups need. */
   isConverted: boolean;
 }
 
@@ -97,7 +97,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-/** @param inputDiffers true if the input lacks bytes to resend */
+/** @param inputDiffers true if the input lacks bytes of a request to resend */
 export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails) => {
   const unknown = sentences.pluralize(facts.unknown, "group");
   const message = `the outcome of ${unknown} of earlier runs is unknown; ${sentences.formatLogged(facts)}`;

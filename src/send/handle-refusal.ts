@@ -1,4 +1,4 @@
-/** Splits or rejects a refused request, and locates the service's problems in the input. */
+/** Handles refused requests, and locates their problems in the input. */
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
@@ -12,7 +12,7 @@ import { requestTooLarge } from "./failures.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
 import type { RejectedGroup } from "./rejects.ts";
 
-/** Without `requests` and `refused`, the run ends with `stop`. */
+/** If `requests` and `refused` are empty, the run ends with `stop`. */
 interface NextStep {
   requests?: readonly PlannedRequest[];
   limit?: number;
@@ -26,7 +26,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   answer: Answer;
 }
 
-/** Halves a request of several groups, or cuts it to a larger size that was accepted before. */
+/** Halves a request of several groups, or uses a larger size that the service accepted before. */
 export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
   const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
   const { groups, bytes } = refusal.request;
@@ -42,10 +42,9 @@ export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit
   return { stop: requestTooLarge(bytes, groups.length, { http: answer.failure?.details.http, where }) };
 };
 
-/** About the credential, the URL or the method. */
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** With `--on-refused skip`, rejects a single group, or the groups that a reply names. */
+/** With `--on-refused skip`, rejects a single group, or the groups that the reply names. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, answer, onRefused } = refusal;
   const { status, body, failure } = answer;
@@ -85,13 +84,11 @@ const toRefusalItem = ({ groups }: PlannedRequest, item: ValidationItem) => {
   return { ...item, position: isOfRequest ? position : undefined, path };
 };
 
-/** Services send numbers instead of strings (interface 7). */
 const parsePosition = (step: string | number | undefined) => {
   const position = typeof step === "string" && /^\d+$/.test(step) ? Number(step) : step;
   return typeof position === "number" && Number.isSafeInteger(position) && position >= 0 ? position : undefined;
 };
 
-/** Nobody reads more problems (output.md). */
 const maxItems = 100;
 
 const locateProblems = async (
@@ -102,7 +99,7 @@ const locateProblems = async (
   const locate = async ({ position, path }: RefusalItem) => {
     const group = request.groups[position ?? -1];
     if (group === undefined) return undefined;
-    // Trajectories of a bare group are parts.
+    // Each trajectory of a bare group is a part.
     const isBare = dataset.groups.isBare(group);
     const [list, step, ...inside] = path;
     const trajectory = isBare && list === "trajectories" ? parsePosition(step) : undefined;
@@ -115,7 +112,7 @@ const locateProblems = async (
   const problems: Problem[] = [];
   for (const item of items.slice(0, maxItems)) {
     const { loc, msg } = item;
-    // A changed file has no locations.
+    // If the file has changed, the problem has no location.
     const location = await locate(item).catch(() => undefined);
     const text = !location && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
     problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });

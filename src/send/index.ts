@@ -1,4 +1,4 @@
-/** Sends groups, follows files, writes rejected groups, and describes results. */
+/** Sends groups, and describes results. */
 import type { Compression } from "./body.ts";
 
 export type { DeliverOptions } from "./delivery.ts";

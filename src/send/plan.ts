@@ -13,7 +13,7 @@ export interface BodyLimit {
   refusedBytes?: number;
 }
 
-/** If `tooLarge`, a larger `--max-request-size` does not help. */
+/** `tooLarge` is true if a larger `--max-request-size` does not help. */
 const compareSize = (bytes: number, limit: BodyLimit) => {
   const { isDiscovered, refusedBytes = Number.POSITIVE_INFINITY } = limit;
   return { bytes, limit: limit.bytes, tooLarge: isDiscovered || bytes >= refusedBytes };
@@ -21,7 +21,7 @@ const compareSize = (bytes: number, limit: BodyLimit) => {
 
 type EnvelopedGroups = { envelope: RequestEnvelope; groups: Uint32Array };
 
-/** A group over the limit has its own request. @throws Failure `one-request-too-large` */
+/** A group over the limit gets a separate request. @throws Failure `one-request-too-large` */
 export const planRequests = (
   dataset: Dataset,
   { limit, oneRequest, ...enveloped }: EnvelopedGroups & { limit: BodyLimit; oneRequest: boolean },
@@ -58,7 +58,7 @@ export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return { groups: enveloped.groups, bytes: bytesOf(0, count) };
 };
 
-/** Returns the fewest requests. @param areFull true for full instead of near-equal requests */
+/** Makes as few requests as possible. @param areFull false if the requests must be nearly equal */
 export const cutRequests = (
   dataset: Dataset,
   { limit, areFull = false, ...enveloped }: EnvelopedGroups & { limit: number; areFull?: boolean },
@@ -77,7 +77,7 @@ type BodySizes = ReturnType<typeof measureBodies>;
 
 const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) => {
   const envelopeBytes = envelope.opening.length + envelope.closing.length;
-  // Includes a comma after each group.
+  // Each sum includes a comma after each group.
   const before = new Float64Array(groups.length + 1);
   for (let at = 0; at < groups.length; at++) {
     before[at + 1] = (before[at] ?? 0) + dataset.groups.bytesOf(groups[at] ?? 0) + 1;
@@ -87,7 +87,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   return { count: groups.length, bytesOf };
 };
 
-/** Returns the larger half of the most even cut. */
+/** Halves the groups evenly, and returns the size of the larger body. */
 export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   const sizes = measureBodies(dataset, enveloped);
   const { count, bytesOf } = sizes;
@@ -100,7 +100,6 @@ const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number) => {
   const firstStep = 2 ** Math.floor(Math.log2(Math.max(1, count)));
   for (let first = 0; first < count; first = ends.at(-1) ?? count) {
     let end = first + 1;
-    // Halves the step, because sizes grow with each group.
     for (let step = firstStep; step >= 1; step /= 2) {
       if (end + step <= count && bytesOf(first, end + step) <= limit) end += step;
     }
@@ -109,7 +108,6 @@ const cutAtLimit = ({ count, bytesOf }: BodySizes, limit: number) => {
   return ends;
 };
 
-/** Makes the requests nearly equal. */
 const findSmallestLimit = (sizes: BodySizes, limit: number, maxRequests: number) => {
   let low = 1;
   let high = limit;

@@ -15,7 +15,7 @@ import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
-/** `redact` also escapes harmful characters. */
+/** `redact` also escapes control and bidi characters. */
 export const openRejects = (
   dataset: grouping.Dataset,
   { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },
@@ -25,7 +25,7 @@ export const openRejects = (
   // The data of a pipe may be private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records the digests of files that have exactly these groups, because `convert` records none. */
+  /** Records the digests of files with exactly these groups, because `convert` does not record them. */
   const adopt = async (rejected: readonly RejectedGroup[]) => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -68,12 +68,11 @@ const pendingName = (path: string) => `${path}.new`;
 
 const requireReplaceable = async (file: string, written: WrittenFiles) => {
   const digest = await hashFile(file);
-  // A killed run may or may not have replaced the file.
+  // A killed run may have recorded the second digest and not replaced the file.
   const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
 
-/** An older draft is from a killed run. */
 const abandonedMs = 2000;
 
 const replaceFile = async (
@@ -114,7 +113,7 @@ const hashPieces = async (pieces: Pieces, onPiece?: (piece: Buffer) => void) => 
 
 const hashFile = async (path: string) => {
   try {
-    // No recorded digest is empty, so `requireReplaceable` refuses this path.
+    // No recorded digest is empty, so `requireReplaceable` refuses a path that is not a file.
     return (await stat(path)).isFile() ? await hashPieces(createReadStream(path)) : "";
   } catch (thrown) {
     if (getErrorCode(thrown) === "ENOENT") return undefined;
@@ -139,7 +138,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
         for await (const { bytes, part, record, beginsLine } of copyParts(parts, { isJoined, window })) {
           if (beginsLine) lineCount++;
           if (beginsLine && !isAtLineStart) yield newlineBytes;
-          // Elements of a pretty-printed list have several lines.
+          // An element of a pretty-printed list has several lines.
           const addedLines = part?.source.origin ? 0 : countLineEnds(bytes);
           if (record) recordLines.set(`${record.file}:${record.line}`, lineCount);
           if (part) {
@@ -172,7 +171,7 @@ const countLineEnds = (bytes: Buffer) => {
   return count;
 };
 
-/** `part` begins in the bytes. `record` is of another tool. */
+/** Yields bytes, the part that begins in them, and the record if it is of another tool. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },
@@ -192,7 +191,7 @@ async function* copyParts(
   }
 }
 
-/** True if an earlier file has the same `group_id`. Both groups would be read as one. */
+/** True if an earlier file has the group's `group_id`. In one file, both groups would be read as one group. */
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
   { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },
@@ -219,10 +218,9 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
   return byLine;
 };
 
-/** White space between a part and the ends of its line. */
 const marginBytes = 4096;
 
-/** Omits other data of the line. */
+/** Returns the line of the part, or only the part if the line has other data. */
 const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow) => {
   const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);

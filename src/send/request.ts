@@ -1,4 +1,4 @@
-/** Attempts a request until its outcome is known or no attempt may follow. */
+/** Attempts a request until it is logged or no further attempt is allowed. */
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
@@ -24,22 +24,22 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
   return status === 409 ? "unknown" : "refused";
 };
 
-/** True if no attempt may follow. After `unknown`, an attempt needs an honored key or `--on-unknown resend`. */
+/** True if no further attempt is allowed. */
 export const isFinalOutcome = (outcome: Outcome) => ["logged", "too-large", "refused"].includes(outcome);
 
-/** Since the first attempt (guarantees.md). */
+/** The time after the first attempt in which a key prevents a second log (guarantees.md). */
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
 type KeyFacts = Pick<SendOptions, "idempotency"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
 
-/** True if the service logs a repeated request once. */
+/** True if the service will not log the request again. */
 export const isKeyHonored = (
   { key, firstTried }: RecordedRequest,
   { runLedger, idempotency }: KeyFacts,
   honorsKeys = runLedger.honorsKeys,
 ) => {
   const ageMs = runLedger.now() - firstTried;
-  // If the clock was set back, the age is unknown.
+  // A negative age means that the clock was set back.
   return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
 };
 
@@ -52,7 +52,7 @@ export interface SentRequest {
   request: PlannedRequest;
   number: number;
   recorded: RecordedRequest;
-  /** True if an attempt may have been logged. Then only a success decides the outcome. */
+  /** If true, the outcome is unknown until an attempt succeeds. */
   mayBeLogged: boolean;
   unknownFailure?: Failure | undefined;
   retryFailure?: Failure | undefined;
@@ -60,7 +60,7 @@ export interface SentRequest {
 }
 
 interface RequestContext extends SendOptions {
-  /** `signal` ends waits at once, and attempts after `graceMs`. `urgent` ends both at once. */
+  /** `signal` ends waits immediately, and attempts after `graceMs`. `urgent` ends attempts immediately. */
   signals: Pick<Host, "signal" | "urgent">;
   retryBudget: RetryBudget;
   isStopped: () => boolean;
@@ -134,7 +134,7 @@ const attemptOnce = async (
   }
 };
 
-/** For the request in flight after a signal (guarantees.md). */
+/** The time for the request in flight after a signal (guarantees.md). */
 export const graceMs = 5000;
 
 const openGracePeriod = ({ signal, urgent }: RequestContext["signals"]) => {

@@ -33,7 +33,6 @@ export const checkResult = (dataset: Dataset, canSkip = false) => {
 };
 
 const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
-  /** Unreadable lines and records count as groups. */
   unreadable: countUnreadable(dataset),
   filteredOut: dataset.filteredOut,
   metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
@@ -43,7 +42,7 @@ interface LogResultParts
   extends Pick<SendOptions, "modelId" | "batch" | "outcomes" | "resendLogged" | "onUnknown" | "ledgerArgs"> {
   split: string | undefined;
   sent: SendResult;
-  /** `key` is null without a key, or with a new key in each run. */
+  /** `key` is null if the request has no key, or if each run makes a new key. */
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFile?: string | undefined;
   rejectsFailure?: Failure | undefined;
@@ -79,7 +78,6 @@ export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch"
   ...{ rejectsFile: undefined, ledger: null, warnings: [], unreadable: 0, filteredOut: undefined, metrics: {} },
 });
 
-/** `not_sent` requires that no group is logged, unknown or refused. */
 const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogStatus => {
   if (groups.unknown > 0) return "unknown";
   if (failure) return isUnsent(groups, sent) ? "not_sent" : "partial";
@@ -99,7 +97,6 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
   return failure?.withDetails({ problems });
 };
 
-/** The conditions begin with the gravest failure. */
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
   const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
@@ -139,7 +136,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     const data = { ...facts, unreadable, file, isEmpty, isConverted: dataset.conversion !== undefined };
     return logRejected(data, { retryable: false, stoppedBy: sent.refused.length > 0 ? "refused" : "invalid_input" });
   }
-  // A rerun without a ledger logs everything again.
+  // Without a ledger, a rerun would log all groups again.
   if (logged + alreadyLogged + rejected > 0)
     return logPartial(facts, stop, { ...stopDetails, retryable: hasLedger && stop.retryable });
   return sent.attempted === 0 && stop.code === "storage" ? stop.withDetails({ unsent: true }) : stop;
@@ -151,7 +148,7 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
   return { http, where, remedy, stack, stoppedBy: cause.code, cause };
 };
 
-/** `--strict` does not change these warnings. */
+/** With `--strict`, the warnings that are created here stay warnings. */
 const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts) => {
   const { problems } = dataset;
   const { dividedInto } = sent;

@@ -1,4 +1,4 @@
-/** The progress and the result of sending, and call ids of replies. */
+/** Defines the result of sending, and reads call ids of replies. */
 import type { Retry } from "../client/index.ts";
 import type { Failure } from "../failure.ts";
 import { getValue, parseJson } from "../json/walk.ts";
@@ -6,10 +6,10 @@ import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
-  /** Ended requests, with any outcome. */
+  /** The number of ended requests, with any outcome. */
   requests: number;
   of: number;
-  /** Logged or on their way. */
+  /** Bytes that are logged or being sent. */
   bytes: number;
   ofBytes: number;
   groups: number;
@@ -27,19 +27,19 @@ export interface RequestChange {
 
 export interface SendResult {
   replies: Reply[];
-  /** For each unreadable reply of a logged request: true if it is incomplete, false if it is not JSON. */
+  /** One element per unreadable reply to a logged request, true if the reply is incomplete. */
   unreadableReplies: boolean[];
   firstCall: string | undefined;
   attempted: number;
   attemptedBytes: number;
   attemptedOrQueued: number;
-  /** The number of logged requests, if a 413 divided the only planned request, otherwise 0. */
+  /** The number of logged requests if a 413 divided the only planned request. Otherwise 0. */
   dividedInto: number;
   /** The error of a request that was being retried when the run ended. */
   obstacle: Failure | undefined;
   refused: RejectedGroup[];
   unknownIds: Set<string | undefined>;
-  /** Requests with a known outcome that the ledger could not record. */
+  /** Requests whose known outcome could not be recorded in the ledger. */
   unrecorded: { id: string | undefined; status: number | null; isLogged: boolean }[];
   recordFailure: Failure | undefined;
   unknown: (SentRequest & { isKeyHonored: boolean }) | undefined;
@@ -52,13 +52,12 @@ export const emptySendResult = (stop?: Failure): SendResult => ({
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
 });
 
-/** For all bodies together (output.md). */
+/** The limit for the bodies of all replies together (output.md). */
 export const maxPrintedBytes = 64 * 1024;
 
 export interface Reply {
   status: number;
   bytes: number;
-  /** Undefined if the bodies exceed `maxPrintedBytes`. */
   body: Uint8Array | undefined;
 }
 
@@ -66,7 +65,7 @@ export const emptyCallList = "[]";
 
 const maxCallIdBytes = 200;
 
-/** Returns the reply's `call_ids` (assumed key) as JSON; `[]` if they are missing, invalid, too many or too long. */
+/** Returns the reply's `call_ids` (assumed key) as JSON, or `[]` if they are missing, invalid, too many or too long. */
 export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string) => {
   const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
   const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;

@@ -12,7 +12,7 @@ import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
 import * as requests from "./request.ts";
 import * as results from "./send-result.ts";
 
-/** The next attempt must repeat the bytes and the key of `recorded`. */
+/** A job with `recorded` repeats the bytes and the key of an earlier request. */
 export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest }>;
 
 export type Sender = ReturnType<typeof openSender>;
@@ -32,7 +32,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let isInterrupted = false;
   let takenGroups: number[] = [];
   let isSharing = false;
-  /** Maximum bytes of requests with several groups after a 413. */
+  /** The maximum size of a request with several groups after a 413. */
   let limit = Number.POSITIVE_INFINITY;
 
   const stopWith = (failure: Failure | undefined) => {
@@ -41,7 +41,6 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   const queueFirst = (cut: readonly PlannedRequest[]) => {
     queue = [...cut.map((request) => ({ request })), ...queue];
   };
-  /** Applies a smaller limit to the groups and the queue. */
   const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => !recorded);
     const uncut = Uint32Array.from([...groups, ...planned.flatMap(({ request }) => [...request.groups])]);
@@ -65,7 +64,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     reportProgress({ ...change, groups: groups.length, bytes, reason, failure: attempt.failure });
   };
 
-  /** If this fails, the next run sees an unknown outcome. */
+  /** If recording fails, the next run finds an unknown outcome. */
   const record = async (request: requests.SentRequest, state: RecordedOutcome["state"]) => {
     const { recorded, lastOutcome } = request;
     await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
@@ -91,7 +90,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     }
   };
 
-  /** Returns false if the request is divided or resolved, or if other runs claimed groups. */
+  /** Returns false if the request was not attempted. */
   const runJob = async ({ request, recorded: earlier }: Job) => {
     const { groups, bytes } = request;
     if (!earlier && bytes > limit && groups.length > 1) {
@@ -160,13 +159,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (isLogged) {
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
-      // In error replies, a gateway may have echoed the key.
+      // An echo in an error reply does not count, because a gateway may have sent it.
       const { key } = sentRequest.recorded;
       const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
       if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
       await runLedger.recordPassedSize(request.bytes);
     }
-    // A 413 for one group also counts for several groups.
+    // The refused size of one group is also a limit for requests of several groups.
     if (isTooLarge) await runLedger.recordRefusedSize(request.bytes);
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome, retry: undefined });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
@@ -194,7 +193,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {
-    // Random positions keep runs with the same input from claiming the same groups.
+    // Runs with the same input start at random jobs, so that they claim different groups.
     if (!isSharing) for (const job of queue.splice(0, Math.floor(host.random() * queue.length))) queue.push(job);
     isSharing = true;
     const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
@@ -241,7 +240,7 @@ const maxCopiedKeys = 4096;
 
 export const collectDedupKeys = ({ groups }: PlannedRequest, dedupKeys: DedupKeys): Uint8Array => {
   const keys = new Uint8Array(groups.length * dedupKeyBytes);
-  // Adjacent groups are copied together. `maxCopiedKeys` limits temporary memory.
+  // `maxCopiedKeys` limits temporary memory.
   for (let first = 0, end = 0; first < groups.length; first = end) {
     const group = groups[first] ?? 0;
     for (end = first + 1; end < first + maxCopiedKeys && groups[end] === group + end - first; ) end++;

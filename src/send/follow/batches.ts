@@ -6,10 +6,10 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** A group that is complete only after a stopping error is not sent. */
+/** A group that became complete after a stopping error is not sent. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
 
-/** `isAfterSignal` allows one attempt per request. `canBePartial` allows a last request that is not full. */
+/** `isAfterSignal` limits each request to one attempt. `canBePartial` allows a last request that is not full. */
 type BatchOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
 
 export const openBatches = (delivery: Delivery) => {
@@ -17,13 +17,11 @@ export const openBatches = (delivery: Delivery) => {
   const { outcomes, runLedger, host, maxWaitMs, priorOutcomes, numberOf } = options;
   const { groups, found } = dataset;
   const { columns } = found.parts;
-  /** After a signal, the ledger has as much time as a reply. */
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
   const reportProblems = openGroupReporter(dataset);
-  /** Complete groups that are not sent, or are unknown to another run. */
+  /** Complete groups that are not sent, or whose outcome in another run is unknown. */
   let pending: number[] = [];
   let refusedCount = 0;
-  /** Monotonic milliseconds when a group or a resend began to wait. */
   let waitingSince: number | undefined;
 
   const listPending = (outcome: "not_sent" | "unknown") =>
@@ -65,7 +63,7 @@ export const openBatches = (delivery: Delivery) => {
   };
 
   const sendWithLedger = async ({ isAfterSignal, canBePartial }: BatchOptions) => {
-    // Equal groups have one dedup key, so the second group waits for the first.
+    // Equal groups of two files have the same dedup key, so only the first group is sent now.
     const byKey = new Map<number, number>();
     for (const group of listPending("not_sent")) byKey.set(numberOf(group), byKey.get(numberOf(group)) ?? group);
     const candidates = Uint32Array.from(byKey.values());
@@ -95,7 +93,7 @@ export const openBatches = (delivery: Delivery) => {
       let isStopped = false;
       for (const { group, isAfterError } of completed) {
         if (groups.isValid(group)) reportProblems(group);
-        // A reported problem can make the group invalid.
+        // `reportProblems` can make the group invalid.
         const isValid = groups.isValid(group);
         isStopped ||= !isValid && options.onInvalid === "stop";
         await finalizeGroup(dataset, group);

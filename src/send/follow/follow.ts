@@ -15,7 +15,7 @@ import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "
 export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
     Omit<FollowedFileOptions, "split" | "host"> {
-  /** Longest wait of a complete group. */
+  /** The longest time before a complete group is sent. */
   everyMs: number;
   groupSize: number | undefined;
   groupIdleMs: number;
@@ -38,13 +38,13 @@ export const followFile = async (options: FollowOptions) => {
   return await run().finally(async () => await runLedger.close());
 };
 
-/** Not every file system reports changes. */
+/** rollcall polls, because some file systems do not report changes. */
 const pollIntervalMs = 250;
 
-/** A renamed file is finished after this time without new lines, because writers switch files late. */
+/** A renamed file is finished only after this time without new lines, because writers switch files late. */
 const quietMs = 1000;
 
-/** Keys of earlier runs are read before the groups are known. */
+/** Numbers keys, because the keys of earlier runs are read before the groups. */
 const openKeyNumbers = () => {
   const keys = new grouping.Digests();
   const table = new grouping.DigestTable(keys);
@@ -67,7 +67,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     numberOf: (keys, offset) => numbers.add(keys.subarray(offset, offset + grouping.dedupKeyBytes)),
   });
   const completed: CompletedGroup[] = [];
-  /** Groups that were complete before this error are sent. */
   let hasStoppingError = false;
   const files = openFollowedFiles(options, {
     ...{ dedupKeys, size },
@@ -96,7 +95,6 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     }
   };
 
-  /** @throws Failure `invalid-input` if an error stops the run */
   const processCompleted = async () => {
     await batches.addCompleted(completed.splice(0));
     if (problems.errors === 0) return;
@@ -104,7 +102,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     if (onInvalid === "stop") throw grouping.invalidInput(problems, { valid: "some" });
   };
 
-  /** Returns true if the next file may be read. @throws `input-changed` */
+  /** Returns true if the next file may be read. */
   const poll = async (file: FollowedFile, isLastPoll: boolean) => {
     const { assembler, tail, index } = file;
     if (file.isRewritten) return true;
@@ -132,7 +130,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
       const isLastPoll = host.signal.aborted;
-      // Another run may have sent the same bytes, which shows that the group is complete.
+      // If another run sent the same bytes as a group, the group is complete.
       if (await runLedger.hasChanged()) {
         await batches.catchUp();
         for (const { assembler } of files.all) assembler.completeSent();
@@ -142,7 +140,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
       if (isLastPoll) return;
       const since = batches.waitingSince();
       if (since !== undefined && host.elapsed() - since >= everyMs) await batches.sendAll(false);
-      // After a signal, lines are read once more.
+      // After a signal, the loop reads lines once more.
       await host.sleep(waitMs, host.signal).catch(() => undefined);
     }
   };
@@ -162,7 +160,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const isReadable = !files.all.some(({ isRewritten }) => isRewritten) && !isChanged;
     const open = files.all.flatMap(({ assembler }) => assembler.incomplete);
     if (!isChanged) for (const group of open) await grouping.finalizeGroup(dataset, group);
-    // With `--strict`, these problems would be errors, although the groups are sent already.
+    // With `--strict`, these problems would be errors, but the groups are already sent.
     if (isReadable && !options.strictness.strict)
       await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
@@ -175,7 +173,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const result = logResult(dataset, {
       ...delivery.options,
       resendLogged: false,
-      // A signal is the normal end of a run, unless groups are left.
+      // A signal is the normal end of a run, unless some groups are not sent.
       sent: { ...delivery.sendResult(), stop: stop ?? (isComplete ? undefined : signal) },
       rejectsFile: delivery.rejects?.countLines() ? delivery.rejectsFile : undefined,
     });

@@ -31,9 +31,9 @@ export interface FollowedFile {
   tail: inputs.Tail;
   assembler: grouping.GroupAssembler;
   scan: Scan;
-  /** Monotonic milliseconds of the last lines or of the move. */
+  /** Monotonic milliseconds. */
   changedAt: number;
-  /** True if this file lost its name and should not grow anymore. */
+  /** True if the file lost its name and is not expected to grow. */
   isFinished: boolean;
   isRewritten: boolean;
 }
@@ -142,11 +142,11 @@ export const openFollowedFiles = (
         }
         await tail.skip(end);
       } catch (thrown) {
-        // The next poll finds why the file shrank.
+        // The next poll finds the reason.
         if (!(thrown instanceof inputs.ShrunkSourceError)) throw thrown;
       }
     },
-    /** Returns true if a last line has no line end. */
+    /** Returns true if the last line of a file has no line end. */
     async reportUnfinished() {
       let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {
