@@ -32,7 +32,6 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
   return `attempt ${attempt} in ${toSeconds(waitMs)} s (${toSeconds(waitMs + leftMs)} s of --max-wait left)`;
 };
 
-/** The local service is never retried. */
 export const openClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
   const module = await import("./client/index.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
@@ -45,7 +44,7 @@ export const openClient = async (context: Context, settings: Settings, retries =
       credential: async (use, about) =>
         local ? { secret: local.key, from: "the local service" } : await settings.credential(use, about),
       project: project ? { header: settings.require("project_header"), value: project } : undefined,
-      // Waiting would not repair a service in this process.
+      // A retry would not repair a service in this process.
       ...(local ? { maxWaitMs: Number.POSITIVE_INFINITY, retries: false } : {}),
     }),
   );

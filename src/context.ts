@@ -1,3 +1,4 @@
+/** The host, screen, flags and resources of a run. */
 import { type Host, withSignal } from "./host.ts";
 import type { Screen } from "./output/index.ts";
 import type { SettingFlags } from "./settings/index.ts";

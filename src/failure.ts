@@ -24,7 +24,7 @@ export type Problem = Readonly<{
   /** UTF-16 units, from 1. */
   column?: number;
   path?: readonly (string | number)[];
-  /** Stable, because users pass it to `--allow`. */
+  /** A stable name, which users pass to `--allow`. */
   rule: string;
   severity: Severity;
   message: string;
@@ -40,13 +40,13 @@ export type Problem = Readonly<{
   others?: Readonly<{ count: number; positions: readonly string[] }>;
 }>;
 
-/** output.md promises the order. */
+/** Orders the fields as output.md promises. */
 export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A part of a line, without secrets, but with control characters. The value is between `from` and `to`. */
+/** A part of a line, without secrets, but with control characters. `from` and `to` enclose the problem's value. */
 export type Excerpt = Readonly<{
   line: number;
   text: string;

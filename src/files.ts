@@ -81,7 +81,7 @@ export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | un
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a draft, but a pipe or device directly. The methods throw errors of `node:fs`. */
+/** Opens a draft of a file, or a pipe or device directly. The methods throw errors of `node:fs`. */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;

@@ -55,7 +55,7 @@ export const isSecretVariable = (name: string) =>
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** Removes secrets and database URLs for another program. */
+/** Returns the environment without secrets and database URLs. */
 export const removeSecrets = (env: Host["env"]) => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));

@@ -37,7 +37,7 @@ export type Media = NonNullable<ReturnType<typeof toMedia>>;
 /** If no message is recognized, `rest` contains everything. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
-/** Makes a `system` member the first message, unless there is a system message. */
+/** Puts a `system` member before the messages, unless they contain a system message. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));

@@ -81,7 +81,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/** The local service stores all choices but a last turn in `attributes.choices`, and their messages in the inputs. */
+/** The local service stores choices before the last turn in `attributes.choices`, and their messages in the inputs. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;

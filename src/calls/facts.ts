@@ -117,7 +117,7 @@ const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") =
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** In the order of interface 2.4. `withPrefix` replaces `vendor`. */
+/** The fields in the order of interface 2.4. `withPrefix` replaces `vendor`. */
 export const callFields: readonly string[] = `id project_id op_name trace_id started_at attributes inputs display_name
   parent_id thread_id turn_id ended_at exception output summary vendor_user_id vendor_username vendor_run_id
   vendor_run_step vendor_run_step_end deleted_at storage_size_bytes total_storage_size_bytes`.split(/\s+/);

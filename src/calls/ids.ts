@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 import { isObject, parseJson } from "../json/walk.ts";
 
-/** In UTF-16 units. A line can contain a whole call. */
+/** Limits in UTF-16 units. A line can contain a whole call. */
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 

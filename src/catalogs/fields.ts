@@ -11,7 +11,7 @@ type FieldOptions = Readonly<{
   rank: number;
   heading?: string;
   align?: "right" | "decimal";
-  /** The kind of change in `catalog diff`. Undefined if it ignores the field. */
+  /** The kind of change in `catalog diff`, which ignores fields without a kind. */
   change?: string;
   read?: (row: FieldRow) => unknown;
   /** `spelled` returns the JSON of the value as in the reply. */
@@ -92,13 +92,13 @@ export const parsePrice = (value: unknown) => {
 /** Returns US dollars per token or unit, or undefined for an invalid price. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
-/** Returns `0.3 $/M`, or an invalid price as it is. */
+/** Returns a text such as `0.3 $/M`, or an unchanged invalid price. */
 export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
   return price ? `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}` : formatPlain(value);
 };
 
-/** Returns percent, such as `-33.3`. Without `roundUp`, a rise above a limit can look like the limit. */
+/** Returns percent, such as `-33.3`. With `roundUp`, a rise above a limit never looks like the limit. */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const [was, is] = [shiftDecimal(from, to.places).digits, shiftDecimal(to, from.places).digits];
   if (was === 0n) return "";
@@ -162,7 +162,7 @@ export const toStatedFact = (fact: unknown): unknown => {
   return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
 };
 
-/** Returns null if there is no date, or undefined if it is unreadable. Assumed: dates start with `YYYY-MM-DD`. */
+/** Returns null for a missing date, or undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
@@ -181,7 +181,7 @@ export const compilePattern = (pattern = "") => {
   };
 };
 
-/** Takes text × glob steps at most, unlike a regular expression. */
+/** Does not backtrack, unlike a regular expression. */
 const matchesGlob = (text: readonly string[], glob: string) => {
   const all = [...text.keys(), text.length];
   /** The ends of the prefixes that match the glob so far. */

@@ -34,7 +34,7 @@ export const reportDatasetProblems = async (
   await reportDuplicates(dataset, signal);
 };
 
-/** The reporter expects a valid group. An error makes the group invalid. */
+/** The reporter expects a valid group. A reported error rejects the group. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
   let shared: { key: string | undefined } | undefined;
@@ -47,7 +47,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    // The checker already compared the versions of a group on one line.
+    // The checker already compared the versions in a group on one line.
     if (!groups.isBare(group) || dataset.found.parts.columns.version.hasOnlyDefaults) return;
     const { least, most } = findVersionBounds(dataset, group);
     if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
@@ -140,7 +140,7 @@ const minRewardsForOutliers = 10;
 /** An outlier is farther from the median than this multiple of the median distance. */
 const outlierFactor = 30;
 
-/** If more rewards than this share plus 1 are far from the median, none is an outlier. */
+/** If more than this share of rewards, plus one, are far from the median, no reward is an outlier. */
 const maxOutlierShare = 0.01;
 
 const findOutlierBound = (rewards: Sketch) => {
@@ -149,7 +149,7 @@ const findOutlierBound = (rewards: Sketch) => {
   const middle = median(weights);
   const distances = weights.map(({ value, count }) => ({ value: Math.abs(value - middle), count }));
   distances.sort((a, b) => a.value - b.value);
-  // If most rewards are equal, only the other rewards count.
+  // If most rewards are equal, the median distance is 0.
   const others = distances.filter(({ value }) => value > 0);
   const distance = (median(distances) || median(others)) * outlierFactor;
   const outside = countWeights(others.filter(({ value }) => value > distance));
@@ -194,7 +194,7 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-/** Reports each part that lacks the feature, but only the first part of a file or input without the feature. */
+/** Reports each part that lacks the feature. A file or an input without the feature gets only one report. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
@@ -208,7 +208,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     const isMissingInFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
-    // With --strict, a file without the feature has no valid group, so each such file gets an error.
+    // With --strict, each file without the feature gets an error.
     if (!isMissingInFile || reportedFile === undefined || ((strict || !isMissingInInput) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
       positions.reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
@@ -306,7 +306,7 @@ const findRepeatedNumbers = (numbers: Column) => {
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups) => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // The table keeps the group that is added first, so the last of equal groups is reported.
+  // Groups are added in reverse order, so the table contains the last of equal groups.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {

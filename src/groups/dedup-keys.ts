@@ -5,7 +5,7 @@ import type { Groups } from "./parts/groups.ts";
 
 export const dedupKeyBytes = digestBytes;
 
-/** The dedup keys by group number. The order of the keys of equal groups does not matter. */
+/** The dedup keys by group number. The keys of equal groups are interchangeable. */
 export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
@@ -34,7 +34,7 @@ export class DedupKeys {
     return -1;
   };
 
-  /** Each input counts its own repetitions, as if a run read only this input. */
+  /** Each input counts occurrences as if a run read only this input. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
@@ -46,7 +46,7 @@ export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** The number of repetitions, by the first of equal groups. */
+  /** Counts of repetitions, by the number of the first equal group. */
   const repeats = new Map<number, number>();
   return {
     table,

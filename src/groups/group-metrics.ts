@@ -49,7 +49,7 @@ export const collectDistributions = (dataset: IndexedGroups) => {
   const { count, least, most, mean } = rewards;
   const weights = toWeights(rewards);
   const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
-  /** The bounds without the lowest and the highest 1%, which are at least one reward each. */
+  /** The bounds without the lowest 1% and the highest 1% (at least one reward each). */
   const middle = [weightedValueAt(weights, first), weightedValueAt(weights, last)] as const;
   const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
   return {

@@ -23,7 +23,7 @@ export interface SourceOptions {
   split: string | undefined;
   /** True if the options or all inputs must name the split. */
   splitNeeded: boolean;
-  /** The key that groups trajectories, even if they are apart. Default: `group_id` groups adjacent trajectories. */
+  /** The key that groups trajectories, adjacent or not. Default: `group_id` groups adjacent trajectories. */
   groupBy: string | undefined;
   strictness?: Strictness | undefined;
   /** True if nothing is sent, selected or compared. */

@@ -190,7 +190,7 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]) => `[${elements.join(",")}]`;
 
-/** Returns the text as JSON with and without escaped non-ASCII, and both results escaped again for JSON in a string. */
+/** Returns the text as JSON, with and without escaped non-ASCII, and both texts as JSON inside a string. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(

@@ -119,7 +119,7 @@ export class JsonReader {
   constructor({ leafKeys = [], shapeTexts = {}, runPrefixes = [] }: KeyUses = {}) {
     compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
     try {
-      // Fails under a limit on virtual memory, because V8 reserves gigabytes of addresses.
+      // This fails under a limit on virtual memory, because V8 reserves gigabytes of addresses.
       this.#exports = new WebAssembly.Instance(compiled, {}).exports;
     } catch (thrown) {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
@@ -162,7 +162,7 @@ export class JsonReader {
     return { restAt: this.#result("rest"), isEnd: result === jsonResult, fault };
   }
 
-  /** Returns memory for a text that is read in place. The memory keeps its content. */
+  /** Returns memory for a text that is read in place. The memory is not cleared. */
   reserve(length: number): Buffer {
     this.#refreshViews();
     const missing = this.#input + length + readAheadBytes - this.#bytes.length;
@@ -182,8 +182,8 @@ export class JsonReader {
   }
 
   /**
-   * Returns the start of the first run of at least `length` (≥ 16) letters, digits, `_`, `-` and `.` that begins with one
-   * of `runPrefixes`, or follows a backslash. Returns `end` without such a run.
+   * Returns the start of the first run of at least `length` (≥ 16) letters, digits, `_`, `-` and `.` that begins with
+   * one of `runPrefixes`, or follows a backslash. Returns `end` without such a run.
    */
   findRun(from: number, end: number, length: number) {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;

@@ -208,7 +208,7 @@ export const deleteProfile = async (sources: SettingsSources, name: string) => {
   return { wasInUse };
 };
 
-/** Returns in `left` the variables that still contain credentials. */
+/** `left` lists the variables that still contain credentials. */
 export const logout = async (sources: SettingsSources, only?: CredentialUse) => {
   const { host, screen } = sources;
   const { profile } = findLayers(sources);

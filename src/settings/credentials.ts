@@ -113,7 +113,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     if (!secret) throw failure;
     return { secret: await secret(), from, profile, username };
   };
-  /** If the service refused a key, reruns its command, but only once per use and origin. */
+  /** If the service refused the key of a command, reruns the command once per use and origin. */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
     const id = `${use} ${origin}`;
     const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";

@@ -113,7 +113,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   return {
     settings: { ...settings, credential },
     findLogins,
-    /** If the login would replace a key of another origin, returns this origin. */
+    /** Returns another origin whose saved key the login would replace. */
     findReplacedOrigin: () => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
       const replaced = findLogins().map(({ use, origin }) => {

@@ -188,7 +188,7 @@ export const readVariableFiles = (env: Host["env"]) =>
     }),
   );
 
-/** Ignores a pipe, which can be read only once. Keeps the position of standard input. */
+/** Ignores a pipe, which can be read only once. Does not move the position of standard input. */
 const readSecretFile = (file: string) => {
   if (!fs.statSync(file).isFile()) return undefined;
   const opened = fs.openSync(file, "r");

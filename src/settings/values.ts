@@ -96,7 +96,7 @@ type Setting<Value> = Readonly<{
   localFallback?: string;
   example?: string;
   hasOption?: true;
-  /** The profile `local` ignores the setting. `--profile` overrides its variable. */
+  /** True if `local` ignores the setting and `--profile` overrides its variable. */
   isOfService?: true;
 }>;
 

@@ -2,7 +2,7 @@
 
 const maxExactValues = 512;
 
-/** Rounding replaces smaller magnitudes with 0, and larger magnitudes with the maximum. */
+/** Rounding replaces smaller magnitudes with 0, and limits larger magnitudes. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 /** Doubles start as -0, because V8 recompiles functions if an integer becomes a double. */
@@ -48,7 +48,7 @@ const roundValues = (sketch: Sketch) => {
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Rounds to the middle of a range. Every power of two begins 64 equal ranges. The relative error is at most 1/128. */
+/** Rounds to the middle of a range. 64 equal ranges follow each power of two. The relative error is at most 1/128. */
 const roundValue = (value: number) => {
   const magnitude = Math.min(Math.abs(value), maxMagnitude);
   if (magnitude < minMagnitude) return 0;

@@ -68,7 +68,7 @@ const toUnits = (limbs: Float64Array) => {
   return units;
 };
 
-/** The leading bits that are rounded to a double. The last of these bits is also set if any lower bit is set. */
+/** The number of leading bits that are rounded to a double. If any lower bit is set, so is the last of these bits. */
 const roundedBits = 64;
 
 /** Rounds once, with ties to even. The result is `value` times 2^`exponent`. */
@@ -117,7 +117,7 @@ export const standardDeviation = (values: ArrayLike<number>) => {
     for (; areFew && at > 0 && (shares[at - 1] ?? 0) > value; at--) shares[at] = shares[at - 1] ?? 0;
     shares[at] = value;
   }
-  // The values are sorted, so that their order does not matter, and halved, because a difference can overflow.
+  // Sorting makes the result independent of the order. Halving prevents the overflow of a difference.
   if (!areFew) shares.sort();
   const least = (shares[0] ?? 0) / 2;
   const range = (shares[count - 1] ?? 0) / 2 - least;

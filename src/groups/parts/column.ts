@@ -84,7 +84,7 @@ export const countWhile = (count: number, holds: (position: number) => boolean) 
   return low;
 };
 
-/** Half of a SHA-256 digest is enough for a million parts. */
+/** Half of a SHA-256 digest. Collisions are improbable. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 

@@ -145,7 +145,7 @@ export interface GroupedPart {
   group: number;
   key: string | undefined;
   isNew: boolean;
-  /** Always true with `byKey`, because other parts can then be between the parts of a group. */
+  /** True with `byKey`, or if the part follows a part with the same key. */
   isAdjacent: boolean;
 }
 

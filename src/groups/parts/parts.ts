@@ -21,7 +21,7 @@ const newColumns = () => ({
   version: new Column("f64", Number.NaN),
   /** `trainingBits` of metrics/metrics.ts. */
   training: new Column("u8"),
-  /** The index in `keys` plus 1. 0 without a group key, and after grouping. */
+  /** The index in `keys` plus 1, or 0 without a group key or after grouping. */
   key: new Column("u32"),
   /** One element per trajectory, not per part. */
   fingerprint: new Column("u32"),

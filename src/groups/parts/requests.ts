@@ -5,7 +5,7 @@ import { compactJson } from "../../json/raw-json.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
-/** Keys that the interface does not define, with their original JSON, by decoded name. */
+/** The original JSON of keys that the interface does not define, by decoded name. */
 export type OwnKeys = ReadonlyMap<string, { name: string; value: string }>;
 
 interface RequestFacts {
@@ -41,7 +41,7 @@ export class Requests {
   }
 }
 
-/** Reports mixed shapes at `location`, and requests with different splits or own keys. */
+/** Reports mixed shapes at `location`, splits that differ from `split`, and different own keys. */
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },

@@ -179,7 +179,7 @@ const firstLimitMs = 50;
 /** Returns false if `run` exceeds the limit, even in a regular expression. Can call `run` twice. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
   const runLimited = (options: RunningScriptOptions) => {
-    // Set for each try, because several searches of the page can run at the same time.
+    // Each try sets `run`, because several searches of the view can run at once.
     sandbox.run = run;
     try {
       script.runInContext(sandbox, options);

@@ -24,9 +24,9 @@ const slotBits: u32 = 13;
 /** Eight bytes per id: the address of the key, its length, and the use of its values. */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** A value with this key becomes a single node (`KeyUses.leafKeys`). */
+/** The use of keys whose values become single nodes (`KeyUses.leafKeys`). */
 export const leafUse: u32 = 1;
-/** A registered text with this key becomes part of the shape (`KeyUses.shapeTexts`). */
+/** The use of keys whose registered texts become part of shapes (`KeyUses.shapeTexts`). */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {

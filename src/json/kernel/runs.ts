@@ -27,7 +27,7 @@ function longRuns(bits: u64): u64 {
   return runs & (runs >> 8);
 }
 
-/** By the first two bytes of a run, 1 if `findRun` finds it. */
+/** 1 for each prefix of two bytes whose runs `findRun` finds. */
 const prefixes: usize = memory.data(1 << 16);
 
 export function addRunPrefix(prefix: u32): void {
@@ -40,8 +40,8 @@ function isWanted(run: usize): bool {
 }
 
 /**
- * Returns the start of the first run that has at least `length` (≥ 16) bytes, and a prefix or a backslash before it.
- * Returns `end` without such a run.
+ * Returns the start of the first run of at least `length` (≥ 16) bytes that has an added prefix, or follows a
+ * backslash. Returns `end` without such a run.
  */
 export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;

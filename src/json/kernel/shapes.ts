@@ -89,7 +89,7 @@ export function setFirstKey(id: u32): void {
   store<u16>(firstKeySlot, u16(id));
 }
 
-/** Returns 0 if another key is at `at`. */
+/** Returns 0 unless the key at `at` is the expected key. */
 export function expectedKey(shape: u32, at: usize): u32 {
   if (shape === noShape) return 0;
   const id: u32 = load<u16>(shape === emptyShape ? firstKeySlot : shapes + (usize(shape - emptyShape) << 3));
