@@ -237,7 +237,7 @@ export class Checker {
     const bytes = parts.hasDigests ? table.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
-        // A spread object is slower, because V8 compiles code again for each of its layouts.
+        // A spread object is slower, because V8 compiles code again for each layout.
         kind,
         valid,
         trajectories: count,

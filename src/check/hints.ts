@@ -37,7 +37,7 @@ export const isNotTrajectory = (holder: unknown) =>
 
 const findAlias = (field: string, holder: JsonObject) => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
-  // The name of a short field resembles too many other names.
+  // A short name resembles too many other names.
   if (known !== undefined || field.length < 8) return known;
   const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
   return findNearest(field, keys);

@@ -17,7 +17,7 @@ export const newMessageFacts = () => ({
   events: [0],
   /** The number of used elements in `events`. */
   eventCount: 0,
-  /** The index in `events` of the last message's first call; `eventCount` if it has none. */
+  /** The index in `events` of the first call in the last message; `eventCount` without a call. */
   lastCallsIndex: 0,
 });
 
@@ -170,7 +170,7 @@ export const inspectCalls = (
   }
 };
 
-/** True in the usual case: each result answers the oldest waiting call, and no call is left. */
+/** True if, as usual, each result answers the oldest waiting call, and no call is left. */
 const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {

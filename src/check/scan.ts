@@ -191,7 +191,7 @@ const findInvalidByte = (bytes: Buffer) => {
 /** Limits the white space before and after a long array. */
 const maxAroundBytes = 2 ** 16;
 
-/** Returns false and adds nothing if it cannot read the text as an array. */
+/** Returns false and adds nothing if the text cannot be read as an array. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,

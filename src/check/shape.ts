@@ -45,7 +45,7 @@ interface Layout {
    */
   readonly distances: Int32Array;
   readonly arraysBefore: Uint8Array;
-  /** The distances to values with arrays, from the end of the previous value with arrays or the object's node. */
+  /** The distances to values with arrays, from the end of the previous value with arrays or from the object's node. */
   readonly arrayDistances: readonly number[];
   /** One bit for each slot with a repeated key. The lowest bit has no meaning. */
   readonly repeats: number;
@@ -64,7 +64,7 @@ export class Shape<Name extends string, Facts> {
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
-  /** `#knownShapes` is valid for tables with this `shapes`. */
+  /** `shapes` of the tables for which `#knownShapes` is valid. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };

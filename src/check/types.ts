@@ -6,7 +6,7 @@ import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/** Reports a problem of the value that `steps` lead to from `node`. */
+/** Reports a problem of the value at the path `steps` below `node`. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;

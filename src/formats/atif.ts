@@ -46,7 +46,7 @@ export const readAtif = (run: Run, located: LocatedDocument, links = openLinks(r
     metrics: (parts.at(-1)?.value ?? value).metricMembers("final_metrics"),
     metadata: [...value.flatMembers(), ...agent.map(([key, member]) => [`agent.${key}`, member] as const)],
     startTime: readStartTime(value),
-    /** Separate histories have their own dedup key. */
+    /** Separate histories change the dedup key. */
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
     documents,
   };
@@ -300,5 +300,5 @@ const openLinks = (run: Run) => {
   };
 };
 
-/** Keeps only the file name of a path from another machine. */
+/** Keeps only the file name of a path that leads out of its folder. */
 const toLocalPath = (path: string) => (isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path);

@@ -121,7 +121,7 @@ const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** @param path the path of a list, or of a list as JSON in a string */
+/** @param path the path of a list, which can be JSON in a string */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {

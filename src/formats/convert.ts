@@ -31,7 +31,7 @@ export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
 
-/** Returns converted sources first. @throws Failure `spool-failed`; the signal's reason; errors of reading */
+/** Lists converted sources first. @throws Failure `spool-failed`; the signal's reason; errors of reading */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt, from, messagesFrom } = options;
@@ -273,7 +273,7 @@ const visitRecords = async (
   }
 };
 
-/** For a remote file, only an input can be a document. */
+/** A document next to a remote file must be an input. */
 const openDocuments = (sources: readonly input.Source[]) => {
   const remotes = new Map(
     sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),

@@ -30,7 +30,7 @@ export interface SourceRecord {
 }
 
 export type Rollout = Readonly<{
-  /** The group key in the file or, if `groupsSpanFiles`, in the run. Default: the record's group. */
+  /** The group key. Its scope is the file or, if `groupsSpanFiles`, the run. Default: the record's group. */
   group?: string | undefined;
   /** The converted part. Default: the record. */
   part?: Value;
@@ -43,7 +43,7 @@ export type Rollout = Readonly<{
   trajectory?: Json;
   exception?: Json;
   error?: ConversionError;
-  /** Other members of the group. Only the members of its first rollout are used. */
+  /** Other members of the group, taken only from the group's first rollout. */
   members?: Members;
 }>;
 
@@ -84,7 +84,7 @@ export type Format = Readonly<{
   columns?: readonly string[];
   /** Columns with JSON that never becomes text of a trajectory. */
   jsonColumns?: readonly string[];
-  /** Matches names in which `/` replaces `\`, without `.gz` or `.zst`. */
+  /** Matches names with `/` for `\`, and without `.gz` or `.zst`. */
   filePattern?: RegExp;
   /** Names of folders whose files are parts of a record. */
   partFolders?: readonly string[];

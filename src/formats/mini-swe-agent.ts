@@ -22,7 +22,7 @@ export const miniSweAgent: Format = {
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
 };
 
-/** One of the first two messages contains a command. */
+/** Matches a command in the first two messages. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
 
 export const miniSweAgentMessages: Format = {

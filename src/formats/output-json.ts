@@ -28,7 +28,7 @@ export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JS
 
 export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
 
-/** Writes a value that is not text as JSON in a string. */
+/** Returns text unchanged, and other values as JSON in a string. */
 export const toText = (value: Value) => (value.isText ? value : literal(unindentJson(value.raw), value));
 
 /** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */

@@ -1,4 +1,4 @@
-/** Counts the values of each file and path that a conversion carried, changed or left out. */
+/** Counts the values that a conversion carried, changed or left out, by file and path. */
 import type { Format, Rollout, SourceRecord } from "./format.ts";
 import { childrenOf, type Json, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
@@ -6,7 +6,7 @@ import { Value } from "./value.ts";
 interface Outcome {
   /** A carried value is written with its bytes. A changed value has another form, or repeats another value. */
   list: "left_out" | "changed" | "carried";
-  /** The reason, or the path of the converted value (`trajectory.metrics.tokens`). */
+  /** The reason for `left_out`, or the path of the converted value (`trajectory.metrics.tokens`). */
   text: string;
 }
 

@@ -32,7 +32,7 @@ const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn) => turn.filter((item) => typeOf(item) === "function_call");
 
-/** A turn ends after an item with ids, before a second message, and before an item of another role. */
+/** A turn ends after an item with token ids, before a second message, and before an item of another role. */
 const splitTurns = (run: Run, items: Value) => {
   if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
@@ -99,7 +99,7 @@ const logprobsIn = (turn: Turn) => {
   return tokens.length === 0 ? undefined : { content: tokens };
 };
 
-/** Converts the result of a tool, or a message of another role. */
+/** Converts the result of a tool, or a message. */
 export const convertItem = (item: Value) => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");

@@ -61,7 +61,7 @@ type RewardQuery = Readonly<{
   readOwn?: () => Json | undefined;
 }>;
 
-/** Also reads in strings of JSON. Keys can contain dots, so the longest matching key counts. */
+/** Also looks inside strings of JSON. Keys can contain dots, so the longest matching key counts. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
   if (path.length === 0) return record;
   const holder = unwrap(record);

@@ -42,7 +42,7 @@ export class Value {
     this.#node = node;
   }
 
-  /** @param longTexts the texts of empty members, by key; no output can contain these texts */
+  /** @param longTexts the texts of empty members, by key; output never contains these texts */
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
     if (!table) return undefined;

@@ -51,7 +51,7 @@ const turnsOf = (run: Run, row: Value) => {
 /** These keys are not metrics. They are metadata only if they are null. */
 const usedKeys = ["prompt", "completion", "reward", "error"];
 
-/** By default, metrics are the numbers at the top of the row, except ids and durations. */
+/** Without `metrics`, takes the numbers at the top of the row, except ids and durations. */
 const metricsOf = (row: Value) => {
   const metrics = row.get("metrics");
   if (metrics?.isObject) return metrics.metricMembers();

@@ -33,7 +33,7 @@ export const valueToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-/** Converts a row to JSON. Long texts of the named columns are empty in the JSON, and returned separately. */
+/** Converts a row to JSON. Undecoded texts of the named columns are empty in the JSON, and returned separately. */
 export const extractTexts = (columns: Columns, names: readonly string[]) => {
   const texts = new Map<string, Buffer>();
   const row = { ...columns };

@@ -21,7 +21,7 @@ const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, 
 async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  /** The offset after the last byte that is not NUL. Tapes pad data with NUL bytes. */
+  /** The offset after the last byte that is not NUL. NUL bytes can pad the data. */
   let contentEnd = 0;
   const measureContent = async function* () {
     for await (const chunk of compressed) {
@@ -42,13 +42,13 @@ async function* gunzip(compressed: Chunks) {
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** The magic number of frames with data. Frames without data have 16 other numbers. */
+/** The magic number of frames with data. Skippable frames have 16 other numbers. */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
 /**
  * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Returns sizes in bytes: `window` is 0 if it equals the content. `content` is 0 if unknown.
+ * piece. Returns sizes in bytes. `window` is 0 if the frame declares none. `content` is 0 if unknown.
  */
 export function* walkFrame(): Generator<number, { window: number; content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();

@@ -5,7 +5,7 @@ import { findFault, type JsonReader } from "../json/reader.ts";
 import * as json from "../json/walk.ts";
 import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
-/** Longer lines are read alone. */
+/** A longer line can become a `LongText`. */
 export const blockBytes = 2 ** 20;
 
 /** A text of this size fits in the processor's cache, together with its copy and its table. */
@@ -40,12 +40,12 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
 
 /** @throws ShrunkSourceError */
 export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
-  // The buffer has room for an incomplete line, which is shorter than a block, and the next block.
+  // The buffer has room for an incomplete line in addition to a block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
   for (let base = start; base < end; ) {
     const at = base + filled;
-    // The first block shows whether the file is a document.
+    // The first read must show whether the file is a document.
     const size = Math.min(at === start ? blockBytes : cachedBytes, end - at);
     await setImmediate();
     const bytesRead = source.read(buffer.subarray(filled, filled + size), at);

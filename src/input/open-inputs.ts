@@ -15,7 +15,7 @@ import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 interface OpenOptions extends SpoolOptions {
   readonly files: readonly string[];
-  /** If undefined, URLs are names of files. */
+  /** If undefined, URLs are local paths. */
   readonly remote?: RemoteAccess | undefined;
 }
 
@@ -26,7 +26,8 @@ const maxOpenFiles = 64;
 
 /**
  * The caller closes the sources. `folders` maps files to their folders. `emptyFiles` are skipped files of folders.
- * `repeated` are further names of files. @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
+ * `repeated` are further names of the same files.
+ * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
   const { host } = options;

@@ -17,7 +17,7 @@ import { unzstd } from "./zstd.ts";
 /** The limit of a decompressed row group. Its rows take further memory. */
 const maxRowGroupBytes = 2 ** 28;
 
-/** Numbers of rows in the file, from 0. `end` is exclusive. */
+/** Row numbers in the file, from 0. `end` is exclusive. */
 type RowRange = Readonly<{ start: number; end: number; group: hyparquet.RowGroup }>;
 
 type RowFile = Readonly<{ bytes: Bytes; metadata: hyparquet.FileMetaData; columns: readonly string[] | undefined }>;
@@ -170,7 +170,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
   });
 };
 
-/** Every row group can have this number of values. A value takes 100 bytes of memory. */
+/** A row group of any size can have this number of values. A value takes 100 bytes of memory. */
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
@@ -250,7 +250,7 @@ const readInteger = (reader: hyparquet.DataReader) => {
   return integer;
 };
 
-/** The length of the longest 64-bit integer. */
+/** The length of the longest 64-bit varint. */
 const maxNumberBytes = 10;
 
 type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &

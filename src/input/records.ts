@@ -29,9 +29,9 @@ export type RawRecord = Readonly<{
   member?: string;
   /** True for composed bytes, which have no lines and columns in the file. */
   isComposed?: true;
-  /** True if a whole file is one record of a line format. */
+  /** True if a file that can have lines is one record. */
   isDocument?: boolean;
-  /** The reason if the record cannot be read. Then `bytes` is empty. */
+  /** The reason for an unreadable record, whose `bytes` are empty. */
   wrong?: string | undefined;
 }>;
 

@@ -57,7 +57,7 @@ export const openRemotes = async (access: RemoteAccess) => {
     if (known) return known;
     const plain = plainUrl(url);
     let name = plain;
-    // Plain URLs have no queries, so they can be equal.
+    // Different URLs can have equal plain URLs.
     for (let number = 2; locations.has(name); number++) name = `${plain}#${number}`;
     const isWeb = /^https?:/.test(name);
     locations.set(name, isWeb ? webLocation(name, url, access) : (await loadHub(name)).locate(name, url));

@@ -14,7 +14,7 @@ const pipeAdvice = (command: string) => `decompress it into a pipe: ${command} â
 
 type FileKind = Record<"bytes" | "kind", string> & { at?: number; advice?: string; container?: Container };
 
-/** A kind has `bytes` (in Latin-1) at the offset `at` (default: 0). */
+/** Files of a kind have `bytes` (in Latin-1) at the offset `at` (default: 0). */
 const kinds: readonly FileKind[] = [
   { bytes: "PAR1", kind: "a Parquet file", container: "parquet" },
   { bytes: "PK\x03\x04", kind: "a zip file", advice: pipeAdvice("unzip -p"), container: "zip" },
@@ -154,7 +154,7 @@ const csvAdvice = (text: string, name: string) => {
 const pageAdvice =
   "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/). For a private file, set HF_TOKEN and use hf://datasets/â€¦";
 
-/** Matches a later line that starts with JSON, but not with a Markdown link. */
+/** Matches a line after the first that looks like JSON, not like a Markdown link. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
 /** Matches lines that are neither JSON nor values of Python. */

@@ -13,7 +13,7 @@ export interface Bytes {
   /** Fills `into` unless the source ends. Returns the number of read bytes. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
-  /** The UTF-16 units between the start of a line and the offset `at`. */
+  /** The last result of `countUnitsBefore`. */
   lastColumn?: Readonly<Record<"line" | "at" | "units", number>>;
 }
 
@@ -64,14 +64,14 @@ export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">) => origin?.files ?? [name];
 
-/** Gives other users a right only if every file gives it. @param otherMode the mode of pipes and URLs */
+/** Keeps only the rights of other users that every file gives. @param otherMode the mode of pipes and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
     return mode & (0o600 | (facts?.isFile() ? Number(facts.mode) : otherMode));
   }, 0o666);
 
-/** Returns the position of a line before conversion. */
+/** Returns a line's position before conversion. */
 export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
   origin ? { ...origin.positionOf(line), readAt: `${name}:${line}` } : { file: name, line };
 
@@ -144,7 +144,7 @@ export const readRangeNow = (bytes: Pick<Bytes, "read">, { start, length }: Byte
   return into;
 };
 
-/** Reads a range after it lets other tasks run. @throws ShrunkSourceError */
+/** Lets other tasks run, and then reads a range. @throws ShrunkSourceError */
 export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): Promise<Buffer<ArrayBuffer>> => {
   await setImmediate();
   return readRangeNow(bytes, range);

@@ -12,10 +12,10 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** The limit if rollcall cannot create a temporary file. */
+/** The limit of a stream in memory. */
 const maxMemoryBytes = 2 ** 30;
 
-/** Similar lines compress well. */
+/** Similar lines can reach a high ratio. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 

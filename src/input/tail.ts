@@ -24,7 +24,7 @@ export const openTail = async (path: string, name: string) => {
   let searchedEnd = 0;
   let wasRewritten = false;
 
-  /** Compares the first and the last segment, and one further segment in turn. */
+  /** Compares checksums of the first, the last and, in turn, one further segment. */
   const isUnchanged = async () => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;

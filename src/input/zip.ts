@@ -10,8 +10,8 @@ import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
 /**
- * Opens the members with matching names as records. If several members have a name, only the last member is used. If
- * the list of members is unreadable, the only record describes the defect.
+ * Opens the members with matching names as records. Uses only the last of members with the same name. If the list of
+ * members is unreadable, the only record describes the defect.
  * @throws UnusableInput; Failure `input-unreadable`
  */
 export const openMembers = async (
@@ -94,7 +94,7 @@ const listMembers = async (bytes: Bytes) => {
   }
 };
 
-/** A local header without its name and extra fields. */
+/** The size of a local header without its name and extra fields. */
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 

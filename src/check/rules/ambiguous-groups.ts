@@ -19,8 +19,8 @@ interface Membership {
 }
 
 /**
- * Maps each ambiguous group to the position of the first record that may belong to it. If all groups have adjacent
- * members, a record may belong only to the groups of its neighbors. Otherwise, all groups of its files are ambiguous.
+ * Maps each ambiguous group to the position of the first unknown record that may belong to the group. If all groups
+ * have adjacent members, only groups next to the record are ambiguous. Otherwise, all groups of its file set are.
  */
 export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);
@@ -39,7 +39,7 @@ export const findAmbiguousGroups = (memberships: readonly Membership[], needsPro
   return ambiguous;
 };
 
-/** True if no group continues after another group. With `needsProof`, a group must have adjacent members. */
+/** True if no group continues after another group. With `needsProof`, at least one group must have adjacent members. */
 const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean) => {
   const seen = new Set<number>();
   let previous: number | undefined;

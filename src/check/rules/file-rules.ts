@@ -18,7 +18,7 @@ const corruptFile = (program: string, name: string) =>
     example: problem({ wrong: "cut" }, name),
   });
 
-/** UTF-8 of this size fits in a V8 string, because a UTF-16 unit takes at least one byte. */
+/** UTF-8 of this size fits in a V8 string, because each UTF-16 unit comes from at least one byte. */
 export const maxTextBytes = 2 ** 29 - 24;
 
 const nonFiniteRule = (example: string, advice: string, why: string) =>

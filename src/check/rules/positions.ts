@@ -10,7 +10,7 @@ interface PositionedBytes {
   bytes: Buffer;
   start: number;
   line: number;
-  /** Counts the UTF-16 units before the first byte in its line. */
+  /** Counts the UTF-16 units in the line before the first byte. */
   unitsBefore?: () => number;
 }
 

@@ -11,7 +11,7 @@ export interface Rule<Data> {
   advice: RuleText<Data>;
   /** Undefined if the message gives the reason. */
   why?: string;
-  /** Problems with `whole` have no excerpt. Rejecting groups cannot solve problems with `input`. */
+  /** Problems about `whole` have no excerpt. Rejecting groups cannot solve problems about `input`. */
   about: "value" | "whole" | "input";
   example: ExampleInputs | ExampleProblem<Data>;
 }
