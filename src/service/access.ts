@@ -13,7 +13,7 @@ import type { ServiceOptions } from "./index.ts";
 import { Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Loopback names are always allowed. */
+/** Returns a reason to refuse a request from another site, or undefined. */
 export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
@@ -32,7 +32,6 @@ const hostName = (host: string) => {
 };
 
 const keyTitle = "the key of the local service";
-/** For another service that is creating the key. */
 const maxWaitMs = 10_000;
 
 export const loadLocalKey = async (dataDir: string, { host, warn }: Pick<ServiceOptions, "host" | "warn">) => {
@@ -78,15 +77,15 @@ const parseCredential = (header: string | undefined, scheme: "bearer" | "basic")
   const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
   if (name.toLowerCase() !== scheme) return undefined;
   if (scheme === "bearer") return value;
-  // Assumed: the password is the key. The user name is ignored.
+  // Assumed: the password is the key.
   const credential = Buffer.from(value, "base64").toString("utf8");
   return credential.slice(credential.indexOf(":") + 1);
 };
 
-/** With digests, the time does not depend on the first wrong character. */
+/** Compares digests, because `timingSafeEqual` requires equal lengths. */
 const isSameSecret = (given: string, key: string) => timingSafeEqual(keyDigest(given), keyDigest(key));
 
-/** `name` is undefined for the service's own key, and `projects` for all projects. */
+/** The service's own key has no `name`. If `projects` is undefined, the caller can use all projects. */
 export type Caller = Readonly<{ name: string | undefined; projects: readonly string[] | undefined }>;
 
 const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
@@ -111,7 +110,7 @@ export const openAuthenticator =
     return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };
   };
 
-/** The store has only the digest. */
+/** Creates a key. The store has only its digest. */
 export const createKey = () => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
   return { key, digest: keyDigest(key) };

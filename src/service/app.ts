@@ -12,18 +12,15 @@ import { isStoreFailure } from "./store/store.ts";
 
 /** A line of `--log json`. */
 export type Exchange = {
-  /** The id of the client or proxy, or a new id. */
   id: string;
   operation: string;
   method: string;
-  /** Null if there was no answer. */
   status: number | null;
   duration_ms: number;
-  /** Bytes of the decompressed body. */
+  /** The size of the decompressed body. */
   bytes: number;
-  /** Equal to `bytes`, or 0 if nothing was stored. */
   stored_bytes: number;
-  /** Null for the service's own key. */
+  /** The service's own key has no name. */
   key: string | null;
 };
 
@@ -85,7 +82,7 @@ export const createApp = (options: AppOptions) => {
         const caller = await authenticate(req.header("authorization"), endpoint);
         exchange.key = caller.name ?? null;
         const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
-        // The key tells the client that resending is safe.
+        // This header tells the client that resending is safe.
         if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
         const request = { caller, parameters: req.param(), idempotencyKey };
         if (method === "GET") return respond(200, (await answer({ ...request, bytes: undefined })).body);
@@ -126,7 +123,7 @@ const isReady = async ({ check, host }: AppOptions) => {
     .finally(() => timeout.abort());
 };
 
-/** Only a 503 with `Retry-After` says that nothing was stored. */
+/** Only a 503 with `Retry-After` tells the client that nothing was stored. */
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
   if (thrown instanceof Refusal) return thrown;
   onError(thrown);

@@ -6,10 +6,10 @@ import type { HttpBindings } from "@hono/node-server";
 import { findDecompressor } from "../input/index.ts";
 import { Refusal } from "./operation.ts";
 
-/** For all bodies. At the limit, only the oldest request is read. */
+/** The limit for all bodies in memory. At the limit, only the oldest request is read. */
 const uploadBudgetBytes = 256 * 1024 * 1024;
 
-/** @throws Refusal 415; 413 as soon as the body is too large; 400 if the body is damaged */
+/** Returns a function that throws Refusal 415, 413 as soon as the body is too large, and 400 if it is damaged. */
 export const openBodyReader = (maxBytes: number) => {
   let bytesInMemory = 0;
   const requests = new Set<HttpBindings["incoming"]>();
@@ -62,5 +62,5 @@ export const openBodyReader = (maxBytes: number) => {
 
 const tooLarge = (maxBytes: number) => new Refusal(413, `the body is larger than ${maxBytes} bytes`);
 
-/** Node 22.15, 23.8 and newer have zstd. */
+/** Node has zstd since 22.15 and 23.8. */
 const encodings = ["identity", "gzip", ...("zstdDecompress" in zlib ? ["zstd"] : [])];

@@ -1,4 +1,4 @@
-/** The local service. */
+/** Runs the local service. */
 import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
@@ -20,13 +20,10 @@ export type ServiceOptions = StoreLocation &
   Readonly<{
     host: Host;
     address: string;
-    /** 0 picks a free port. */
     port: number;
-    /** `team/project`, for keys without a project. */
+    /** The project for keys without a project, as `team/project`. */
     project: string;
-    /** Overrides the key in the data folder. */
     key: string | undefined;
-    /** In addition to loopback. */
     allowHosts: readonly string[];
     maxBodyBytes: number;
     warn: (problem: Problem) => void;
@@ -51,7 +48,7 @@ export const openService = async (options: ServiceOptions) => {
   const { key, path: keyFile } =
     options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
-  // Requests in flight are still stored after a stop, unless the stop is urgent. An unavailable store causes a 503.
+  // The signal is `urgent`, because requests in flight are still stored after a normal stop.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;
@@ -92,7 +89,6 @@ export const openService = async (options: ServiceOptions) => {
     get lastError(): unknown {
       return lastError;
     },
-    /** Resolves with false if requests were aborted. */
     close: () => {
       closing ??= server.close().finally(store.close);
       return closing;

@@ -44,7 +44,7 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
       key === undefined ? undefined : { key, digest: hash.update(`${model}\0`).update(bytes).digest() };
     const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
-    // Another client can save the same key after `findByKey`.
+    // After `findByKey`, another client can still save a request with the same key.
     const { digest = new Uint8Array(), metrics, callIds, isNew } = earlier ?? (await store.saveRequest(request));
     if (idempotency && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";
@@ -57,9 +57,8 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
 const invalidKey = (input: string, fault: { msg: string; type: string }) =>
   invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
-/** Other requests then get a turn. */
+/** After this number of bytes, other requests get a turn. */
 const yieldBytes = 2 ** 20;
-/** Maximum metrics of a request, and keys of an object. */
 const maxNames = 10_000;
 
 const reader = json.openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);

@@ -31,23 +31,23 @@ export const invalidRequest = (faults: readonly ValidationItem[]) => {
 
 type ErrorFormat = (refusal: Refusal) => unknown;
 
-/** Validation errors (interface 7) have items in `detail`. Assumed: without items, `detail` is a sentence. */
+/** In validation errors (interface 7), `detail` has items. Assumed: in other errors, `detail` is a sentence. */
 export const detailError: ErrorFormat = ({ message, items }) => ({
   detail: items?.map((item) => ({ ...item, loc: item.loc.map(String) })) ?? message,
 });
 
-/** Assumed: the model list has OpenAI's errors, because OpenAI's clients read the list. */
+/** Assumed: errors of the model list have OpenAI's format, because OpenAI's clients read the list. */
 export const openAiError: ErrorFormat = ({ message, status }) => ({
   error: { message, type: "invalid_request_error", param: null, code: status === 401 ? "invalid_api_key" : null },
 });
 
-/** Assumed: an error of a call read is an object with the key `reason`. */
+/** Assumed: if a call cannot be read, the error is an object with the key `reason`. */
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
 export type Operation = Readonly<{
   endpoint: Endpoint;
   errorFormat: ErrorFormat;
-  /** Returns the body of a 200, and the newly stored bytes. @throws Refusal */
+  /** Returns the body of a reply with status 200, and the number of newly stored bytes. @throws Refusal */
   answer: (request: {
     caller: Caller;
     parameters: Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   ]);
 };
 
-/** Maximum objects and arrays, which take memory even if they are empty. */
+/** The maximum number of objects and arrays, which take memory even if they are empty. */
 const maxParsedValues = 2 ** 22;
 
 export const parseBounded = (value: JsonValue) => {
@@ -94,7 +94,6 @@ export const parseBounded = (value: JsonValue) => {
   return parseValue(value);
 };
 
-/** A path in a request, from "body", "path" or "header". */
 export type Loc = readonly (string | number)[];
 
 export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, source: "body" | "path") => {
@@ -128,13 +127,11 @@ const toValidationItems = (issue: Issue, value: unknown, prefix: Loc): readonly 
   return [{ loc, ...describeFault(issue), input: shownInput(input) }];
 };
 
-/** In characters of JSON. Longer values are null. */
 const maxShownInput = 5000;
 
 const shownInput = (input: unknown = null) =>
   ignoreErrors(() => (JSON.stringify(input).length > maxShownInput ? null : input)) ?? null;
 
-/** Zod's names of types, and the interface's names. */
 const typeNames: Readonly<Record<string, string>> = { int: "integer", record: "object" };
 
 const describeFault = (issue: Issue) => {

@@ -13,7 +13,7 @@ import { defineOperation, detailError, openAiError, Refusal, reasonError } from 
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 
-/** Interface 4.2. The project header only tracks usage. */
+/** Lists models (interface 4.2). Ignores the project header, which only tracks usage. */
 export const modelsOperation = (store: Store) =>
   defineOperation(listModels, openAiError, async ({ caller }) => {
     const models = await store.listModels(caller.projects);
@@ -21,7 +21,7 @@ export const modelsOperation = (store: Store) =>
     return JSON.stringify({ object: "list", data });
   });
 
-/** Interface 4.4 and 4.5. */
+/** Lists catalogs (interface 4.4 and 4.5). */
 export const catalogOperations = (dataDir: string) => [
   defineOperation(listAnalysisModels, detailError, ({ parameters }) =>
     readCatalog(dataDir, "analysis", parameters.analysis_provider),
@@ -31,7 +31,7 @@ export const catalogOperations = (dataDir: string) => [
   ),
 ];
 
-/** Interface 4.3. Copies values byte for byte. Assumed: `call` is null for a missing call. */
+/** Reads a call (interface 4.3). Copies values byte for byte. Assumed: `call` is null if the call does not exist. */
 export const callOperation = (store: Store) =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
@@ -43,7 +43,7 @@ export const callOperation = (store: Store) =>
 
 type CatalogKind = keyof typeof sample;
 
-/** Returns the sample if the folder has no JSON files. @throws Refusal 404, 500 */
+/** @throws Refusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
   const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json")).sort();
@@ -71,7 +71,7 @@ type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
 const json = JSON.stringify;
 
-/** Formats interface 2.4. Fields that logged trajectories lack are null. */
+/** Formats a call (interface 2.4). Fields that logged trajectories lack are null. */
 const formatCall = (call: StoredCall, request: SchemaOutput<typeof readCall.body>) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
@@ -116,7 +116,7 @@ const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, stri
     ...attributeFields.map((key) => [key, trajectory.get(key)] as const),
     ["group", json(call.group)],
     ["trajectory", json(call.position)],
-    // `inputs` has the message of each choice, without members such as logprobs.
+    // `inputs` has only the messages of these choices, without members such as `logprobs`.
     ["choices", choices],
     ["other", unlessEmpty(otherKeys)],
     ["group_other", unlessEmpty(call.otherGroupKeys)],
@@ -148,7 +148,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   };
 };
 
-/** Assumed: an element with a message and without a role is a choice. */
+/** Assumed: an element with `message` and without `role` is a choice. */
 const parseTurn = (element: string) => {
   const members = sliceMembers(element);
   const message = members.get("message");

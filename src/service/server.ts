@@ -12,7 +12,6 @@ export type ListenOptions = Readonly<{
   serverName: "the local service" | "the server of the page";
   address: string;
   port: number;
-  /** Default: 16 KiB. NODE_OPTIONS does not change the default. */
   maxHeaderBytes?: number;
   trace: ((line: string) => void) | undefined;
   elapsed: () => number;
@@ -22,7 +21,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Longer than clients keep idle connections.
+  // Clients close idle connections earlier, so they do not send requests on closed connections.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -65,7 +64,7 @@ export const listen = async (options: ListenOptions) => {
   const boundPort = typeof bound === "object" ? bound?.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    /** Answers requests in flight. Resolves with false if requests were aborted after `maxCloseMs`. */
+    /** Waits for requests in flight. Resolves with false if requests were aborted after `maxCloseMs`. */
     close: async () => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);
@@ -75,7 +74,7 @@ export const listen = async (options: ListenOptions) => {
           hasAborted = true;
           server.closeAllConnections();
         }, maxCloseMs);
-        // While requests are in flight, new requests still get an answer.
+        // Until no requests are in flight, new requests still get an answer.
         onIdle = () => {
           for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
           server.close(() => {

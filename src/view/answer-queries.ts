@@ -1,4 +1,4 @@
-/** Answers queries from a store of groups. */
+/** Answers the page's queries from a `GroupStore`. */
 import { listSpellings } from "../json/raw-json.ts";
 import {
   type Answers,
@@ -79,7 +79,7 @@ const sortValue = (facts: GroupFacts, key: SortKey) => {
   return facts[key] ?? Number.NaN;
 };
 
-/** NaN is last in both directions. */
+/** Compares numbers. NaN is last in both directions. */
 export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return isDescending ? b - a : a - b;
@@ -96,20 +96,19 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
 const isWithin = (value: number | null, [from, to, below]: Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
-/** From 0 to 1; 0.5 if the bounds are equal. */
+/** Returns a number from 0 to 1. */
 export const relativePosition = (value: number, from: number, to: number) => {
   // The difference of two large numbers can overflow a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);
   return Math.min(1, Math.max(0, share));
 };
 
-/** Characters of JSON. */
 const maxContext = { before: 16, after: 120 };
 
 export const findMatch = (trajectories: readonly string[], text: string): SearchMatch | null => {
   const spellings = listSpellings(text);
   for (const [trajectory, json] of trajectories.entries()) {
-    // A later spelling can contain an earlier one.
+    // A later spelling can contain an earlier spelling.
     const spelled = spellings.findLast((spelling) => json.includes(spelling));
     if (spelled === undefined) continue;
     const at = json.indexOf(spelled);
@@ -121,7 +120,7 @@ export const findMatch = (trajectories: readonly string[], text: string): Search
   return null;
 };
 
-/** The part of a JSON string may cut an escape. */
+/** Decodes escapes without a JSON parser, because `part` can begin or end inside an escape. */
 const decodeEscapes = (part: string) =>
   part
     .replaceAll(/\\+(?:u([0-9a-f]{4})|(.))/gi, (_, code?: string, letter?: string) => {

@@ -1,9 +1,9 @@
-/** The query in the page's URL, and its answers. Ordinals begin at 1. */
+/** The query in the page's URL, and the types of answers. Numbers in a query begin at 1. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
 
-/** In characters. */
+/** In UTF-16 units. */
 export const maxSearchLength = 20_000;
 
 const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
@@ -11,7 +11,7 @@ export type SortKey = z.output<typeof SortKey>;
 
 const bounds = [z.number(), z.number()] as const;
 
-/** Includes both numbers, unless `below` excludes the second. */
+/** A range includes both numbers, unless `below` excludes the second number. */
 const Range = z.readonly(z.union([z.tuple(bounds), z.tuple([...bounds, z.literal("below")])]));
 export type Range = z.output<typeof Range>;
 
@@ -27,13 +27,13 @@ const Query = z.object({
   mean: range,
   spread: range,
   trainable: z.optional(z.boolean()),
-  /** Selects groups with a problem of this rule, or `any`. */
+  /** The rule that selected groups violate, or `any`. */
   rule: text,
   file: text,
   text,
   /** A CEL expression, as for `--where`. */
   where: text,
-  /** A rule whose problems are shown, or `any`. */
+  /** The rule whose problems are shown, or `any`. */
   problems: text,
   group: z.optional(ordinal),
   trajectory: z.optional(ordinal),
@@ -44,11 +44,11 @@ export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 
 const defaults = new Map<string, unknown>(Object.entries(allGroups));
 
-/** Omits default values. */
+/** Formats a query as JSON without default values. */
 export const formatQuery = (query: Query) =>
   JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
 
-/** Returns undefined for an invalid query. An empty text selects all groups. */
+/** Returns undefined for an invalid query. */
 export const parseQuery = (json: string): Query | undefined => {
   try {
     return Query.safeParse(JSON.parse(json || "{}")).data;
@@ -62,7 +62,7 @@ const innerViews = ["trajectory", "group", "problems"] as const;
 export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
   innerViews.find((view) => query[view] !== undefined) ?? "groups";
 
-/** The parent of a filtered table is the table of all groups. */
+/** Returns the query of the parent view. The parent of a filtered table is the table of all groups. */
 export const parentQuery = (query: Query): Query => {
   if (selectView(query) !== "groups") return { ...query, [selectView(query)]: undefined };
   const { sort, descending, page, ...filters } = query;
@@ -75,7 +75,6 @@ export type AnswerTypes = Readonly<{
   problems: Findings;
   rows: GroupRows;
   group: GroupDetail;
-  /** JSON of the input. */
   trajectory: string;
 }>;
 
@@ -85,20 +84,20 @@ export type Answers = {
 
 /** The input of the server, or the data of an exported page. */
 export interface GroupStore<Facts extends GroupFacts> {
-  /** Groups of the input. A page can contain fewer. */
+  /** The number of groups in the input. An exported page can have fewer groups. */
   readonly count: number;
   readonly groups: readonly Facts[];
   readonly findings: Findings;
   state(): PageState;
   charts(): Charts;
-  /** Returns the matches so far. `share` is from 0 to 1. @throws Failure `invalid-filter`, `input-changed` */
+  /** Returns the groups found so far. @throws Failure `invalid-filter`, `input-changed` */
   search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
   readContent(group: number): Promise<GroupContent>;
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
-/** In bytes of the input while `reading`, and in groups while `measuring`. */
+/** `done` and `of` are bytes of the input in the phase `reading`, and numbers of groups in later phases. */
 export type Progress = Readonly<{
   phase: "opening" | "reading" | "measuring" | "read";
   done: number;
@@ -107,7 +106,6 @@ export type Progress = Readonly<{
 
 export type PageState = Readonly<{
   progress: Progress;
-  /** Absent until all input is read. */
   summary?: Summary;
   written?: { at: string; groups: number };
 }>;
@@ -129,10 +127,9 @@ export type Summary = Readonly<{
 export type RewardBounds = readonly [from: number, to: number];
 
 export type Charts = Readonly<{
-  /** `mean` is the mean of the group means; null if no group is measured. */
+  /** `mean` is the mean of the group means. */
   files: readonly { file: string; groups: number; trainable: number; mean: number | null }[];
   rewards: readonly { range: Range; count: number }[];
-  /** A dot represents similar groups. */
   dots: readonly { mean: Range; spread: Range; groups: number }[];
 }>;
 
@@ -140,7 +137,6 @@ export type GroupRows = Readonly<{
   selected: number;
   of: number;
   rows: readonly GroupRow[];
-  /** Null without a search. */
   searched: { share: number } | null;
 }>;
 
@@ -151,7 +147,7 @@ export type GroupFacts = {
   file: string;
   size: number;
   untrainable: "invalid" | "no trajectories" | "one trajectory" | "equal rewards" | "no sampled turn" | null;
-  /** Rules of problems. */
+  /** The rule of each problem. */
   rules: readonly string[];
   rewards: readonly number[];
   mean: number | null;
@@ -160,11 +156,10 @@ export type GroupFacts = {
 
 export type GroupRow = GroupFacts &
   Readonly<{
-    /** For example a task id. */
+    /** The group key, for example a task id. */
     key: string | null;
-    /** The start, on one line; empty without a prompt. */
+    /** The start of the prompt, on one line. */
     prompt: string;
-    /** Null for a group of a file. */
     logged: LoggedGroup | null;
     match?: SearchMatch | null;
   }>;
@@ -188,7 +183,7 @@ export type SourcePosition = { readonly file: string; readonly line: number };
 
 export type Findings = Readonly<{
   findings: readonly Finding[];
-  /** Includes problems that `findings` lacks. */
+  /** Includes the problems that are not in `findings`. */
   counts: readonly { rule: string; severity: "error" | "warning"; count: number }[];
 }>;
 
@@ -208,7 +203,6 @@ export type TrajectorySummary = Readonly<{
   place: SourcePosition;
   bytes: number;
   reward: number | null;
-  /** In standard deviations of the group; null without a reward, or if rewards are equal. */
   advantage: number | null;
   metrics: Readonly<Record<string, number | boolean>>;
   messages: number;
@@ -216,14 +210,13 @@ export type TrajectorySummary = Readonly<{
 
 export type GroupContent = Readonly<{
   place: SourcePosition;
-  /** If false, the bytes of the group are the only trajectory. */
+  /** True if the group is JSON. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];
   exceptions: readonly string[];
-  /** Messages at the start that all trajectories share. */
+  /** The number of messages at the start that all trajectories share. */
   common: number;
   findings: readonly Finding[];
-  /** Null for a group that is invalid or from stdin. */
   command: string | null;
 }>;
 
@@ -231,14 +224,14 @@ export type GroupDetail = GroupRow &
   GroupContent &
   Readonly<{
     of: number;
-    /** Index in the table; null if filtered out. */
+    /** The index in the table, or null if the group is filtered out. */
     at: number | null;
-    /** Indexes of the neighbors. */
+    /** The indexes of both neighbors in the input. */
     before: number | null;
     after: number | null;
   }>;
 
-/** An exported page without the content of groups. */
+/** The data of an exported page, without the content of groups. */
 export type PageData = Readonly<{
   state: PageState;
   charts: Charts;

@@ -5,7 +5,7 @@ import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
-/** Cells per axis. A dot contains the groups of one cell. */
+/** The number of cells per axis. */
 const cells = { mean: 36, spread: 16 };
 const maxFiles = 1000;
 
@@ -14,7 +14,6 @@ export const computeCharts = (groups: readonly GroupFacts[], scale: RewardBounds
   return { files: summarizeFiles(groups), rewards: countRewards(rewards, scale), dots: computeDots(groups, scale) };
 };
 
-/** The outer ranges include outliers. */
 const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
   const values = new Map<number, number>();
   for (const reward of rewards) {
@@ -25,9 +24,10 @@ const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["
   return sorted.map(([value, count]) => ({ range: [value, value], count }));
 };
 
+/** The first and the last range include outliers. */
 const countInRanges = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
   const { least, most } = findBounds(rewards);
-  // A wide range times `rangeBarCount` can overflow a double.
+  // Without the division by 64, a wide range times `rangeBarCount` could overflow a double.
   const [from, to] = [Math.max(least, scale[0]) / 64, Math.min(most, scale[1]) / 64];
   const edge = (at: number) => (at === 0 ? least : 64 * (from + ((to - from) * at) / rangeBarCount));
   const edges = Array.from({ length: rangeBarCount }, (_, at) => edge(at));
@@ -54,7 +54,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   const dots = new Map<string, Charts["dots"][number]>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
-    // Groups without variance have hollow dots of their own.
+    // Zero-variance groups have separate dots, because these dots are hollow.
     const key = `${cellOf(x, "mean")} ${cellOf(y, "spread")} ${y === 0}`;
     const { mean, spread, groups: count } = dots.get(key) ?? { mean: [x, x], spread: [y, y], groups: 0 };
     dots.set(key, {
@@ -66,7 +66,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   return [...dots.values()];
 };
 
-/** `step-9` is before `step-10`. A single file gets no summary. */
+/** Sorts `step-9` before `step-10`. */
 const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {

@@ -10,7 +10,7 @@ import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{
   dataset: grouping.Dataset;
-  /** Arguments of `log`. */
+  /** The arguments of the `log` command that the page shows. */
   inputOptions: Readonly<{
     files: readonly string[];
     options: readonly string[];
@@ -85,13 +85,11 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
-  // `my-model` is a placeholder, and also `train` if the input has no split.
   const log = ["rollcall", "log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
-  // Other groups that are invalid would stop the command.
+  // Without `--on-invalid skip`, invalid groups would stop the command.
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
-/** Bytes to read for a row: a group up to `maxUsualBytes`, or `maxLargeBytes` of a larger group. */
 const maxUsualBytes = 2 ** 20;
 const maxLargeBytes = 2 ** 18;
 const maxCharacters = 200;
@@ -112,7 +110,7 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
   };
 };
 
-/** Levels: group, trajectories, trajectory, messages. */
+/** The levels are group, trajectories, trajectory and messages. */
 const messageDepth = 4;
 
 const readStart = (bytes: Buffer) => {

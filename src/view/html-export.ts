@@ -1,4 +1,4 @@
-/** The HTML of the page, and its export to a file without requests. */
+/** The HTML of the page, and its export to a file that sends no requests. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
@@ -36,10 +36,10 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
   return [...directives, "base-uri 'none'", "form-action 'none'", ...extra].join("; ");
 };
 
-/** A browser opens larger pages slowly. */
+/** A browser opens pages beyond these limits slowly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-/** `safe` redacts JSON. @throws Failure `input-changed`; the signal's reason */
+/** Formats the page. `safe` redacts secrets in JSON. @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (input: ViewInput, { now, signal }: Host, safe: (json: string) => string) => {
   const { store, measure } = openSession(input);
   await measure(signal);
@@ -87,7 +87,7 @@ export const requirePageFile = (file: string) => {
   throw new Failure("usage", "page-exists", message, { hint: "choose another file with --html" });
 };
 
-/** Returns the total bytes. @throws as requirePageFile */
+/** Returns the size in bytes. @throws errors of `requirePageFile` */
 export const writePageFile = (file: string, pieces: readonly string[], mode: number): number => {
   requirePageFile(file);
   const page = [`${pagePrefix}view -->\n`, ...pieces];

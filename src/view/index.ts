@@ -1,4 +1,4 @@
-/** The server and the export of the page. Reading data needs the token. */
+/** The server and the export of the page. Only requests with the token get data. */
 import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
@@ -15,7 +15,7 @@ export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** For a text and an expression. A UTF-16 unit is up to 3 bytes of UTF-8, each as `%XX`. */
+/** A URL can contain a text and an expression. UTF-8 has up to 3 bytes per UTF-16 unit, and `%XX` encodes one byte. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
@@ -30,7 +30,6 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
   let measured: Promise<void> = Promise.resolve();
   let onPageLoad = async (): Promise<void> => undefined;
   const app = createApp(token, {
-    /** Undefined if the input is not read yet, or lacks the group. */
     answer: (name, query) => {
       opened.abort();
       return name === "state" && progress ? { progress } : session?.[name](query);
@@ -40,14 +39,13 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
   const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
   const server = await service.listen({ ...options, serverName: "the server of the page", address: "127.0.0.1" });
   return {
-    /** Browsers do not send the token after `#`, so traces do not contain it. */
+    /** Browsers do not send the part after `#`, so traces do not contain the token. */
     url: `${server.url}/#token=${token}`,
-    /** Resolves at the first request with the token. */
     firstRequest: waitForAbort(opened.signal),
     showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
       progress = { phase: "reading", done: bytes, of };
     },
-    /** A reload of the page reads a changed input again. @throws errors of `read` and of the session */
+    /** Reads the input again if it has changed when the page is loaded. @throws errors of `read` and of the session */
     async showInput(read: ReadInput) {
       for (;;) {
         const input = await read();
@@ -101,7 +99,7 @@ const createApp = (
   app.use(async ({ env, req }, next) => {
     const { headers: sent } = env.incoming;
     const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = sent;
-    // The file of `openBrowser` redirects to this page.
+    // `openBrowser` opens a file that redirects to this page, so the browser reports another site.
     const isNewTab = req.path === "/" && mode === "navigate" && target === "document";
     const why = service.foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
     if (why !== undefined) return refuse(403, why);
@@ -126,7 +124,7 @@ const createApp = (
       if (!query) return refuse(400, "invalid query");
       const value = await answer(name, query);
       if (value === undefined) return refuse(404, `no such ${name}`);
-      // A trajectory may be invalid JSON.
+      // The text of a trajectory can be invalid JSON.
       return typeof value === "string"
         ? respond(value, "text/plain; charset=utf-8")
         : respond(JSON.stringify(value), "application/json");

@@ -64,7 +64,7 @@ export const openSession = (input: ViewInput) => {
         measured = group + 1;
         const facts = groups[group];
         if (!facts) continue;
-        // For 100,000 groups, the unused capacity after `filter` would take 100 MB.
+        // `filter` returns arrays with unused capacity, which would take 100 MB for 100,000 groups.
         const isComplete = rewards.every(Number.isFinite);
         facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);
         if (isComplete && rewards.length > 0)
@@ -79,7 +79,7 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-/** The lists of 100,000 groups would take 20 MB. */
+/** Shared, because separate empty lists for 100,000 groups would take 20 MB. */
 const none: readonly never[] = [];
 
 const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
@@ -112,7 +112,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   };
 };
 
-/** An outlier's distance from `middle` exceeds the width of `middle`. */
+/** Leaves out rewards whose distance from `middle` exceeds the width of `middle`. */
 const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
@@ -137,7 +137,6 @@ const openSearches = (dataset: grouping.Dataset, groups: readonly GroupFacts[]) 
       if (where !== undefined) await grouping.checkFilter(where);
       const key = JSON.stringify([text, where]);
       const search = searches.get(key) ?? startSearch(dataset, { text, where }, groups);
-      // The most recent search is last in the map.
       searches.delete(key);
       searches.set(key, search);
       const [oldest = ""] = searches.keys();

@@ -7,10 +7,10 @@ export interface TrajectorySpan extends Span {
 }
 
 export const idBytes = 16;
-/** Ids per millisecond, by a counter of 12 bits (RFC 9562, 6.2, method 1). */
+/** The ids of a millisecond have a counter of 12 bits (RFC 9562, 6.2, method 1). */
 export const idsPerMs = 4096;
 const timeBytes = 6;
-/** All calls of a request have the same random tail. */
+/** From this offset, all ids of a request have the same random bytes. */
 export const idTailOffset = 8;
 
 export const makeFirstId = (ms: number) => {
@@ -25,7 +25,7 @@ export const idTimeMs = (id: Uint8Array) => toBuffer(id).readUIntBE(0, timeBytes
 
 export const idCounter = (id: Uint8Array) => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
-/** If the counter overflows, the last time is ahead of the clock (RFC 9562, 6.2). */
+/** Returns the time in the last id, which is ahead of the clock if the counter overflows (RFC 9562, 6.2). */
 export const lastIdMs = (ms: number, count: number) => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number) => {
@@ -44,11 +44,9 @@ export const parseId = (text: string) =>
     ? Buffer.from(text.replaceAll("-", ""), "hex")
     : undefined;
 
-/** The last piece of a body can be shorter. */
 export const pieceBytes = 2 ** 20;
-/** From here on, pieces contain spans. A body of 512 MiB, the maximum of Node, has fewer pieces. */
+/** The number of the first piece with spans. A body has fewer pieces, because it has at most 512 MiB. */
 export const firstSpanPiece = 2 ** 10;
-/** Four 32-bit numbers, little endian: group, position in the group, start, end. */
 export const spanBytes = 16;
 
 export const encodeSpans = (spans: readonly TrajectorySpan[]) => {

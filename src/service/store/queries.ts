@@ -4,7 +4,7 @@ import type { Span } from "../../json/walk.ts";
 import * as ids from "./ids.ts";
 import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
-/** A request's ids have the same unique end. */
+/** Finds the request by the end of the id, which all ids of the request share. */
 const findCallSql = `
   SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${ids.spanBytes}) AS span
   FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${ids.firstSpanPiece}
@@ -73,7 +73,7 @@ export const createQueries = (database: Database) => ({
     }
   },
 
-  /** Undefined `projects` are all projects. `created` is Unix seconds. */
+  /** If `projects` is undefined, lists the models of all projects. `created` is in Unix seconds. */
   async listModels(projects: readonly string[] | undefined) {
     const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
     const models = new Map<string, { id: string; owner: string; created: number }>();
@@ -94,7 +94,7 @@ export const createQueries = (database: Database) => ({
       return row && toStoredKey(row);
     },
     add: async ({ name, digest, projects, uses, created }: StoredKey) => {
-      // After a lost connection, the statement repeats, so an equal digest is a success.
+      // The statement repeats after a lost connection, so an equal digest is a success.
       const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
            created = excluded.created, revoked = NULL
@@ -122,7 +122,7 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
   return Buffer.concat(await Promise.all(parts));
 };
 
-/** Names are stored as JSON, because SQLite ends a text at a NUL and has no lone surrogates. */
+/** Names are stored as JSON, because SQLite ends a text at a NUL and cannot store lone surrogates. */
 const parseName = (text: string) => String(JSON.parse(text));
 
 export type StoredKey = ReturnType<typeof toStoredKey>;
@@ -130,12 +130,11 @@ export type StoredKey = ReturnType<typeof toStoredKey>;
 const toStoredKey = (row: Row) => ({
   name: row.text("name"),
   digest: row.bytes("digest"),
-  /** Empty for all projects. */
+  /** An empty list allows all projects. */
   projects: parseStrings(row.text("projects")),
   uses: parseStrings(row.text("uses")),
   /** Milliseconds since 1970. */
   created: row.integer("created"),
-  /** Milliseconds since 1970; undefined while the key is valid. */
   revoked: row.isNull("revoked") ? undefined : row.integer("revoked"),
 });
 

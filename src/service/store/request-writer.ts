@@ -1,4 +1,4 @@
-/** Saves a request in one transaction, unless its key has a request already. */
+/** Saves a request in one transaction, unless an earlier request has the same idempotency key. */
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { storeOutcomeUnknown } from "../failures.ts";
@@ -14,11 +14,10 @@ export type NewRequest = Readonly<{
   otherGroupKeys: ReadonlyMap<number, string>;
   bytes: Uint8Array;
   spans: readonly ids.TrajectorySpan[];
-  /** Requests with the same key must have the same digest. */
   idempotency: { key: string; digest: Uint8Array } | undefined;
 }>;
 
-/** Leaves connections for reads. The pool limits the wait of a write. */
+/** This limit leaves connections for reads. */
 const maxParallelWrites = 4;
 
 export const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
@@ -26,7 +25,7 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
   const runLimited = limitParallel(maxParallelWrites);
   return async (request: NewRequest) => {
     const { project, idempotency, loggedAt, spans } = request;
-    // Calls sort by time, even if the clock runs backwards.
+    // Later ids are greater, even if the clock runs backwards.
     const ms = Math.max(loggedAt, lastMs + 1);
     lastMs = ids.lastIdMs(ms, spans.length);
     const id = ids.makeFirstId(ms);
@@ -36,7 +35,6 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
     const onUnknownCommit = () => {
       isOutcomeUnknown = true;
     };
-    // An earlier request with the key undoes the transaction.
     const shouldCommit = (answers: readonly (readonly Row[])[]) => isNew(answers.at(-1)?.[0]);
     const answers = await runLimited(() =>
       database.transact([...insertRequest(id, request), find], { onUnknownCommit, shouldCommit }),
@@ -59,7 +57,7 @@ const limitParallel = (max: number) => {
     try {
       return await work();
     } catch (thrown) {
-      // If the database is unavailable, all waiting work fails now.
+      // If the database is unavailable, all waiting work starts now, so that it fails now.
       active += waiting.length;
       for (const start of waiting.splice(0)) start();
       throw thrown;

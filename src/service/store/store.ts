@@ -1,4 +1,4 @@
-/** The store. Files and PostgreSQL use the same SQL. */
+/** Opens the store. Files and PostgreSQL use the same SQL. */
 import { join } from "node:path";
 import { databaseFailed } from "../../database/failures.ts";
 import * as db from "../../database/index.ts";
@@ -21,7 +21,6 @@ const createTableStatements = (identity: string, modelIndexExpression: string) =
   "CREATE INDEX logged_project ON rollcall.logged (project, id)",
   `CREATE TABLE rollcall.logged_group (
      logged BYTEA, position BIGINT, rest TEXT NOT NULL, PRIMARY KEY (logged, position))`,
-  // From `firstSpanPiece` on, pieces contain spans.
   `CREATE TABLE rollcall.logged_body (
      logged BYTEA, piece BIGINT, bytes BYTEA NOT NULL, PRIMARY KEY (logged, piece))`,
   `CREATE TABLE rollcall.logged_model (
@@ -32,7 +31,7 @@ const createTableStatements = (identity: string, modelIndexExpression: string) =
      created BIGINT NOT NULL, revoked BIGINT)`,
 ];
 
-/** Each `version` increases when its tables change. */
+/** A change of tables increases their `version`. */
 const storeSchema: db.DatabaseSchema = {
   name: "store",
   title: "the store of the local service",
@@ -45,9 +44,9 @@ const storeSchema: db.DatabaseSchema = {
   postgres: {
     version: 1,
     tables: [
-      // `logged_model_once` has a digest, because a name can exceed an index key of PostgreSQL.
+      // `logged_model_once` has a digest, because a name can be too long for an index of PostgreSQL.
       ...createTableStatements("replace(gen_random_uuid()::text, '-', '')", "md5(id)"),
-      // PostgreSQL reads a compressed value completely.
+      // Without compression, PostgreSQL can read a part of a value.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
     ],
     maxConnections: 8,
@@ -58,10 +57,10 @@ export type StoreLocation = Readonly<{ dataDir: string; store: db.DatabaseLocati
 
 /** A short wait is enough, because clients of the service retry. */
 const maxServerWaitMs = 5000;
-/** Enough for parallel commits of 50 processes. */
+/** This wait is enough for parallel commits of 50 processes. */
 const maxLockMs = 30_000;
 
-/** Each method throws a Failure if the store cannot be used. A saved request is on disk. */
+/** Each method throws a Failure if the store cannot be used. After `saveRequest`, the request is on disk. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export const openStore = async (
@@ -93,7 +92,6 @@ export const openStore = async (
   }
 };
 
-/** `maxWaitMs` is for a server. A file has its own limit. */
 const openTables = async (location: StoreLocation, options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation>) => {
   const path = storePath(location);
   const maxWaitMs = isDatabaseUrl(path) ? options.maxWaitMs : maxLockMs;
@@ -120,7 +118,7 @@ export const examineStore = async (location: StoreLocation, waiting: Pick<db.Dat
   return { ...facts, path, calls: rows[0]?.integer("calls") };
 };
 
-/** True for a failure of the store after which nothing was stored. */
+/** Returns true if the store failed and stored nothing. */
 export const isStoreFailure = (thrown: unknown): thrown is Failure =>
   thrown instanceof Failure &&
   (thrown.code === "storage" || isFailure(thrown, "database-unavailable") || isFailure(thrown, "database-refused"));

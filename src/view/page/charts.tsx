@@ -1,4 +1,4 @@
-/** The charts. A click filters the table. */
+/** Draws the charts. A click filters the table. */
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
 import type { Charts, Query, Range, RewardBounds } from "../answers.ts";
@@ -14,7 +14,7 @@ interface ChartProps {
   children: ComponentChildren;
 }
 
-/** A chart is one tab stop. */
+/** Moves the focus inside a chart, because a chart is only one tab stop. */
 const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => {
   if (!event.key.startsWith("Arrow")) return;
   event.preventDefault();
@@ -55,13 +55,11 @@ const FilterLink = ({ name, filter, children }: FilterLinkProps) => {
   );
 };
 
-/** The margin keeps dots inside the chart. */
 const toX = (value: number, from: number, to: number) => `${2 + relativePosition(value, from, to) * 96}%`;
 const toY = (value: number, from: number, to: number) => `${90 - relativePosition(value, from, to) * 76}%`;
 
 const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
-/** Finds the bounds inside the scale, and their labels. */
 const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   const [first, last] = [Math.min(...values), Math.max(...values)];
   const [least, most] = [Math.max(first, from), Math.min(last, to)];
@@ -69,7 +67,6 @@ const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   return { least, most, start, end: `${last > most ? "≥ " : ""}${formatMeasure(most)}` };
 };
 
-/** More labels would overlap. */
 const maxLabels = 8;
 const maxCountCharacters = 40;
 
@@ -154,7 +151,7 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
   );
 };
 
-/** `of` is the number of all files. */
+/** Draws the mean reward of each file. `of` is the number of all files. */
 export const FileChart = ({ files, of }: { files: Charts["files"]; of: number }) => {
   const styleOf = useRewardStyle();
   const means = files.flatMap(({ mean }) => mean ?? []);

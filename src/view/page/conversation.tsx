@@ -1,4 +1,4 @@
-/** A conversation, with folded texts, and tokens tinted by probability. */
+/** Draws a conversation. Long texts are folded, and tokens are tinted by probability. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
@@ -26,7 +26,6 @@ const parseTrajectory = (json = "") => {
 const linesBeforeFold = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
-/** Does not cut a text that is at most 20% longer. */
 const cutText = (text: string, lines: number) => {
   const start = text
     .split("\n", lines)
@@ -38,10 +37,8 @@ const cutText = (text: string, lines: number) => {
 interface LongTextProps {
   text: string;
   tokens?: readonly Token[];
-  /** `prose` can be Markdown. Other texts are JSON or code. */
   kind?: "prose" | "raw";
   lines?: number | undefined;
-  /** Words that `other` lacks are marked. */
   other?: string | undefined;
 }
 
@@ -52,7 +49,7 @@ export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text
   const [isWhole, setWhole] = useState(!start.includes(sought) && text.includes(sought));
   const shown = isWhole ? text : start;
   const render = () => {
-    // A match can cross pieces or tokens.
+    // A match can span several pieces or tokens.
     if (sought !== "" && shown.includes(sought)) return <MarkedText text={shown} />;
     return other === undefined ? renderTints(shown, tokens) : <ComparedText text={shown} other={other} />;
   };
@@ -136,7 +133,7 @@ export const summarizeTurn = ({ parts }: Turn) => {
   return textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")).slice(0, 200);
 };
 
-/** Assumed: a result is an error if it begins with one of these words, or has one of these keys. */
+/** Assumed: a result is an error if it begins with one of these words, or if one of these keys has a value. */
 const isError = (parts: readonly Part[] | undefined) => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
@@ -228,7 +225,7 @@ interface PartsProps {
 
 const noPart: Part = { kind: "thought", text: "" };
 
-/** Compares parts of the same kind and number. */
+/** Compares the nth part of a kind with the nth part of this kind in `others`. */
 const Parts = ({ parts, others, ...shown }: PartsProps) =>
   parts.map((part, at) => {
     const isSameKind = ({ kind }: Part) => kind === part.kind;
@@ -285,7 +282,7 @@ const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
   }
 };
 
-/** The page loads only data URLs. */
+/** The page may load images only from data URLs. */
 const imageSource = ({ url, data, format }: Media) => {
   const source = url ?? `data:${format};base64,${data}`;
   return /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source) ? source : undefined;
@@ -293,7 +290,7 @@ const imageSource = ({ url, data, format }: Media) => {
 
 type Token = { text: string; logprob: number };
 
-/** The last byte of a character decides its token. */
+/** Returns the tokens of a turn. A character belongs to the token that contains its last byte. */
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -305,7 +302,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Excludes reasoning. Empty if the tokens do not spell the only text. */
+/** Returns the tokens that spell the turn's only text, or no tokens. */
 const tokensOfText = (turn: Turn) => {
   const [text, ...others] = turn.parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   if (text === undefined || others.length > 0) return [];
@@ -324,7 +321,7 @@ const renderTints = (text: string, tokens: readonly Token[]) => {
   const spans = [];
   for (const { text: tokenText, logprob } of tokens) {
     if (end + tokenText.length > text.length) break;
-    // The depth is 0 for a probability above 60%, and 5 for at most 1.1%.
+    // Depth 0 is a probability above 61%, and depth 5 at most 1.1%.
     const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
     const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
     spans.push(

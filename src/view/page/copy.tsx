@@ -1,4 +1,4 @@
-/** Texts with a copy button. */
+/** Draws texts with a copy button. */
 import { useState } from "preact/hooks";
 import type { GroupDetail, SourcePosition } from "../answers.ts";
 

@@ -1,10 +1,10 @@
 /** Finds the messages and words that another trajectory lacks. */
 import type { Turn } from "../../calls/conversation.ts";
 
-/** Maximum product of the lengths of two lists. */
+/** The maximum product of two lengths for an exact comparison. */
 const maxComparisons = 1_000_000;
 
-/** Finds an equal turn, or the next turn of the same role before the next equal turns. */
+/** Finds an equal turn for each turn, or else a turn with the same role before the next equal turn. */
 export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], identify: (turn: Turn) => string) => {
   const equal = findShared(turns.map(identify), others.map(identify));
   let free = 0;
@@ -34,7 +34,7 @@ export const findDifferences = (text: string, other: string) => {
   return pieces;
 };
 
-/** Maps the positions of a longest common subsequence from `own` to `others`. In long lists, maps all common items. */
+/** Maps positions in `own` to positions of equal items in `others`, in the same order unless the lists are long. */
 const findShared = (own: readonly string[], others: readonly string[]): ReadonlyMap<number, number> => {
   const shared = new Map<number, number>();
   let start = 0;
@@ -47,7 +47,7 @@ const findShared = (own: readonly string[], others: readonly string[]): Readonly
     }
     return shared;
   }
-  /** Lengths of the longest common subsequences from each pair of positions on. */
+  /** The lengths of the longest common subsequences from each pair of positions on. */
   const lengths = new Uint16Array((own.length - start + 1) * width);
   const cell = (a: number, b: number) => (a - start) * width + b - start;
   const lengthAt = (a: number, b: number) => lengths[cell(a, b)] ?? 0;

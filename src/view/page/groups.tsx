@@ -1,4 +1,4 @@
-/** The first view, with charts, filters, and the table of groups. */
+/** Draws the first view. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
   allGroups,
@@ -60,17 +60,16 @@ export const Groups = ({ state, summary }: GroupsProps) => {
 
 const maxEditions = 20;
 
-/** Each new number updates the table and the charts. */
+/** Returns a number whose changes update the table and the charts. */
 const editionOf = ({ progress: { phase, done, of } }: PageState) =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** A table without rows has the columns of the last rows, so that nothing moves. */
+/** A table without rows has the columns for the previous rows, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
   if (rows.length > 0) lastRows = rows;
   const sorting = (name: SortKey) => {
-    // The first click sorts in descending order, except by group number.
     const descending = query.sort === name ? !query.descending : name !== "group";
     const sort = () => location.assign(linkTo({ ...query, sort: name, descending, page: 1 }));
     return { name, class: "n", sort };
@@ -209,7 +208,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   );
 };
 
-/** For text only. An expression waits for Enter, because it is invalid while it is being typed. */
+/** Does not apply to expressions, because an expression is invalid while the reader types. */
 const searchDelayMs = 250;
 
 const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {

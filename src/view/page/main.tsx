@@ -1,4 +1,4 @@
-/** The page: a header, and the view that the query selects. */
+/** Draws the header, and the view that the query selects. */
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
@@ -52,7 +52,7 @@ const App = () => {
     return main.current ? restorePosition(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
-    // The focused link of a filter may have disappeared.
+    // The filter whose link had the focus may have disappeared.
     if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
   }, [formatQuery(query)]);
   return (
@@ -94,7 +94,7 @@ const App = () => {
 const ReadingProgress = ({ state: { progress, written } }: { state: PageState }) => {
   const { phase, done, of } = progress;
   const writtenAt = written?.at.slice(0, 16).replace("T", " ");
-  // A screen reader would read each change of a status.
+  // A screen reader would read each change of a status aloud.
   return (
     <span class="reading" {...(done === of && { role: "status" })}>
       {phase !== "read" && `${phase}${of > 0 ? `, ${formatPercent(done, of)}` : ""}`}

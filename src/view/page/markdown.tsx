@@ -1,4 +1,4 @@
-/** Draws texts with matches of a search, and Markdown. Links are text. */
+/** Draws Markdown, and marks matches of the search. Links are drawn as text. */
 import type { ComponentChildren } from "preact";
 import { usePage, useSearchedText } from "./navigation.tsx";
 
@@ -22,7 +22,6 @@ export const MarkedText = ({ text }: { text: string }) => {
   );
 };
 
-/** The text between two fences is code. */
 const fence = /^ {0,3}(?:```|~~~).*\n*/m;
 
 /** A block ends at a blank line, after a heading, and before a heading or an item of a list. */
@@ -57,7 +56,7 @@ const renderBlock = (block: string) => {
   );
 };
 
-/** Emphasis begins and ends at the edge of a word. The limit keeps unclosed marks fast. */
+/** Emphasis begins and ends at the edges of words. The limit shortens the search for a missing end. */
 const span = /(`+|(?<![\w*_])(?:\*\*?|__?)(?![\s*_]))(.{1,2000}?)\1(?:(?<=`)|(?![\w*_]))/s;
 
 const renderSpans = (text: string): ComponentChildren => {

@@ -1,4 +1,4 @@
-/** The query in the URL, the shared state, keys, bars, and scroll positions. */
+/** Reads and changes the query in the URL, handles keys, and restores scroll positions. */
 import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { allGroups, formatQuery, parseQuery, type Query, type RewardBounds, selectView } from "../answers.ts";
@@ -18,7 +18,7 @@ export const useLink = () => {
   return (changes: Partial<Query>) => linkTo({ ...query, ...changes });
 };
 
-/** The link adds or removes the filter. */
+/** Returns the attributes of a link that adds or removes the filter. */
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
   const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
@@ -81,7 +81,7 @@ const isInSight = (element: HTMLElement) => {
 export const moveFocus = (list: ParentNode | null, selector: string, by: 1 | -1) => {
   const elements = [...(list?.querySelectorAll<HTMLElement | SVGElement>(selector) ?? [])];
   const at = elements.findIndex((element) => element.contains(document.activeElement));
-  // Without a focus, ← begins with the last element of a chart.
+  // If no element has the focus, ← begins with the last element of a chart.
   const first = elements.findIndex((element) => element instanceof SVGElement || isInSight(element));
   const next = at < 0 ? elements.at(by > 0 ? first : Math.max(0, first) - 1) : elements[at + by];
   next?.focus();
@@ -93,7 +93,7 @@ export const useListKeys = (list: RefObject<HTMLElement | null>, selector: strin
 
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
-/** This button gets the focus again in the next bar. */
+/** The name of the button that gets the focus in the next bar. */
 let pressedButton: string | undefined;
 
 export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
@@ -123,7 +123,7 @@ export const NavigationBar = ({ children, before, after }: NavigationBarProps) =
   );
 };
 
-/** The focused link is the nth link to `href`. */
+/** `nth` is the index of the focused link among the links to `href`. */
 type ViewPosition = Readonly<{ top: number; rowsTop: number; href: string; nth: number }>;
 
 const positions = new Map<string, ViewPosition>();
@@ -131,11 +131,10 @@ let shownQuery = parseHash(location.hash);
 let leftQuery = shownQuery;
 history.scrollRestoration = "manual";
 
-/** All pages of a table share one position. */
 const keyOf = (query: Query) => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
-// This listener is first, so the page still shows the previous view.
+// This listener runs first, while the page still shows the previous view.
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
   const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
@@ -144,7 +143,7 @@ addEventListener("hashchange", () => {
   [leftQuery, shownQuery] = [shownQuery, parseHash(location.hash)];
 });
 
-/** After a group, the link to this group in the table gets the focus. */
+/** If the reader returns from a group to the table, the link to this group gets the focus. */
 const findPosition = (query: Query) => {
   const position = positions.get(keyOf(query));
   const isFromGroup = selectView(query) === "groups" && leftQuery.group !== undefined;
@@ -152,7 +151,7 @@ const findPosition = (query: Query) => {
   return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
 };
 
-/** Restores until the reader moves. Returns a function that stops restoring. */
+/** Restores the position. Repeats this when the page's size changes, until this succeeds or the reader acts. */
 export const restorePosition = (main: HTMLElement) => {
   const { top = 0, rowsTop = 0, href = "", nth = -1 }: Partial<ViewPosition> = findPosition(shownQuery) ?? {};
   const observer = new ResizeObserver(() => move());

@@ -15,7 +15,7 @@ export const formatMeasure = (value: number | boolean | null | undefined) => {
   return withMinus(size < 1 ? String(Number(value.toPrecision(3))) : formatCount(Number(value.toPrecision(6))));
 };
 
-/** A bound has more digits, because it separates similar values. */
+/** A bound has up to 6 digits, because it separates similar values. */
 const formatBound = (value: number) => withMinus(String(Number(value.toPrecision(6))));
 
 export const formatRange = ([from, to, below]: Range) =>
@@ -28,7 +28,7 @@ export const counted = (count: number, noun: string) =>
 
 export const formatTime = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
-/** The style sheet derives color and height from the share. */
+/** Returns a function that formats the style of a reward. */
 export const useRewardStyle = () => {
   const { scale } = usePage();
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });

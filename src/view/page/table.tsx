@@ -1,4 +1,4 @@
-/** Lists of facts, and tables that headings sort. */
+/** Draws lists of facts, and tables that the reader can sort. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useListKeys } from "./navigation.tsx";

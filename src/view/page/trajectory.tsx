@@ -1,4 +1,4 @@
-/** A trajectory, as a conversation or JSON. */
+/** Draws a trajectory as a conversation or JSON. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Turn } from "../../calls/conversation.ts";
 import { formatIndented, type RawMember } from "../../json/raw-json.ts";
@@ -62,7 +62,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
     entry?.scrollIntoView();
   };
   useLayoutEffect(() => {
-    // The focused element may have disappeared.
+    // The element with the focus may have disappeared.
     if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
     if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
   }, [isRaw]);

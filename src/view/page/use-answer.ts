@@ -10,7 +10,6 @@ const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData) => {
   const findGroups = (text: string) =>
     new Set(rows.flatMap(({ group }) => (findMatch(readGroup(group).trajectories, text) === null ? [] : group)));
-  // An exported page ignores `where`.
   const all = new Set(rows.map(({ group }) => group));
   let last = { text: "", found: all };
   return createAnswers({
@@ -34,7 +33,7 @@ const embeddedAnswers = data && openEmbeddedAnswers(data);
 
 const tokenKey = "rollcall-view-token";
 
-/** Removes the token from the URL, so that copied URLs lack the token. True if the URL had a token. */
+/** Removes the token from the URL, so that copied URLs lack the token. Returns true if the URL had a token. */
 export const storeToken = () => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers) return false;
@@ -61,7 +60,7 @@ const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: Abor
     const { detail }: { detail: string } = await response.json();
     throw new Error(detail);
   }
-  // The server is built with the same types.
+  // The value needs no check, because the server is built with the same types.
   const value: AnswerTypes[Of] = await (name === "trajectory" ? response.text() : response.json());
   return value;
 };
@@ -72,12 +71,13 @@ const pollIntervalMs = 250;
 
 type Answer<Of extends Name> = { key: string; value: AnswerTypes[Of] };
 
-/** A view that is opened again shows its last answer, even if the server has ended. */
+/** The last answers, for views that are opened again after the server has ended. */
 const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
 
 /**
- * Fetches until `isComplete`, and again if the query or `edition` changes. `latest` can be the previous answer.
- * `error` is empty if the server has ended, because the page says so.
+ * Fetches the answer until `isComplete` returns true, and again if the query or `edition` changes.
+ * `latest` can be the answer to the previous query or edition.
+ * If the server has ended, `error` is empty, because the page already reports this.
  */
 export const useAnswer = <Of extends Name>(
   name: Of,
