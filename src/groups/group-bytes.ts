@@ -14,8 +14,10 @@ export const listParts = (dataset: IndexedGroups, group: number): readonly Group
   dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
 
 const windowBytes = 2 ** 20;
+/** Parts with a smaller gap between them are read together. */
+const maxGapBytes = 2 ** 14;
 
-/** Reads adjacent parts through one buffer. */
+/** Reads ahead while parts are read in the order of their source. */
 export class ReadWindow {
   #source: Source | undefined;
   #start = 0;
@@ -38,7 +40,10 @@ export class ReadWindow {
 
   #readNow(source: Source, start: number, length: number) {
     if (!this.#has(source, start, length)) {
-      const buffer = Buffer.allocUnsafe(Math.max(length, Math.min(windowBytes, source.bytes.size - start)));
+      const end = this.#start + this.#bytes.length;
+      const isNext = this.#source === source && start >= this.#start && start <= end + maxGapBytes;
+      const ahead = isNext ? Math.min(windowBytes, source.bytes.size - start) : 0;
+      const buffer = Buffer.allocUnsafe(Math.max(length, ahead));
       this.#bytes = buffer.subarray(0, source.bytes.read(buffer, start));
       this.#source = source;
       this.#start = start;

@@ -8,6 +8,9 @@ const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
 
+/** The first block starts with this length, because columns of a single group are frequent. */
+const firstLength = 16;
+
 /** A block of defaults takes no memory. */
 export class Column {
   readonly #type: keyof typeof arrays;
@@ -33,14 +36,17 @@ export class Column {
 
   set(position: number, value: number) {
     const index = position >>> blockBits;
+    const at = position & blockMask;
     let block = this.blocks[index];
-    if (!block) {
+    if (!block || at >= block.length) {
       if (Object.is(value, this.#default)) return;
-      block = new arrays[this.#type](blockLength).fill(this.#default);
+      const grown = new arrays[this.#type](position < firstLength ? firstLength : blockLength).fill(this.#default);
+      grown.set(block ?? []);
+      block = grown;
       this.blocks[index] = block;
       this.hasOnlyDefaults = false;
     }
-    block[position & blockMask] = value;
+    block[at] = value;
   }
 
   push(value: number) {
