@@ -8,10 +8,10 @@ import type { Host } from "../host.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./request.ts";
 
-/** Node's 250 ms are too short for slow networks. */
+/** Node's default, 250 ms, is too short for slow networks. */
 const addressTimeoutMs = 500;
 
-/** Servers usually close idle connections later. */
+/** Servers usually keep idle connections longer. */
 const maxIdleMs = 1000;
 
 export type Connections = ReturnType<typeof openConnections>;

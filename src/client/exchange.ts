@@ -21,7 +21,7 @@ export type OutgoingRequest = Readonly<{
   signal: AbortSignal;
   maxReplyLength: number;
   onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Receives the body of the reply. `bytes` is then empty. Returns false to pause. */
+  /** Receives the body instead of `ExchangeResult.bytes`. Returns false to pause. */
   onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }>;
 
@@ -40,7 +40,7 @@ export type ExchangeResult = Readonly<{
 const clockSlackMs = 1000;
 const maxSetTimeoutMs = 2 ** 31 - 1;
 
-/** The result contains transport errors. @throws errors of a streamed body */
+/** Returns transport errors in the result. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
   new Promise((resolve, reject) => {
     const { method, route, path, headers, body, signal, silenceMs, maxReplyLength, onReplyPiece } = request;
@@ -220,6 +220,6 @@ const permanentCodes =
 export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/** `waitsForHost` decides if the host is unknown or refuses connections. */
+/** With `waitsForHost`, also true if the host is unknown or refuses connections. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean) =>
   !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

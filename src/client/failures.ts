@@ -124,7 +124,7 @@ const credentialRefused = (
   }
   const { from, profile } = credential;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
-  // Variables override a saved key, except ROLLCALL_CREDENTIAL_COMMAND.
+  // Variables except ROLLCALL_CREDENTIAL_COMMAND override a saved key.
   const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
   const keyAdvice = variable
     ? `change or unset ${variable}`
@@ -247,7 +247,7 @@ const connectionHint = ({ code, status }: ConnectionError) => {
   return code === "ENDLESS" ? "increase --max-wait (for `rollcall log`, --timeout)" : undefined;
 };
 
-/** The screen must redact secrets before it shortens a message. */
+/** The limit is high, because the screen redacts secrets before it shortens a message. */
 const maxMessageLength = 128 * 1024;
 
 const maxSearchedBytes = 4 * 1024 * 1024;

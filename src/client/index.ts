@@ -35,7 +35,7 @@ export interface StreamedBody {
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** The result of an attempt to log. Another attempt may log twice (guarantees.md). */
+/** The result of an attempt to log. A retry may log the groups again (guarantees.md). */
 export type Attempt =
   | Answer
   /** No status was read. `code` is the code of a transport error. */

@@ -14,13 +14,13 @@ export const readSilenceMs = 30_000;
 /** A log may take longer, because the service computes metrics before it replies. */
 const logSilenceMs = 300_000;
 
-/** The longest wait for the whole reply after the last piece of a log's body. */
+/** Limit from the last piece of a log to the end of its reply, in multiples of `--timeout`. */
 const maxReplySilences = 2;
 
-/** Fits the call ids of a million trajectories. */
+/** Enough for the call ids of a million trajectories. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Announces retries, except waits below 1 s before attempts 2 and 3. */
+/** Announces retries, except attempts 2 and 3 after waits below 1 s. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
   return (reason: string, retry: Retry) => {

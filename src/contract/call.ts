@@ -5,7 +5,7 @@ import { describe, freeObject, integer, objectReader, text } from "./replies.ts"
 
 const dateTime = describe("date and time, ISO 8601", text);
 
-/** Interface 2.4. Assumed: deployments use the setting `vendor_prefix` instead of `vendor_`. */
+/** Interface 2.4. Assumed: `vendor` varies between services (setting `vendor_prefix`). */
 export const Call = z.looseObject({
   id: text,
   project_id: text,

@@ -5,7 +5,7 @@ import type { ReplyReader } from "./replies.ts";
 /** `log` has the URL of `base` by default. */
 export type EndpointHost = "base" | "inference" | "log";
 
-/** The scheme is Basic for `calls`, and otherwise Bearer (interface 5). */
+/** The authentication is Basic for `calls`, otherwise Bearer (interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 
 export type Credential = Readonly<{

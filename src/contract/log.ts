@@ -60,7 +60,7 @@ export const Trajectory = z.looseObject({
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
-/** Trajectories of one scenario (interface 2.1). */
+/** The trajectories of one prompt (interface 2.1). */
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
@@ -77,7 +77,7 @@ export const logTrajectories = endpoint({
   repeatable: false,
   parameters: z.object({ model_id: z.string().check(z.minLength(1)) }),
   body: LogRequest,
-  // Assumed: a success status is a success, whatever the body.
+  // Assumed: a success status is enough, with any body.
   reply: () => ({ value: undefined }),
 });
 

@@ -1,4 +1,4 @@
-/** Lists of models: those that can be called (interface 2.3 and 4.2), and public catalogs (2.5, 4.4 and 4.5). */
+/** Lists of inference models (interface 2.3 and 4.2) and public catalogs (2.5, 4.4 and 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { describe, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";

@@ -34,7 +34,7 @@ export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 export type ReplyEntry = Readonly<{
   value: ServiceObject;
   raw: Uint8Array;
-  /** The index in the list, which counts null elements. */
+  /** The index in the list. Null elements count. */
   position: number;
 }>;
 

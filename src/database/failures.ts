@@ -10,7 +10,7 @@ type FileError = TitledFile & { code: string };
 
 const storeTitle = "the store of the local service";
 
-/** The options and variables that move a file, by its title. Other files are in the data folder. */
+/** Maps the title of a file to the options and variables that move the file. */
 const locationOptions: Readonly<Record<string, string>> = {
   "the ledger": "--ledger or ROLLCALL_LEDGER",
   "the lock of the ledger": "--ledger or ROLLCALL_LEDGER",

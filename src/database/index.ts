@@ -44,7 +44,7 @@ export type DatabaseSchema = Readonly<{
     applicationId: number;
     version: number;
     tables: readonly string[];
-    /** When SQLite moves its log to the file. Default: in the commit that fills the log. */
+    /** Default: SQLite moves its log to the file in the commit that fills the log. */
     checkpointTime?: "after answers";
   };
   postgres: {
@@ -75,7 +75,7 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   toRead?: boolean;
 }
 
-/** Returns undefined if the file or its tables are missing and `make` is false. @throws Failure */
+/** Without `make`, returns undefined for a missing or empty file or missing PostgreSQL tables. @throws Failure */
 export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
   isDatabaseUrl(options.path)
     ? await (await import("./postgres.ts")).openPostgres(schema, options)

@@ -23,7 +23,7 @@ const sqliteFailures = new Map([
   ["FULL", failures.diskFull],
 ]);
 
-/** Returns values that are not errors of a file unchanged. */
+/** Returns `thrown` itself if it is not an error of a file. */
 export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
   // libsql's error code is empty if the file cannot be opened.

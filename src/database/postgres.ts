@@ -198,7 +198,7 @@ const parseUrl = (text: string) => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
-/** The codes of a serialization failure and of a deadlock. */
+/** The codes of serialization failures and deadlocks. */
 const conflictCodes = /^(40001|40P01)$/;
 
 /** Returns the code of a conflict, a broken connection or a full server. */

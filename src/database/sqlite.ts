@@ -35,7 +35,7 @@ export const openFile = (
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
-      // SQLite never takes an absolute path for `:memory:` or a URL.
+      // An absolute path is never `:memory:` or a URL.
       const file = folder ? join(folder, "copy.db") : resolve(path);
       for (const suffix of folder ? ["", "-wal"] : []) {
         if (!fs.existsSync(path + suffix)) continue;

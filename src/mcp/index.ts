@@ -67,7 +67,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // The message contains the text as a JSON string.
+    // Sanitizes each text before the message escapes the text.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {
@@ -93,7 +93,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if (await isInputDone) {
-    // The SDK first starts the last tool. When all tools have ended, the SDK writes their answers.
+    // The SDK needs one turn to start the last tool, and another turn to write the answers.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

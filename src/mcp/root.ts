@@ -37,7 +37,7 @@ const openInside = (folder: string, candidate: string) => {
   try {
     const path = existsSync(descriptorFolder) ? `${descriptorFolder}/${descriptor}` : real;
     const facts = fstatSync(descriptor, { bigint: true });
-    // A link may have replaced a folder.
+    // A link may have replaced a folder after the check.
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {

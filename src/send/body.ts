@@ -13,7 +13,7 @@ const chunkBytes = 2 ** 19;
 /** Parts with a smaller gap between them are read together. */
 const maxGapBytes = 2 ** 14;
 
-/** After this many bytes, signals and replies get a turn. Each read adds `readCostBytes`. */
+/** After this many bytes, the event loop handles signals and replies. Each read adds `readCostBytes`. */
 const maxBytesBetweenTurns = 2 ** 20;
 const readCostBytes = 2 ** 15;
 

@@ -29,7 +29,7 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** The options that select this run's ledger and service in `rollcall ledger`. */
   ledgerArgs: readonly string[];
   compression: Compression | undefined;
-  /** Writes one body in a dry run. `number` starts at 1. A piece is valid until `write` resolves. */
+  /** Writes one body in a dry run. `number` counts requests from 1. A piece is valid until `write` resolves. */
   body?: { number: number; write: (piece: Uint8Array) => Promise<void> } | undefined;
   onProgress: (progress: SendProgress) => void;
   onResend: (requests: number) => void;

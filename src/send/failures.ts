@@ -82,7 +82,7 @@ interface RejectedFacts extends LogCounts {
   unreadable: number;
   file: string;
   isEmpty: boolean;
-  /** True if the file has records of another tool. It may lack records that its groups need. */
+  /** True if the input was converted. The rejects file may then lack records of its groups. */
   isConverted: boolean;
 }
 

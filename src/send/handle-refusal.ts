@@ -26,7 +26,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   answer: Answer;
 }
 
-/** Halves a request of several groups, or uses a larger size that the service accepted before. */
+/** Cuts a request of several groups at half its size, or at the larger limit in the ledger. */
 export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
   const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
   const { groups, bytes } = refusal.request;

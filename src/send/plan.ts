@@ -58,7 +58,7 @@ export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return { groups: enveloped.groups, bytes: bytesOf(0, count) };
 };
 
-/** Makes as few requests as possible. @param areFull false if the requests must be nearly equal */
+/** Makes as few requests as possible. Unless `areFull`, their sizes are nearly equal. */
 export const cutRequests = (
   dataset: Dataset,
   { limit, areFull = false, ...enveloped }: EnvelopedGroups & { limit: number; areFull?: boolean },

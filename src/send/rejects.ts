@@ -25,7 +25,7 @@ export const openRejects = (
   // The data of a pipe may be private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records the digests of files with exactly these groups, because `convert` does not record them. */
+  /** Records the digests if the files already contain exactly `rejected`, as after `convert`. */
   const adopt = async (rejected: readonly RejectedGroup[]) => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -68,7 +68,7 @@ const pendingName = (path: string) => `${path}.new`;
 
 const requireReplaceable = async (file: string, written: WrittenFiles) => {
   const digest = await hashFile(file);
-  // A killed run may have recorded the second digest and not replaced the file.
+  // If a run was killed after `commit`, only the second digest matches.
   const known = [await written.readDigest(file), await written.readDigest(pendingName(file))];
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
@@ -171,7 +171,7 @@ const countLineEnds = (bytes: Buffer) => {
   return count;
 };
 
-/** Yields bytes, the part that begins in them, and the record if it is of another tool. */
+/** Yields bytes, any part that begins in these bytes, and any record of another tool. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },

@@ -12,7 +12,7 @@ import { emptyCallList, findCallList } from "./send-result.ts";
 
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** If the service answered, its status decides, even if sending the body failed (guarantees.md). */
+/** The status of an answer decides the outcome, even if sending the body failed (guarantees.md). */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
   const { status, isBodySent, hasRetryAfter } = attempt;

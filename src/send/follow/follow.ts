@@ -44,7 +44,7 @@ const pollIntervalMs = 250;
 /** A renamed file is finished only after this time without new lines, because writers switch files late. */
 const quietMs = 1000;
 
-/** Numbers keys, because the keys of earlier runs are read before the groups. */
+/** Gives each key a number, because the keys of earlier runs are read before the groups. */
 const openKeyNumbers = () => {
   const keys = new grouping.Digests();
   const table = new grouping.DigestTable(keys);
@@ -173,7 +173,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const result = logResult(dataset, {
       ...delivery.options,
       resendLogged: false,
-      // A signal is the normal end of a run, unless some groups are not sent.
+      // A signal is the normal end of a complete run.
       sent: { ...delivery.sendResult(), stop: stop ?? (isComplete ? undefined : signal) },
       rejectsFile: delivery.rejects?.countLines() ? delivery.rejectsFile : undefined,
     });
