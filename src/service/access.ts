@@ -110,7 +110,7 @@ export const openAuthenticator =
     return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };
   };
 
-/** Creates a key. The store has only its digest. */
+/** Creates a key. The store saves only the key's digest. */
 export const createKey = () => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
   return { key, digest: keyDigest(key) };

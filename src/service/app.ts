@@ -20,7 +20,7 @@ export type Exchange = {
   /** The size of the decompressed body. */
   bytes: number;
   stored_bytes: number;
-  /** The service's own key has no name. */
+  /** The key's name, or null for the service's own key. */
   key: string | null;
 };
 
@@ -123,7 +123,7 @@ const isReady = async ({ check, host }: AppOptions) => {
     .finally(() => timeout.abort());
 };
 
-/** Only a 503 with `Retry-After` tells the client that nothing was stored. */
+/** A 503 with `Retry-After` tells the client that nothing was stored. */
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
   if (thrown instanceof Refusal) return thrown;
   onError(thrown);

@@ -9,7 +9,7 @@ import { Refusal } from "./operation.ts";
 /** The limit for all bodies in memory. At the limit, only the oldest request is read. */
 const uploadBudgetBytes = 256 * 1024 * 1024;
 
-/** Returns a function that throws Refusal 415, 413 as soon as the body is too large, and 400 if it is damaged. */
+/** Returns a function that passes a body to `use`, and throws Refusal 400, 413 or 415. */
 export const openBodyReader = (maxBytes: number) => {
   let bytesInMemory = 0;
   const requests = new Set<HttpBindings["incoming"]>();

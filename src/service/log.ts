@@ -57,7 +57,7 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
 const invalidKey = (input: string, fault: { msg: string; type: string }) =>
   invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
-/** After this number of bytes, other requests get a turn. */
+/** The number of bytes between pauses for other requests. */
 const yieldBytes = 2 ** 20;
 const maxNames = 10_000;
 

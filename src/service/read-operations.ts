@@ -31,7 +31,7 @@ export const catalogOperations = (dataDir: string) => [
   ),
 ];
 
-/** Reads a call (interface 4.3). Copies values byte for byte. Assumed: `call` is null if the call does not exist. */
+/** Reads a call (interface 4.3). Copies its JSON byte for byte. Assumed: `call` is null if the call does not exist. */
 export const callOperation = (store: Store) =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
@@ -136,7 +136,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
-  // A message is not a completion, because readers treat a completion as a sampled turn.
+  // A message is copied unchanged, because clients treat a completion as a sampled turn.
   const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>) =>
     choice === undefined
       ? message

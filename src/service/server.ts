@@ -21,7 +21,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Clients close idle connections earlier, so they do not send requests on closed connections.
+  // Most clients close idle connections before this time, so they do not use closed connections.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -74,7 +74,7 @@ export const listen = async (options: ListenOptions) => {
           hasAborted = true;
           server.closeAllConnections();
         }, maxCloseMs);
-        // Until no requests are in flight, new requests still get an answer.
+        // While requests are in flight, new requests still get an answer.
         onIdle = () => {
           for (const socket of connections) if (!responses.has(socket) && !socket.writableEnded) socket.destroy();
           server.close(() => {

@@ -3,7 +3,7 @@ import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
 
-/** In UTF-16 units. */
+/** The number of UTF-16 units. */
 export const maxSearchLength = 20_000;
 
 const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
@@ -183,7 +183,7 @@ export type SourcePosition = { readonly file: string; readonly line: number };
 
 export type Findings = Readonly<{
   findings: readonly Finding[];
-  /** Includes the problems that are not in `findings`. */
+  /** The counts include problems that are not in `findings`. */
   counts: readonly { rule: string; severity: "error" | "warning"; count: number }[];
 }>;
 
@@ -214,7 +214,7 @@ export type GroupContent = Readonly<{
   isReadable: boolean;
   members: readonly TrajectorySummary[];
   exceptions: readonly string[];
-  /** The number of messages at the start that all trajectories share. */
+  /** The number of first messages that all trajectories share. */
   common: number;
   findings: readonly Finding[];
   command: string | null;
@@ -226,7 +226,7 @@ export type GroupDetail = GroupRow &
     of: number;
     /** The index in the table, or null if the group is filtered out. */
     at: number | null;
-    /** The indexes of both neighbors in the input. */
+    /** The neighbors in the table, as indexes in the input. */
     before: number | null;
     after: number | null;
   }>;

@@ -66,7 +66,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   return [...dots.values()];
 };
 
-/** Sorts `step-9` before `step-10`. */
+/** Sorts the files, with `step-9` before `step-10`. */
 const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {

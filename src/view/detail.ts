@@ -1,4 +1,4 @@
-/** Reads a group, and formats its command. */
+/** Reads a group, and formats a command for the group. */
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";

@@ -15,7 +15,7 @@ export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** A URL can contain a text and an expression. UTF-8 has up to 3 bytes per UTF-16 unit, and `%XX` encodes one byte. */
+/** A URL can contain `text` and `where`. UTF-8 has up to 3 bytes per UTF-16 unit, and `%XX` encodes one byte. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };

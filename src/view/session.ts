@@ -79,7 +79,7 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-/** Shared, because separate empty lists for 100,000 groups would take 20 MB. */
+/** This list is shared, because separate empty lists for 100,000 groups would take 20 MB. */
 const none: readonly never[] = [];
 
 const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
@@ -112,7 +112,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   };
 };
 
-/** Leaves out rewards whose distance from `middle` exceeds the width of `middle`. */
+/** Excludes rewards that are farther from `middle` than its width, unless the width is 0. */
 const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];

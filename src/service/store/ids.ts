@@ -7,7 +7,7 @@ export interface TrajectorySpan extends Span {
 }
 
 export const idBytes = 16;
-/** The ids of a millisecond have a counter of 12 bits (RFC 9562, 6.2, method 1). */
+/** The counter of an id has 12 bits (RFC 9562, 6.2, method 1). */
 export const idsPerMs = 4096;
 const timeBytes = 6;
 /** From this offset, all ids of a request have the same random bytes. */
@@ -25,7 +25,7 @@ export const idTimeMs = (id: Uint8Array) => toBuffer(id).readUIntBE(0, timeBytes
 
 export const idCounter = (id: Uint8Array) => toBuffer(id).readUInt16BE(timeBytes) - 0x7000;
 
-/** Returns the time in the last id, which is ahead of the clock if the counter overflows (RFC 9562, 6.2). */
+/** Returns the time in a request's last id. Each overflow of the counter adds 1 ms (RFC 9562, 6.2). */
 export const lastIdMs = (ms: number, count: number) => ms + Math.floor(Math.max(0, count - 1) / idsPerMs);
 
 export const formatIds = (first: Uint8Array, count: number) => {

@@ -57,7 +57,7 @@ const limitParallel = (max: number) => {
     try {
       return await work();
     } catch (thrown) {
-      // If the database is unavailable, all waiting work starts now, so that it fails now.
+      // All waiting work starts, so that it fails early if the database is unavailable.
       active += waiting.length;
       for (const start of waiting.splice(0)) start();
       throw thrown;

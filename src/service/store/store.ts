@@ -31,7 +31,7 @@ const createTableStatements = (identity: string, modelIndexExpression: string) =
      created BIGINT NOT NULL, revoked BIGINT)`,
 ];
 
-/** A change of tables increases their `version`. */
+/** If you change the tables, increase `version`. */
 const storeSchema: db.DatabaseSchema = {
   name: "store",
   title: "the store of the local service",
@@ -44,7 +44,7 @@ const storeSchema: db.DatabaseSchema = {
   postgres: {
     version: 1,
     tables: [
-      // `logged_model_once` has a digest, because a name can be too long for an index of PostgreSQL.
+      // `logged_model_once` indexes digests, because a name can be too long for an index of PostgreSQL.
       ...createTableStatements("replace(gen_random_uuid()::text, '-', '')", "md5(id)"),
       // Without compression, PostgreSQL can read a part of a value.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",

@@ -31,7 +31,7 @@ const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, childr
       <span>{axis}</span>
       {bottom}
     </div>
-    {/* biome-ignore lint/a11y: a fieldset holds no drawing, role img hides links, and the drawing is a tab stop */}
+    {/* biome-ignore lint/a11y: a fieldset is not a drawing, role img hides links, and the drawing is a tab stop */}
     <svg role="group" aria-label={name} tabindex={0} onKeyDown={onArrowKey}>
       {children}
     </svg>

@@ -321,7 +321,7 @@ const renderTints = (text: string, tokens: readonly Token[]) => {
   const spans = [];
   for (const { text: tokenText, logprob } of tokens) {
     if (end + tokenText.length > text.length) break;
-    // Depth 0 is a probability above 61%, and depth 5 at most 1.1%.
+    // Depth 0 is a probability above 61%, and depth 5 is at most 1.1%.
     const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
     const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
     spans.push(

@@ -4,7 +4,7 @@ import type { Turn } from "../../calls/conversation.ts";
 /** The maximum product of two lengths for an exact comparison. */
 const maxComparisons = 1_000_000;
 
-/** Finds an equal turn for each turn, or else a turn with the same role before the next equal turn. */
+/** Pairs each turn with an equal turn in `others`, or else with the next turn that has the same role. */
 export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], identify: (turn: Turn) => string) => {
   const equal = findShared(turns.map(identify), others.map(identify));
   let free = 0;
@@ -34,7 +34,7 @@ export const findDifferences = (text: string, other: string) => {
   return pieces;
 };
 
-/** Maps positions in `own` to positions of equal items in `others`, in the same order unless the lists are long. */
+/** Maps positions in `own` to positions of equal items in `others`. Positions of long lists can be out of order. */
 const findShared = (own: readonly string[], others: readonly string[]): ReadonlyMap<number, number> => {
   const shared = new Map<number, number>();
   let start = 0;
@@ -47,7 +47,7 @@ const findShared = (own: readonly string[], others: readonly string[]): Readonly
     }
     return shared;
   }
-  /** The lengths of the longest common subsequences from each pair of positions on. */
+  /** The length of the longest common subsequence from each pair of positions. */
   const lengths = new Uint16Array((own.length - start + 1) * width);
   const cell = (a: number, b: number) => (a - start) * width + b - start;
   const lengthAt = (a: number, b: number) => lengths[cell(a, b)] ?? 0;

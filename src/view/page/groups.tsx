@@ -1,4 +1,4 @@
-/** Draws the first view. */
+/** Draws the summary, the charts and the table. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
   allGroups,
@@ -208,7 +208,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   );
 };
 
-/** Does not apply to expressions, because an expression is invalid while the reader types. */
+/** An expression waits for Enter, because it is invalid while the reader types. */
 const searchDelayMs = 250;
 
 const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {

@@ -151,7 +151,7 @@ const findPosition = (query: Query) => {
   return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
 };
 
-/** Restores the position. Repeats this when the page's size changes, until this succeeds or the reader acts. */
+/** Restores the position. Tries again when the page's size changes, until it succeeds or the reader acts. */
 export const restorePosition = (main: HTMLElement) => {
   const { top = 0, rowsTop = 0, href = "", nth = -1 }: Partial<ViewPosition> = findPosition(shownQuery) ?? {};
   const observer = new ResizeObserver(() => move());

@@ -28,7 +28,6 @@ export const counted = (count: number, noun: string) =>
 
 export const formatTime = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
 
-/** Returns a function that formats the style of a reward. */
 export const useRewardStyle = () => {
   const { scale } = usePage();
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });
