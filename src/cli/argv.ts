@@ -12,7 +12,7 @@ import { type Kinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
-/** Returns errors of commander, which `runCommand` throws. */
+/** Returns commander's error instead of throwing it. */
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
   /** Values of options, by name without dashes. */
   const given = new Map<string, readonly string[]>();
@@ -25,7 +25,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
     return false;
   });
   const hasHelpWord = helpPosition >= 0;
-  /** An earlier `help` can be the value of an option. */
+  /** Skips a `help` that is the value of an option. */
   const helpIndex = hasHelpWord
     ? argv.findIndex((_, at) => listOperands(program.root, argv.slice(0, at + 1)).length > helpPosition)
     : argv.length;
@@ -121,7 +121,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const meant = others.length === 0 && verb ? verb.words : findNearest(word, names);
   const suggestion = isUnknownCommand ? meant && `you mean ${meant}?` : near;
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
-  // The text after `--with-token=` may be a key.
+  // The message omits a flag's value, which may be a key.
   const unknownWithValue = /^unknown option '--([^=']+)=.*'$/s;
   const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));
   const message = text

@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
 export interface Command {
-  /** The words after `rollcall`. Empty for the root. */
+  /** The words after `rollcall`; empty for the root. */
   readonly words: string;
   readonly about: string;
   /** A shorter `about` for the parent's `-h`. */

@@ -10,7 +10,7 @@ const screenLines = 23;
 
 /** A description with fewer columns starts below its term. */
 const minDescriptionWidth = 30;
-/** In characters. `<verb>` replaces a longer list. */
+/** Characters; `<verb>` replaces a longer list. */
 const maxVerbListLength = 20;
 
 type Item = Readonly<Record<"term" | "description", string>>;
@@ -72,7 +72,7 @@ const formatCommandTerm = (command: Command): string => {
   const name = commands.lastWord(command);
   if (!only)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  // A command such as `serve` is mainly used alone.
+  // Users mainly type `serve` without a subcommand.
   if (subcommands.every((one) => one.subcommands.length > 0)) return name;
   if (others.length === 0) return `${name} ${formatCommandTerm(only)}`;
   const listed = subcommands.map(commands.lastWord).join("|");

@@ -4,7 +4,7 @@ import { findNearest } from "../nearest.ts";
 
 export type Kind<Value> = Readonly<{
   about: string;
-  /** Undefined for a flag. */
+  /** Name of the value; undefined for a flag. */
   placeholder?: string;
   choices?: readonly string[];
   repeatable?: boolean;

@@ -75,7 +75,7 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
-  // The URL in the setting is probably wrong.
+  // If the service answers, the setting's URL may be wrong.
   const [why, first] =
     setting === undefined
       ? ["is unavailable", "later, "]
@@ -106,7 +106,7 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: s
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 
-/** Tests the credential of the first use that a read can test. */
+/** Tests the first credential that a read request can test. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,

@@ -34,7 +34,7 @@ export type EntryFilter = Readonly<{
   split?: string | undefined;
   batch?: string | undefined;
   states?: readonly EntryState[];
-  /** The last attempt is at or after `since` and earlier than `before`, in milliseconds since 1970. */
+  /** `since` ≤ last attempt < `before`, in milliseconds since 1970. */
   since?: number | undefined;
   before?: number | undefined;
   matchesScope?: (scope: LedgerScope) => boolean;
@@ -118,7 +118,7 @@ const toEntry = (row: Row) => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
-  /** Each group has `dedupKeyBytes` bytes, in order. */
+  /** One key of `dedupKeyBytes` bytes per group, in order. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
 });

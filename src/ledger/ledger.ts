@@ -134,7 +134,7 @@ export const openLedger = async (
       if (rows.length === 0) return 0;
       const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // A run may retry a request meanwhile, so requests are deleted before their claims.
+      // Requests are deleted first, because a retried request keeps its claims.
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },

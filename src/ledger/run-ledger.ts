@@ -18,7 +18,7 @@ export type RunLedgerOptions = Readonly<{
   dryRun: boolean;
   resendLogged: boolean;
   idempotency: boolean;
-  /** True for the local service. Another service must first echo a key. */
+  /** True for the local service. Other services must echo a key first. */
   honorsKeys: boolean;
   onWait: (leaseMs?: number) => void;
   onUnavailable: (code: string) => void;
@@ -97,7 +97,7 @@ export const openRunLedger = async (
       if (!refused || !isRecent(refused, now())) return undefined;
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
-    /** In a file, waits until no other run holds the scope. Makes requests of dead runs unknown. */
+    /** In a ledger file, waits until no other run holds the scope. Makes requests of dead runs unknown. */
     async acquire({ signal, maxWaitMs } = { signal: host.signal, maxWaitMs: options.maxWaitMs }) {
       if (!ledger || dryRun) return;
       requireIntact();

@@ -48,7 +48,7 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
 };
 
-/** Ends dead runs. Makes requests in flight of ended runs unknown, and releases unsent and refused groups. */
+/** Ends dead runs. In ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
 const expireDeadRuns = async (database: Database) => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -106,7 +106,7 @@ export const makeSharedWriter = (
       };
       const isOwn = `run = ${run?.id ?? 0}`;
       if (await update(`${isOwn} AND state = 'trying'`)) return;
-      // The lease expired. Outcomes except logged and unknown concern only this run's attempt.
+      // The lease expired. An outcome such as `refused` concerns only this run's attempt.
       if (state !== "logged" && state !== "unknown") return void (await update(`${isOwn} AND state = 'unknown'`));
       const isOpen = `(${isOwn} OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')`;
       // Another run may have released the groups, so the request claims them again.
@@ -138,7 +138,7 @@ const lastChangeSql =
 
 const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** Another run may release its groups between two statements. */
+/** Retries help if another run releases groups between two statements. */
 const maxRecordAttempts = 5;
 
 const eachKeySql = `LATERAL (

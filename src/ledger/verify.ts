@@ -37,7 +37,7 @@ export const verifyDataset = async (
   // By default, `log` sends no input with errors.
   const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  /** Includes a problem of each outcome that occurs. */
+  /** Includes each occurring outcome except `logged`. */
   const problems: Problem[] = [];
   const byFile = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {

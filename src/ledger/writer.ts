@@ -37,7 +37,7 @@ export type Writer = Readonly<{
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
-  /** Returns false if the request was resolved, or if another run retries or logged it. */
+  /** Returns false if the request was resolved, or if another run logged or retries it. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   countRuns?(): Promise<number>;

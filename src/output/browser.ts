@@ -7,7 +7,7 @@ import { ignoreErrors } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
-/** Returns undefined if there is no display. A private file has the URL, because other users can see arguments. */
+/** Returns undefined if there is no display. The URL is in a private file, because other users can see argv. */
 export const openBrowser = (host: Host, url: string) => {
   if (!hasDisplay(host)) return undefined;
   return ignoreErrors(() => startBrowser(host, url)) ?? { failed: Promise.resolve(), close: () => undefined };

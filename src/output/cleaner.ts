@@ -10,7 +10,7 @@ export const openCleaner = (env: Host["env"]) => {
   return {
     addSecret: add,
     text: (text: string) => redact(sanitizeText(text)),
-    // `redact` runs twice, because joining white space changes secrets and harmful characters split secrets.
+    // Redacts before white space is joined, and again after characters that split a secret are removed.
     line: (text: string) => redact(sanitizeLine(redact(text))),
     /** Takes valid JSON. */
     json: (json: string) => {
@@ -27,7 +27,7 @@ export const openCleaner = (env: Host["env"]) => {
 
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
-/** Matches CSI, and strings such as titles and links that end on their first line. */
+/** Matches CSI sequences, and one-line control strings such as titles and links. */
 const escapeSequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
 

@@ -119,7 +119,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
 
 const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** A message of a service may not contain the path. */
+/** A message of a service can lack the path. */
 const formatMessage = ({ path = [], from, column, message }: Problem) =>
   path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
 

@@ -21,7 +21,7 @@ export const openSpinner = (label: string, { host, color, clean }: SpinnerOption
     await host.sleep(spinnerDelayMs, stopped);
     const { default: ora } = await import("ora");
     if (stopped.aborted) return;
-    // Typed text belongs to the shell, so it is not discarded. A killed process would leave a cursor hidden.
+    // Typed text belongs to the shell, so it is not discarded. A killed process could not show a hidden cursor again.
     const options = { isEnabled: true, discardStdin: false, hideCursor: false, ...(color ? {} : { color }) };
     spinner = ora({ text, stream: host.stderr, ...options }).start();
     stopped.addEventListener("abort", () => spinner?.stop(), { once: true });

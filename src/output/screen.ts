@@ -36,7 +36,7 @@ type OutputKind = "lines" | "json" | "redact-only";
 
 const spinnerColumns = 4;
 
-/** Even invalid arguments can contain secrets. */
+/** Searches argv, because invalid arguments can contain secrets. */
 const openRunCleaner = (host: Host) => {
   const safe = openCleaner(host.env);
   const variables = [host.env, readVariableFiles(host.env)].flatMap((env) => Object.entries(env));
@@ -131,7 +131,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
-    /** Infinite if there is neither a terminal nor `COLUMNS`. */
+    /** Columns; infinite if there is neither a terminal nor `COLUMNS`. */
     get width() {
       if (terminal.stdout) return terminal.columns;
       const columns = Number(env.COLUMNS);
@@ -155,7 +155,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** JSON for programs can contain the warnings. */
+    /** Prints nothing for programs, because JSON can contain the warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>

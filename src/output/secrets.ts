@@ -50,7 +50,7 @@ const listSpellings = (secret: string) => {
   });
 };
 
-/** Encodes `bytes` after `before` unknown bytes as base64. Omits letters that depend on other bytes. */
+/** Returns the base64 of `before` unknown bytes and `bytes`. Omits letters that depend on other bytes. */
 const encodeInside = (bytes: Uint8Array, before: number) => {
   const padded = Buffer.concat([Buffer.alloc(before), bytes]);
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
@@ -175,7 +175,7 @@ const findPasswords = (word: string) => {
   // In a valid URL without user and port, the @ is in the path.
   if (url && `${url.username}${url.password}${url.port}` === "") return [];
   const start = word.slice(0, Math.max(0, word.lastIndexOf("@")));
-  // The match begins at the start of a run of letters, so that the search takes linear time.
+  // The match begins at the start of a word, so that the search takes linear time.
   const user = /(?:(?<![a-z\d+.-])[\d+.-]*[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)/is.exec(start)?.[1] ?? "";
   return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));
 };

@@ -66,7 +66,7 @@ export type Line = Readonly<{
 
 export type Section = Readonly<{
   title?: string;
-  /** 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
+  /** Depth: 2 for a message under "Inputs", 3 for a tool call in the message. Default: 1. */
   level?: 1 | 2 | 3;
   lines?: readonly Line[];
   block?: string;

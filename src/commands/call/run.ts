@@ -17,7 +17,7 @@ import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
-/** Enough to hide latency, but few enough for any service. */
+/** Hides latency without overloading a service. */
 const defaultConcurrency = 8;
 
 /** The pause before `--wait` reads a running call for the second time. */
@@ -149,7 +149,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
       if (value === null) return { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
       return { id, call: parseRawJson(toBuffer(value).toString("utf8")), reply: bytes };
     } catch (thrown) {
-      // Other failures concern all calls.
+      // Failures with other codes concern all calls.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;
       return { id, failure: thrown };
     }

@@ -72,7 +72,7 @@ const toSections = (row: catalogs.CatalogEntry, title: string, now: number): rea
     const text = cell(row, () => spelled.text(name));
     return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
-  // Data centers can have other facts than countries.
+  // A data center can have more facts than its country.
   const plain = catalogs.listCountries(datacenters)?.map((country_code) => ({ country_code }));
   const isShown = new Map([
     ...columns.map(({ name }) => [name, true] as const),

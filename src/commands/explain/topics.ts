@@ -10,7 +10,7 @@ import { selectProblems } from "../inputs/problems.ts";
 export type Topic = Readonly<{
   name: string;
   kind: "code" | "rule";
-  /** Undefined for a rule without `why`. */
+  /** Meaning; undefined for a rule without `why`. */
   about: string | undefined;
   code: FailureCode | null;
   exit_codes: readonly number[];

@@ -115,7 +115,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   return [...new Set(positions)];
 };
 
-/** Bytes before and after a position. A terminal shows fewer, and most secrets are shorter. */
+/** Bytes before and after a position. The window is longer than a terminal line and most secrets. */
 const windowBytes = 6 * 1024;
 
 const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {

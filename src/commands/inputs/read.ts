@@ -22,7 +22,6 @@ type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
-/** Reads and filters the inputs of a command. */
 export const readInputs = async (context: Context, { label, ...request }: InputsRequest & { label?: string }) => {
   const progress = label === undefined ? undefined : context.screen.startProgress(label);
   return await readSelected(context, {

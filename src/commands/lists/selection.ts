@@ -7,7 +7,7 @@ import { pluralize } from "../../sentences.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
 
-/** Parses `--sort`. @throws Failure `invalid-option-value` */
+/** @throws Failure `invalid-option-value` */
 export const parseOrder = <Row>(typed: readonly string[], columns: readonly Column<Row>[]) =>
   typed.map((value) => {
     const sign = value.startsWith("-") ? "-" : "";

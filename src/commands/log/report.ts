@@ -14,7 +14,7 @@ import type { LogRun, PlanTarget } from "./run.ts";
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
-  // With --follow, `groups.not_sent` can include invalid groups.
+  // With --follow, only `metrics` has the number of valid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
   if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
@@ -118,7 +118,7 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
   return toFacts({ next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) });
 };
 
-/** Returns options for other commands on the run's ledger and service. */
+/** Returns options that select the ledger and service of the run. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger ? toOptionArgs({ ledger: typed.ledger }) : ["--no-ledger"]),
   ...listServiceArgs(context.flags),
