@@ -96,7 +96,7 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { status: n
     const { location = "" } = reply.headers;
     const isValid = location !== "" && URL.canParse(location, url);
     const target = isValid ? withoutQuery(new URL(location, url)) : "an invalid location";
-    const text = `${url} redirects to ${target} (${status}), which rollcall does not follow`;
+    const text = `${url} redirects to ${target} (${status}), but rollcall does not follow redirects of a service`;
     const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
     return fail("refused", "unexpected-redirect", text, hint);
   }
@@ -127,13 +127,13 @@ const credentialRefused = (
   // Variables except ROLLCALL_CREDENTIAL_COMMAND override a saved key.
   const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
   const keyAdvice = variable
-    ? `change or unset ${variable}`
+    ? `unset ${variable}`
     : `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``;
   if (endpoint.use === "log") return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
   if (project !== undefined)
     return refused(`refused ${key} for the project ${project}`, `check the key and the project, or ${keyAdvice}`);
   const hint = `check the key, or ${keyAdvice}. If the service needs a project, pass --project <team/project>`;
-  return refused(`refused ${key} for a request without a project`, hint);
+  return refused(`refused ${key} in a request without a project`, hint);
 };
 
 const proxyHint = (variable: string) =>
@@ -171,7 +171,11 @@ export const invalidReply = (
   const { kind, message } = inspectBody(bytes);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
   const { url, endpoint } = request;
-  const found = { html: `an HTML page${title}`, text: `text${title}`, empty: "an empty reply" };
+  const found = {
+    html: `an HTML page${title}`,
+    text: (/^[[{]/.test(message ?? "") ? "invalid JSON" : "text") + title,
+    empty: "an empty reply",
+  };
   const fault = invalidPath ? `: \`${invalidPath}\` is missing or invalid` : "";
   const text =
     kind === "json" ? `unexpected JSON from ${url}${fault}` : `expected JSON from ${url}, found ${found[kind]}`;
@@ -182,7 +186,7 @@ export const invalidReply = (
 
 const systemTexts: Readonly<Record<string, string>> = {
   ENOTFOUND: "the host was not found",
-  EAI_AGAIN: "name resolution failed for now",
+  EAI_AGAIN: "the lookup of the host name failed temporarily",
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was reset",
   EPIPE: "the connection was closed while the request was being sent",

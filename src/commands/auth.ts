@@ -171,11 +171,12 @@ const status = command({
     const rows: Awaited<ReturnType<typeof readStatus>>[] = [];
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
-      const missing = rows.map(({ use, state }) => `${use}: ${unusableStates[state] ?? state}`).join(", ");
-      const hint = rows.every(({ origin }) => origin === null)
-        ? `run \`${loginCommand(profile, undefined, exampleUrlOption)}\` with the URL of the service`
-        : `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`;
-      const message = `no usable key in profile ${profile} (${missing})`;
+      const hasUrl = rows.some(({ origin }) => origin !== null);
+      const states = rows.map(({ use, state }) => `${use}: ${unusableStates[state] ?? state}`).join(", ");
+      const hint = hasUrl
+        ? `run \`${loginCommand(profile)}\`, or set ROLLCALL_API_KEY`
+        : `run \`${loginCommand(profile, undefined, exampleUrlOption)}\` with the URL of the service`;
+      const message = `no usable key in profile ${profile} (${hasUrl ? states : "no service URL is set"})`;
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local)
       screen.notice("the keys were not tested (test them with `rollcall auth status --check`)");

@@ -79,7 +79,7 @@ export const ledgerLocationMissing = () => {
 };
 
 const formatCalls = (ids: readonly string[], requested: number) =>
-  requested === 1 ? `call ${ids[0]}` : `${ids.length} of ${requested} calls`;
+  requested === 1 ? `call \`${ids[0]}\`` : `${ids.length} of ${requested} calls`;
 
 const formatIds = (ids: readonly string[], requested: number) => (requested === 1 ? "" : `: ${formatList(ids)}`);
 
@@ -211,7 +211,7 @@ export const callPathMissing = (missing: MissingStep, path: string, ids: readonl
   const [at, found] = ids.length > 1 ? [path, []] : [missing.at, missing.found];
   const has = ids.length === 1 ? "has" : "have";
   const reason = found.length === 0 ? "" : ` (found: ${formatList(found)})`;
-  const message = `${formatCalls(ids, requested)} ${has} no ${at}${formatIds(ids, requested)}${reason}`;
+  const message = `${formatCalls(ids, requested)} ${has} no value at \`${at}\`${formatIds(ids, requested)}${reason}`;
   const hint = "omit --path to see the whole call";
   return new Failure("not_found", "call-path-missing", message, didYouMean(missing.near, hint));
 };

@@ -40,7 +40,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `rows with the same group_id (or prompt_id, …), or with the same prompt if they have none of these keys. Rows with different values of \`step\` are never in one group${rows.readGroup ? ". A row with a list in `completions` is one group" : ""}`,
+    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}rows of the same \`step\` with the same group_id (or prompt_id, …), or with the same prompt if they have none of these keys`,
     reward: rows.rewardText ?? rows.rewardKey,
     sampled: rows.sampled,
   },

@@ -31,7 +31,7 @@ export const readRewards = async (file: string, host: Host) => {
     const value = tryParseRawJson(line);
     const [name, reward] = [findMember(value, "id")?.text, digitsAt(value, "reward")];
     if (name === undefined || reward === undefined)
-      throw invalidRewards(`${file}:${at + 1}: expected {"id": …, "reward": 1}`);
+      throw invalidRewards(`${file}:${at + 1}: expected a line such as {"id": "a", "reward": 1}`);
     if (rewards.has(name) && rewards.get(name) !== reward)
       throw invalidRewards(`--rewards ${file}: ${name} has two rewards`);
     rewards.set(name, reward);

@@ -59,7 +59,7 @@ export const invalidFilter = (
 };
 
 const celHint =
-  "use a CEL expression over reward, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
+  "use a CEL expression with the variables reward, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
 const dataHint = "test and convert values first: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
 
 export const slowFilter = (text: string, limitMs: number, position: string) => {

@@ -73,7 +73,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
       "use https://, or pass --insecure-http to read it anyway",
     ],
     bucket: [
-      `cannot read ${name}: rollcall does not read buckets`,
+      `cannot read ${name}: rollcall cannot download from buckets`,
       "pipe the file to stdin: aws s3 cp <url> - | rollcall … -, or gcloud storage cat <url> | rollcall … -",
     ],
     dataset: [
@@ -109,7 +109,7 @@ export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, sa
     const hint =
       store === "web"
         ? `use a signed URL, or ${pipeHint}`
-        : "set HF_TOKEN to a token that can read the dataset (the server answers the same if the dataset does not exist)";
+        : "set HF_TOKEN to a token that can read the dataset (the server gives the same answer if the dataset does not exist)";
     const message = `the server refused access to ${name} (${status}; rollcall sent ${sent})${suffix}`;
     return new Failure("auth", "remote-refused", message, { hint, ...details });
   }

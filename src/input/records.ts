@@ -157,7 +157,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     // A comma before the closing bracket is allowed.
     if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
     else if (fault) {
-      const wrong = "the list of records is truncated, or lacks an element (write the whole list)";
+      const wrong = "its list of records is truncated or lacks an element (write the whole list)";
       yield [unreadableRecord(text, wrong, position)];
     }
   }

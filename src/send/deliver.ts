@@ -103,7 +103,7 @@ const writeBody = async (delivery: Delivery, jobs: readonly Job[]) => {
   if (!body) return;
   const request = jobs[body.number - 1]?.request;
   if (!request)
-    throw wrongValue("--body", String(body.number), `the number of a planned request (${jobs.length} planned)`);
+    throw wrongValue("--body", String(body.number), `at most ${jobs.length}, the number of planned requests`);
   const chunks = readBody(delivery.dataset, { envelope: delivery.envelope(), request });
   for await (const piece of compression ? await compress(chunks, compression) : chunks) await body.write(piece);
 };

@@ -26,7 +26,7 @@ export const oneRequestTooLarge = (size: { bytes: number; limit: number; request
   const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
-      ? `drop --one-request to send ${requests} requests, because the service refused a request of this size (413)`
+      ? `the service refused a request of this size (413), so omit --one-request to send ${requests} requests`
       : `set --max-request-size ${bytes}, or drop --one-request to send ${requests} requests`,
   });
 };
@@ -151,8 +151,8 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
 const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
   `groups: ${unknown} unknown, ${logged} logged,${alreadyLogged > 0 ? ` ${alreadyLogged} already logged,` : ""} ${notSent} not logged`;
 
-const ledgerFailed = "the ledger could not record this";
-const repairLedgerHint = "make the ledger writable again, such as by freeing disk space";
+const ledgerFailed = "the ledger could not record the outcome";
+const repairLedgerHint = "make the ledger writable again, for example by freeing disk space";
 
 export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
   const { unrecorded, notSent, ledgerArgs, resendLogged, recordFailure } = facts;

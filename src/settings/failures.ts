@@ -109,7 +109,7 @@ const useNames: Readonly<Record<CredentialUse, string>> = {
 };
 
 export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) => {
-  const message = `no key for ${origin} in profile ${profile}, and ${useNames[use]} needs one`;
+  const message = `${useNames[use]} needs a key for ${origin}, but profile ${profile} has no such key`;
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 

@@ -138,7 +138,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const parsed = parseDatabaseUrl(text);
     if (!parsed) {
       const inPassword = typed === undefined ? ". In the password, write %2F for /, %3F for ? and %23 for #" : "";
-      const hint = `write a path, or postgres://user@host/database (the only parameter is sslmode)${inPassword}`;
+      const hint = `write a path, or postgres://user@host/database (with a user, and no parameter except sslmode)${inPassword}`;
       // Any part of an invalid URL may be a password.
       throw invalidDatabaseUrl({ title, hint });
     }

@@ -109,7 +109,7 @@ describe("a successful reply", () => {
     ["an HTML page", "<html><title>Sign in</title></html>", 'found an HTML page ("Sign in")', "Sign in"],
     ["text", "hello", 'found text ("hello")', "hello"],
     ["nothing", "", "found an empty reply", undefined],
-    ["incomplete JSON", '{"data":[', "found text", '{"data":['],
+    ["incomplete JSON", '{"data":[', "found invalid JSON", '{"data":['],
     ["another shape", '{"models":[]}', "unexpected JSON from", undefined],
     ["null", "null", "unexpected JSON from", undefined],
   ])("fails as refused if it contains %s", async (_, body, came, said) => {

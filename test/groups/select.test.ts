@@ -105,8 +105,8 @@ describe("a selection of trajectories", () => {
   });
 
   it.each([
-    [["--where", "reward > 9.0"], "--where matched none of the 3 groups"],
-    [["--sample", "1", "--where", "reward > 9.0"], "--where and --sample matched none of the 3 groups"],
+    [["--where", "reward > 9.0"], "--where matched 0 of 3 groups"],
+    [["--sample", "1", "--where", "reward > 9.0"], "--where and --sample matched 0 of 3 groups"],
   ])("is reported as empty, unlike an empty file, with %j", async (words, message) => {
     const file = fileOf(text);
     const { code, stderr } = await runRollcall(["check", file, "--json", ...words]);

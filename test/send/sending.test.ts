@@ -483,7 +483,11 @@ describe("an outcome", () => {
     ]);
     await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
       kind: "one-request-too-large",
-      details: { hint: expect.stringMatching(/^drop --one-request to send \d requests, because the service refused/) },
+      details: {
+        hint: expect.stringMatching(
+          /^the service refused a request of this size \(413\), so omit --one-request to send \d requests$/,
+        ),
+      },
     });
   });
 

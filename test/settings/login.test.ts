@@ -5,7 +5,7 @@ describe("logins", () => {
   it("need a URL, and fail for the local service", async () => {
     expect(await failureOf(() => startTestLogin(openHome()))).toMatchObject({
       kind: "setting-missing",
-      message: "base_url is not set (main URL of the service)",
+      message: "base_url is not set (URL of the service)",
       hint: expect.not.stringContaining("--local"),
     });
     expect(await failureOf(() => startTestLogin(openHome(), { only: "inference" }))).toMatchObject({

@@ -43,7 +43,10 @@ const syntaxFaults: Readonly<
     ({ word }) => `the word \`${word}\` is not JSON`,
     "write keys and strings in double quotes, or remove the text",
   ],
-  comma: [({ character }) => `missing value before \`${character}\``, "add the value, or remove the extra character"],
+  comma: [
+    ({ character }) => `missing value before \`${character}\``,
+    "add the value, or remove the extra comma, bracket or brace",
+  ],
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
   escape: [
     () => "invalid escape",
@@ -74,7 +77,7 @@ export const fileRules = {
         : `the shell did not expand ${pattern}, which matches ${pluralize(matches, "file")}`,
     advice: ({ matches }) =>
       matches === 0 ? "check the pattern, or name a file" : "remove the quotes around the pattern",
-    why: "A shell does not expand a pattern that matches no file or that is in quotes.",
+    why: "No file matches the pattern, or the shell did not expand the pattern because it is in quotes.",
     example: problem({ pattern: "step-*.jsonl", matches: 0 }, "step-*.jsonl"),
   }),
   "file-unreadable": errorOfInput<{ code: string }>({
@@ -110,7 +113,7 @@ export const fileRules = {
     example: problem({ size: 0 }, "step.jsonl"),
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
-    message: ({ by, groups }) => `${by.join(" and ")} matched none of the ${pluralize(groups, "group")}`,
+    message: ({ by, groups }) => `${by.join(" and ")} matched 0 of ${pluralize(groups, "group")}`,
     advice: ({ by }) =>
       `run \`rollcall check\` without ${by.join(" and ")} to see the rewards and metrics to filter on`,
     why: "A filter matched none of the groups.",
@@ -156,7 +159,7 @@ export const fileRules = {
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
       `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
-    why: "Node can decompress zstd since versions 22.15 and 23.8. rollcall read and sent nothing from the file.",
+    why: "Node can decompress zstd since versions 22.15 and 23.8. rollcall neither read nor sent anything from the file.",
     example: problem({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({

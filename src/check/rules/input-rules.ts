@@ -88,7 +88,7 @@ export const inputRules = {
     message: ({ key, other, isRequest }) =>
       isRequest
         ? `this request and ${other} differ in the key \`${key}\`, so rollcall cannot send them together`
-        : `the key \`${key}\` belongs to a request, but the input also contains ${other} without a request`,
+        : `this request has the key \`${key}\`, but the input also contains ${other} that are not in a request`,
     redactedMessage: "a key of a request does not apply to all groups of the input",
     advice: "put each request into its own file, and run `rollcall log` for one file at a time",
     why: "rollcall copies the keys next to trajectory_groups into every request, so their values must be equal in all files.",
@@ -212,7 +212,7 @@ export const runRules = {
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
     advice: ({ ledgerArgs }) =>
-      `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. Then resolve each with ${formatLedgerCommand("resolve <id>", ledgerArgs)} and --assume-logged or --resend`,
+      `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. For each, run ${formatLedgerCommand("resolve <id>", ledgerArgs)} with --assume-logged if the service has its groups, or with --resend if not`,
     why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
     example: problem({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),

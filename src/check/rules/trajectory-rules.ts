@@ -166,10 +166,10 @@ export const trainingRules = {
     example: messages('{"from":"human","value":"2+2?"}', answer),
   }),
   "unknown-role": warning<{ role: string }>({
-    message: ({ role }) => `unknown role ${role}`,
+    message: ({ role }) => `unknown role \`${role}\``,
     redactedMessage: "unknown role",
     advice: "use developer, system, user, assistant, tool or function",
-    why: "Services refuse unknown roles, such as a typo or another framework's name for a role.",
+    why: "Services refuse unknown roles. An unknown role is often a typo, or another framework's name for a role.",
     example: messages('{"role":"human","content":"2+2?"}', answer),
   }),
   "missing-tool-call-id": warning({
@@ -308,7 +308,7 @@ export const trainingRules = {
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),
   "split-leak": warningOfWhole<{ place: string }>({
-    message: ({ place }) => `the group has the same bytes as the group at ${place} (--against)`,
+    message: ({ place }) => `the group has the same bytes as the group at ${place}, in a file of --against`,
     redactedMessage: "the group is also in a file of --against",
     advice: "remove the group from one of the splits",
     why: "You cannot evaluate a model on a group that it was trained on. Find groups in both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",

@@ -1,7 +1,9 @@
 /** `rollcall call`: traced calls of a project (interface 4.3). */
 import { choice, command, count, flag, inGroup, repeated, required, text, type Values } from "../../cli/index.ts";
 
-const args = { "call-id": required(repeated("call ids; - reads ids or JSON lines with an id from stdin")) };
+const args = {
+  "call-id": required(repeated("call ids, or - to read them from stdin (ids, or JSON lines with an id)")),
+};
 
 const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
   ...kind,

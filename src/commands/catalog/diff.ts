@@ -80,7 +80,9 @@ const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly P
     if (!saved) throw catalogHistoryMissing(id);
     const { models, fetchedAt: asOf } = saved;
     if (asOf > time)
-      screen.notice(`${option}: using the oldest saved ${name} catalog, of ${source.formatMinute(asOf)}`);
+      screen.notice(
+        `no saved ${name} catalog is as old as ${option}, so rollcall uses the oldest one, from ${source.formatMinute(asOf)}`,
+      );
     return { ...id, file: null, asOf, models };
   };
   const pairs: Pair[] = [];

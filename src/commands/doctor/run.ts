@@ -278,11 +278,10 @@ const toLedgerFinding = (
 ) => {
   const parts = ledgerStates.flatMap((state) => {
     const count = counts.get(state);
-    const outcome = state === "unknown" ? "of unknown outcome" : formatState(state);
-    return count ? `${pluralize(count.requests, "request")} ${outcome}` : [];
+    return count ? `${count.requests} ${formatState(state)}` : [];
   });
-  const use = writers === 0 ? "" : `; ${pluralize(writers, "run is", "runs are")} writing`;
-  const message = `${location} and records ${parts.join(", ") || "no requests"}${use}`;
+  const use = writers === 0 ? "" : `. ${pluralize(writers, "run is", "runs are")} writing`;
+  const message = `${location}. Requests: ${parts.join(", ") || "none"}${use}`;
   const facts = { ...ledgerFacts, writers, counts: Object.fromEntries(counts) };
   if (!counts.has("unknown") && !(counts.has("trying") && writers === 0)) return ok(message, facts);
   const fix =

@@ -102,7 +102,7 @@ const otherTopics = [
   ruleTopic(
     "key-not-verified",
     "warning",
-    "`auth login` tests a key by reading from the service. It saves the key untested if only `rollcall log` sends it, or if the test needs a project and none is set. If the service does not answer, `auth login` saves the key unless a key for another URL is already saved.",
+    "`auth login` tests a key by reading from the service. It saves an untested key if only `rollcall log` sends the key, or if the test needs a project and no project is set. If the service does not answer, `auth login` saves the key unless a key for another URL is already saved.",
   ),
   ruleTopic(
     "exposed-address",

@@ -63,7 +63,7 @@ const readSelected = async (
     const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
     for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
       if (trajectories + groups === 0) continue;
-      const completeGroups = groups === 0 ? "" : ` (${pluralize(groups, "group")} completely)`;
+      const completeGroups = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
       const filteredOut = pluralize(trajectories, "trajectory", "trajectories");
       screen.notice(`--${option} filtered out ${filteredOut}${completeGroups}`);
     }

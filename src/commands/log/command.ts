@@ -59,7 +59,7 @@ const options = {
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
     "on-unknown": cli.choice(
-      "stop: end the run when the outcome of a request becomes unknown; resend: send requests with an unknown outcome again, also those of earlier runs; leave: continue with the other requests (default: stop)",
+      "stop: end the run when the outcome of a request becomes unknown; resend: send each request with an unknown outcome again, including requests of earlier runs; leave: continue with the other requests (default: stop)",
       ["stop", "resend", "leave"],
     ),
   }),

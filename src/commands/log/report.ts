@@ -30,7 +30,7 @@ type MetricsScope = Readonly<Record<"groups" | "logged", number>>;
 
 const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
   groups === 1
-    ? "the only valid group of the input, not known to be logged"
+    ? "the only valid group of the input, even if it was not logged"
     : `all ${groups} valid groups of the input, ${logged} of them logged`;
 
 /** Returns text, so that the service's answers keep their bytes. */

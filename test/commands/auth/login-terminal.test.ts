@@ -47,7 +47,7 @@ describe("rollcall auth login on a terminal", () => {
   it("asks again for a required URL, and for a key that is a URL or a command", async () => {
     const { server, home, saved } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--for", "log"], home, [
-      ["base_url (main URL of the service, such as https://api.example.com): ", "\r"],
+      ["base_url (URL of the service, such as https://api.example.com): ", "\r"],
       ["expected a URL", `${server.url}\r`],
       [`key for ${server.url} (log): `, `${server.url}\r`],
       ["this is not a key: it is a URL", `rollcall auth login --for log\r`],
@@ -96,7 +96,7 @@ describe("rollcall auth login on a terminal", () => {
   it("asks for the project and the providers", { tags: "slow" }, async () => {
     const { server, home, saved } = await openHome();
     const { code } = await onTerminal(["auth", "login", "--no-check"], home, [
-      ["base_url (main URL of the service, such as https://api.example.com; Enter skips): ", `${server.url}\r`],
+      ["base_url (URL of the service, such as https://api.example.com; Enter skips): ", `${server.url}\r`],
       ["(log, calls): ", `${key}\r`],
       ["inference_base_url (", "\r"],
       ["project (", "alpha\r"],

@@ -16,7 +16,7 @@ describe("rollcall call read --path", () => {
   it("names the whole path if several calls lack it", async () => {
     const ids = ["a", "b", "d"];
     const { read } = await service(ids.map((id) => found(id, id === "a" ? {} : { output: { x: 1 } })));
-    const stderr = `rollcall: 3 of 3 calls have no output.choices[0]: a, b, d\nhint: omit --path to see the whole call\n`;
+    const stderr = `rollcall: 3 of 3 calls have no value at \`output.choices[0]\`: a, b, d\nhint: omit --path to see the whole call\n`;
     expect(await read([...ids, "--path", "output.choices[0]"])).toMatchObject({ code: 9, stderr });
   });
 });

@@ -68,7 +68,7 @@ describe("rollcall catalog diff", () => {
     const none = await runRollcall(["catalog", "diff", "--since", "1d", "--until", between], { env });
     expect(none).toMatchObject({ code: 0, stdout: "" });
     expect(none.stderr).toMatch(
-      /^note: --since: using the oldest saved router catalog, of .* UTC\nnote: no differences\n$/,
+      /^note: no saved router catalog is as old as --since, so rollcall uses the oldest one, from .* UTC\nnote: no differences\n$/,
     );
   });
 

@@ -25,7 +25,7 @@ describe("rollcall check --strict", () => {
     const files = filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1))}\n`);
     expect(await check(...files)).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining("warning: unknown role bot"),
+      stderr: expect.stringContaining("warning: unknown role `bot`"),
     });
     const strict = await check("--strict", "--json", ...files);
     expect(strict.code).toBe(3);
@@ -99,7 +99,7 @@ describe("rollcall check --report", () => {
     expect(xml.match(/<testsuite /g)).toHaveLength(2);
     expect(xml).toContain(`<testsuite name="${fine}" tests="1" failures="0" errors="0" skipped="0">`);
     expect(xml).toContain('<failure type="wrong-type" message="reward must be a number, not a string">');
-    expect(xml).toContain('unknown role &lt;"&amp;');
+    expect(xml).toContain('unknown role `&lt;"&amp;');
     // Every tag that is opened is closed, and no bare character is left.
     const open: string[] = [];
     for (const [tag, slash, name, self] of xml.matchAll(/<(\/?)([a-z-]+)[^<>]*?(\/?)>/g)) {
@@ -146,7 +146,7 @@ describe("rollcall check on a terminal", () => {
     const roles = ["human", "human", "bot", "human", "bot"];
     const of = (role: string) => `{"messages_and_choices":[{"role":"${role}","content":""}],"reward":1}`;
     const { lines } = await onTerminal(filesOf(roles.map(of).join("\n")), 100);
-    const told = (role: string) => lines.filter((line) => line.includes(`unknown role ${role}`));
+    const told = (role: string) => lines.filter((line) => line.includes(`unknown role \`${role}\``));
     expect([told("human"), told("bot")].map((all) => all.length)).toEqual([1, 1]);
     const at = lines.findIndex((line) => /and 2 more: \S+:2, 4/.test(line));
     expect(lines[at + 1]).toMatch(/^ +=/);

@@ -160,7 +160,7 @@ describe("rollcall doctor about its files", () => {
       expect([code, stderr]).toEqual([5, expect.stringContaining("check log_base_url (or base_url), or rerun")]);
     }
     const { of } = await doctor(["--offline"], { env });
-    expect(of("ledger")).toMatchObject([{ message: expect.stringContaining("2 requests not sent") }]);
+    expect(of("ledger")).toMatchObject([{ message: expect.stringContaining("Requests: 2 not sent") }]);
   });
 
   it("accepts an empty ledger file, and prints a fix that a shell accepts", async () => {
@@ -201,7 +201,7 @@ describe("rollcall doctor about its files", () => {
     left.close();
     expect(await ledger()).toMatchObject({
       status: "warning",
-      message: expect.stringMatching(/ records 1 request trying$/),
+      message: expect.stringMatching(/ Requests: 1 trying$/),
       fix: expect.stringContaining("`rollcall ledger resolve`"),
     });
   });
