@@ -89,7 +89,7 @@ export type FailureDetails = Optional<{
   /** The hint without the advice to rerun. */
   remedy: string;
   isHtmlPage: boolean;
-  /** A file, ledger or profile, or the fault of a filter. */
+  /** The file, ledger or profile of the failure. For a filter, its fault. */
   subject: string;
   isConverted: boolean;
   /** True if a rerun resolves the unknown requests. */

@@ -30,7 +30,7 @@ export const findOperation = (call: RawJson) => {
 
 export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
 
-/** Assumed statuses: `error`, `running`. */
+/** Assumed: the status of a failed call is `error`, and of a running call `running`. */
 export const findState = (call: RawJson, prefix: string): CallState => {
   const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
@@ -129,7 +129,7 @@ export const listFieldNames = (prefix: string) => callFields.flatMap((field) => 
 const contentFields: ReadonlySet<string> = new Set(["inputs", "output", "exception", "attributes", "display_name"]);
 const omittedKey = "omitted_bytes";
 
-/** Removes texts, except short facts. `omitted_bytes` counts the removed bytes by field. */
+/** Removes the content of a call, such as messages. `omitted_bytes` counts the removed bytes by field. */
 export const omitContent = (call: RawJson, prefix: string) => {
   const kept: [key: string, json: string][] = [];
   const omitted = new Map<string, number>();
@@ -146,7 +146,7 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** Omits lists and objects deeper than `levels`. If `isName` is true, keeps only short texts and other scalars. */
+/** Omits lists and objects deeper than `levels`. If `isName` is true, keeps only short texts, numbers, booleans, null. */
 const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")

@@ -26,7 +26,7 @@ const historyFolder = (folder: string, { address, catalog, provider }: CatalogId
   return join(folder, "catalog-history", `${catalog}-${digest}`);
 };
 
-/** The time of a reply, with `-` instead of `:`, which Windows refuses. */
+/** Files have the time of their reply as name, with `-` for `:`, because Windows refuses `:` in names. */
 const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
@@ -79,7 +79,7 @@ export const readCatalogFile = async (file: string, host: Host) => {
   if (!reply)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;
-  // Entries of other files, such as trajectories, have no ids.
+  // A list without ids, such as a list of trajectories, is not a catalog.
   const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
   if (models && (hasId || models.entries.length === 0)) return models;
   throw invalidCatalogFile(file, "it has no list of models");

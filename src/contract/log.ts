@@ -1,4 +1,4 @@
-/** Logs of trajectories (interface 2.1 and 4.1) and validation errors (interface 7). */
+/** Schemas of log requests (interface 2.1 and 4.1) and of validation errors (interface 7). */
 import * as z from "zod/mini";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";

@@ -59,7 +59,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema) => {
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
-/** If a machine vanishes during a transaction, other runs wait until the timeout. */
+/** Other runs can wait for a transaction. If its machine vanishes, PostgreSQL ends the transaction after 15 s. */
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
 const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOptions): Database => {
@@ -147,7 +147,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
     query_timeout: queryTimeoutMs,
     keepAlive: true,
     application_name: "rollcall",
-    // The driver would wait until the server closes the sockets.
+    // `close` ends the sockets, because the driver would wait until the server closes them.
     stream: () => {
       const socket = new Socket();
       sockets.add(socket);

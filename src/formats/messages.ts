@@ -1,4 +1,4 @@
-/** Converts chat messages, tools, calls and logprobs. The functions throw ConversionError. */
+/** Converts chat messages, tools, tool calls and logprobs. The functions throw ConversionError. */
 import { pluralize } from "../sentences.ts";
 import type { Run } from "./format.ts";
 import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
@@ -69,7 +69,7 @@ const listCallIds = (caller: Value | undefined) =>
 
 export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
 
-/** Omits `tool_calls` with the value null, unless the message is a choice. */
+/** Omits `tool_calls` if its value is null, unless the message is a choice. */
 export const toChatMessage = (message: Value, isSampled: boolean) => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
@@ -87,7 +87,7 @@ export const toToolCalls = (message: Value) => {
 
 export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
-/** Completes a call if it is flat (`{id, name, arguments}`) or in a string, or lacks a type or text arguments. */
+/** Completes a tool call that is flat (`{id, name, arguments}`), is in a string, or lacks a type or arguments. */
 export const toToolCall = (call: Value, newId?: Json) => {
   const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");

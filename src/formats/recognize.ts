@@ -104,7 +104,7 @@ const recognizeInput = async (
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
   filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
 
-/** If exactly one known format fits an unrecognized file, the file gets this format. */
+/** If exactly one of the given or recognized formats fits an unrecognized file, the file gets this format. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given ? [given] : inputs.flatMap(({ formats }) => formats));
   return inputs.map((recognized): RecognizedInput => {

@@ -29,7 +29,7 @@ export const openRows = async (
 ): Promise<Records> => {
   const { metadata, defect: fileDefect } = await readMetadata(bytes);
   const { row_groups: groups, schema } = metadata;
-  // hyparquet knows only the older `converted_type`.
+  // hyparquet recognizes JSON only by the older `converted_type`.
   for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
@@ -145,8 +145,8 @@ const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowG
 const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart, end: rowEnd }: RowRange) => {
   let isDone = false;
   return await new Promise<readonly unknown[]>((resolve, reject) => {
-    // hyparquet does not await all reads of a damaged file. An error that is not awaited would end the process. So a
-    // failed or late read never settles.
+    // hyparquet does not await all reads of a damaged file. An error that is not awaited would end the process. So the
+    // promise of a failed or late read never settles.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
         readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
@@ -170,7 +170,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
   });
 };
 
-/** A row group of any size can have this number of values. A value takes 100 bytes of memory. */
+/** Row groups of any size are accepted up to this number of values. A value takes 100 bytes of memory. */
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
@@ -212,7 +212,7 @@ const readerOf = (bytes: Uint8Array, offset = 0) => ({
   offset,
 });
 
-/** The limit for all lists of a footer or page header. An element takes up to 200 bytes of memory. */
+/** The maximum number of elements in all lists of a footer or page header. An element takes up to 200 bytes. */
 const maxListElements = 2 ** 20;
 
 /** Checks lists, because hyparquet allocates a list before it reads the elements. */

@@ -85,7 +85,7 @@ const hangingIndent = 2;
 const noBreak = "\ue001";
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
-/** Folds only between words, because a terminal copies a wrapped word as one line. */
+/** Folds only between words. A terminal wraps longer words itself, and copies such a word as one line. */
 export const foldSentence = (text: string, width: number, indent = hangingIndent) => {
   const before = " ".repeat(indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");

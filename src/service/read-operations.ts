@@ -31,7 +31,7 @@ export const catalogOperations = (dataDir: string) => [
   ),
 ];
 
-/** Reads a call (interface 4.3). Copies its JSON byte for byte. Assumed: `call` is null if the call does not exist. */
+/** Interface 4.3. Copies the values of the trajectory byte for byte. Assumed: `call` is null if it does not exist. */
 export const callOperation = (store: Store) =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
@@ -116,7 +116,7 @@ const formatAttributes = (call: StoredCall, trajectory: ReadonlyMap<string, stri
     ...attributeFields.map((key) => [key, trajectory.get(key)] as const),
     ["group", json(call.group)],
     ["trajectory", json(call.position)],
-    // `inputs` has only the messages of these choices, without members such as `logprobs`.
+    // Repeats the choices, because `inputs` omits members such as `logprobs`.
     ["choices", choices],
     ["other", unlessEmpty(otherKeys)],
     ["group_other", unlessEmpty(call.otherGroupKeys)],

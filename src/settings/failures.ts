@@ -10,7 +10,7 @@ const formatWhere = (where: FailureLocation, profile?: string) => {
   return `${formatPosition(where)}${profile ? `, profile ${profile}` : ""}`;
 };
 
-/** @param invalid with a redacted `value` */
+/** @param invalid has a redacted `value` */
 export const invalidSetting = (
   invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation; profile?: string | undefined },
 ) => {

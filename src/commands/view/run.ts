@@ -55,7 +55,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure) throw failure;
 };
 
-/** Time in which an unreadable input can fail before the URL is printed. */
+/** The URL is printed after this time, so that an unreadable input can fail first. */
 const openDelayMs = 200;
 
 const servePage = async (context: Context, typed: ViewOptions) => {

@@ -68,7 +68,7 @@ const toUnits = (limbs: Float64Array) => {
   return units;
 };
 
-/** The number of leading bits that are rounded to a double. If any lower bit is set, so is the last of these bits. */
+/** The number of leading bits that are rounded to a double. If a lower bit is set, the last of them is set too. */
 const roundedBits = 64;
 
 /** Rounds once, with ties to even. The result is `value` times 2^`exponent`. */

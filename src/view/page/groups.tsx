@@ -208,7 +208,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   );
 };
 
-/** An expression waits for Enter, because it is invalid while the reader types. */
+/** For texts. A search by an expression starts at Enter, because incomplete expressions are invalid. */
 const searchDelayMs = 250;
 
 const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {

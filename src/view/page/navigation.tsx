@@ -93,7 +93,7 @@ export const useListKeys = (list: RefObject<HTMLElement | null>, selector: strin
 
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
-/** The name of the button that gets the focus in the next bar. */
+/** The name of the clicked button, which gets the focus in the next group or trajectory. */
 let pressedButton: string | undefined;
 
 export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
