@@ -146,7 +146,7 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** Omits lists and objects deeper than `levels`. If `isName` is true, keeps only short texts, numbers, booleans, null. */
+/** Omits lists and objects deeper than `levels`. With `isName`, keeps only short texts, numbers, booleans and null. */
 const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")
