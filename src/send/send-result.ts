@@ -27,8 +27,8 @@ export interface RequestChange {
 
 export interface SendResult {
   replies: Reply[];
-  /** For each unreadable reply of a logged request: true if it is incomplete, false if it is not JSON. */
-  unreadableReplies: boolean[];
+  /** Replies to logged requests that are cut off or not JSON. */
+  unreadableReplies: { request: string | number; status: number; isCut: boolean }[];
   firstCall: string | undefined;
   attempted: number;
   attemptedBytes: number;
