@@ -56,11 +56,13 @@ export const describeSystemCode = (code: string) =>
   code.startsWith("SQLITE_IOERR") ? `reading or writing failed (${code})` : (systemCodeTexts[code] ?? code);
 
 const systemCodeTexts: Readonly<Record<string, string>> = {
+  ABORTED: "the run was stopped",
   CUT: "the connection ended",
   died: "rollcall ended",
   EACCES: "permission denied",
   EADDRINUSE: "another program uses the port",
   EADDRNOTAVAIL: "this machine does not have the address",
+  ECONNREFUSED: "connection refused",
   EDQUOT: "the disk quota is exceeded",
   EEXIST: "a part of the path is a file",
   EFBIG: "it is too large",
@@ -73,6 +75,7 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
   "not-a-file": "it is not a file",
   "outside-folder": "it is a link to a file outside of the folder",
+  SILENT: "no answer",
   SQLITE_CANTOPEN: "it cannot be opened",
   SQLITE_READONLY: "it is read-only",
 };

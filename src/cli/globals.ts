@@ -22,7 +22,7 @@ export const globalOptions = {
     color: choice("auto, always or never", colorModes, "when"),
     "no-color": flag("no color"),
     "no-pager": flag("no pager"),
-    debug: flag("show requests and replies, without bodies or secrets"),
+    debug: flag("show requests and answers, without bodies or secrets"),
   }),
   ...inGroup("network", {
     timeout: text("longest time without data from the service (default: 30s, for log 5m)", "duration"),

@@ -67,9 +67,9 @@ export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
   const details = toDetails(request, status);
   const fault = replyFaults[error.code];
   if (!fault) return connectionFailed(error, { ...request, setting: urlSettingName(endpoint.host) }, details);
-  const download = error.code === "TOO_LONG" ? ", or download the reply with curl -o" : "";
+  const download = error.code === "TOO_LONG" ? ", or download the answer with curl -o" : "";
   const hint = `check ${urlSettings[endpoint.host]}${download}`;
-  return new Failure("refused", "invalid-reply", `the reply of ${url} ${fault}`, { hint, ...details });
+  return new Failure("refused", "invalid-reply", `the answer of ${url} ${fault}`, { hint, ...details });
 };
 
 const toStatusFailure = (request: RequestContext, reply: TryResult & { status: number }) => {
@@ -174,11 +174,12 @@ export const invalidReply = (
   const found = {
     html: `an HTML page${title}`,
     text: (/^[[{]/.test(message ?? "") ? "invalid JSON" : "text") + title,
-    empty: "an empty reply",
+    empty: "an empty answer",
+    json: bytes[0] === 0x5b ? "an array" : "other JSON",
   };
-  const fault = invalidPath ? `: \`${invalidPath}\` is missing or invalid` : "";
-  const text =
-    kind === "json" ? `unexpected JSON from ${url}${fault}` : `expected JSON from ${url}, found ${found[kind]}`;
+  const text = invalidPath
+    ? `unexpected JSON from ${url}: \`${invalidPath}\` is missing or invalid`
+    : `expected ${kind === "json" ? "a JSON object" : "JSON"} from ${url}, found ${found[kind]}`;
   const hint = `check ${urlSettings[endpoint.host]}`;
   const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };
   return new Failure("refused", "invalid-reply", text, details);

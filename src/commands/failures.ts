@@ -42,8 +42,7 @@ const selectLedgerHint = ({ counts: { not_sent, refused, repeated }, isInvalid }
     return "verify with the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send the missing groups";
   if (refused > 0)
     return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
-  if (repeated > 0)
-    return "list the requests with `rollcall ledger status <file>`, or verify only some of them with --model, --split and --batch";
+  if (repeated > 0) return "verify only one model, split or batch with --model, --split or --batch";
   return "if the service honors Idempotency-Key, run your `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
 };
 
@@ -62,7 +61,9 @@ export const noSuchRequest = (
     return state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`;
   });
   const message = `nothing was changed: ${reasons.join(", ")}`;
-  const hint = "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
+  const hint = ids.every((id) => states.has(id))
+    ? "resolve only requests with an unknown outcome"
+    : "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
   return new Failure("not_found", "no-such-request", message, { hint });
 };
 

@@ -132,7 +132,7 @@ const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
   const lists = [exchanges, ...trajectory.members("exchanges").map(([, list]) => list)];
   if (exchanges && lists.some((list) => list?.items()[0]))
-    throw exchanges.error("exchanges are not supported (leave out the trajectory)");
+    throw exchanges.error("exchanges are not supported (omit the trajectory)");
 };
 
 /** ART's writer omits an empty messages_and_choices. */

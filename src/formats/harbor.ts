@@ -51,7 +51,7 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => rewardIn(value, rewards) });
   const steps = value.get("step_results");
-  if (steps?.has(0)) throw steps.error("trials of several steps are not supported (leave out the trial)");
+  if (steps?.has(0)) throw steps.error("trials of several steps are not supported (omit the trial)");
   const type = value.get("exception_info", "exception_type");
   const agent = run.readDocument(record, trajectoryFile);
   if (agent?.document === undefined)

@@ -55,7 +55,7 @@ const rolloutOf = (run: Run, simulation: Value, results: Results) =>
   convertPart(simulation, groupOf(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
-    if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (leave out the simulation)");
+    if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (omit the simulation)");
     const info = simulation.get("reward_info");
     if (!info) {
       const type = simulation.get("termination_reason") ?? "unscored";

@@ -4,7 +4,7 @@ import { formatLogged, type LoggedCounts } from "../sentences.ts";
 
 export const ledgerMissing = (path: string) =>
   new Failure("storage", "ledger-missing", `the ledger ${path} does not exist, but --require-ledger is given`, {
-    hint: "restore the ledger, or drop --require-ledger to start a new one",
+    hint: "restore the ledger, or omit --require-ledger to start a new one",
   });
 
 export const formatLease = (leaseMs: number | undefined) =>

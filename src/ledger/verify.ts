@@ -59,7 +59,8 @@ export const verifyDataset = async (
 };
 
 const problemMakers = {
-  repeated: (where: ProblemLocation) => createProblem("duplicate-group", undefined, where),
+  repeated: (where: ProblemLocation) =>
+    createProblem("duplicate-group", { file: where.file?.replace(/(?<=\.eval)!.*/, "") ?? "-" }, where),
   unknown: (where: ProblemLocation) => createProblem("unresolved-group", undefined, where),
   refused: (where: ProblemLocation) => createProblem("group-refused", { text: undefined }, where),
   not_sent: (where: ProblemLocation, isInvalid: boolean) => createProblem("group-not-logged", { isInvalid }, where),

@@ -105,8 +105,9 @@ export const resolveField = (name: string, columns: readonly NamedColumn[], rows
   if (meant) return meant.path ?? meant.name;
   // Without columns and objects, any name may be valid.
   if (columns.length === 0 && rows?.length === 0) return name;
-  const known = columns.map((column) => column.name);
+  const keys = columns.length === 0 && rows?.flatMap((row) => row.members.map(({ key }) => key));
+  const known = [...new Set(keys || columns.map((column) => column.name))];
   const some = [...known.slice(0, 5), ...(known.length > 5 ? ["…"] : [])].join(", ");
-  const wanted = known.length === 0 ? "the names of keys in the output" : `names of columns: ${some}`;
+  const wanted = `names of ${keys ? "keys" : "columns"}: ${some}`;
   throw wrongValue("--fields", name, wanted, findNearest(name, known));
 };

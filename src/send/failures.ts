@@ -27,16 +27,19 @@ export const oneRequestTooLarge = (size: { bytes: number; limit: number; request
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
       ? `the service refused a request of this size (413), so omit --one-request to send ${requests} requests`
-      : `set --max-request-size ${bytes}, or drop --one-request to send ${requests} requests`,
+      : `set --max-request-size ${bytes}, or omit --one-request to send ${requests} requests`,
   });
 };
 
 export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails) => {
   const [content, hint] =
     groups === 1
-      ? ["a single group", `make the group smaller, raise the limit of the service, or ${sentences.skipRefusedHint}`]
-      : ["a request", "drop --one-request to send the groups in several requests, or raise the limit of the service"];
-  const message = `the service refused ${content} of ${sentences.formatRoundedSize(bytes)} as too large (413)`;
+      ? [
+          " with a single group",
+          `make the group smaller, ask the operator for a larger limit, or ${sentences.skipRefusedHint}`,
+        ]
+      : ["", "omit --one-request to send several requests, or ask the operator for a larger limit"];
+  const message = `the service refused a request of ${sentences.formatRoundedSize(bytes)}${content} as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 
@@ -188,9 +191,9 @@ const findFirstStep = ({ kind, retryable, details }: Failure) => {
 const fixNamedHint = "fix the reported problems";
 
 const describeEnd = (failure: Failure) => {
-  if (failure.kind === "interrupted") return "the run was interrupted before the reply arrived";
+  if (failure.kind === "interrupted") return "the run was interrupted before the answer arrived";
   const { endedBy, http } = failure.details;
   if (endedBy) return endedBy;
-  if (!http?.status) return "the reply does not say whether the request was logged";
+  if (!http?.status) return "the answer does not say whether the request was logged";
   return `the service answered ${http.status}${http.said ? ` (${http.said})` : ""}`;
 };

@@ -155,7 +155,7 @@ const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts)
   return [
     ...problems.sorted().filter(({ severity }) => severity === "warning"),
     ...(dividedInto > 1 ? [createProblem("split-requests", { requests: dividedInto, tooLarge: true })] : []),
-    ...sent.unreadableReplies.map((isCut) => createProblem("unreadable-response", { cut: isCut })),
+    ...sent.unreadableReplies.map((reply) => createProblem("unreadable-response", reply)),
     ...replaced.map((file) => createProblem("input-replaced", undefined, { file })),
   ].filter(({ rule }) => !problems.strictness.allowed.has(rule));
 };

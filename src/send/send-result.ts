@@ -27,8 +27,8 @@ export interface RequestChange {
 
 export interface SendResult {
   replies: Reply[];
-  /** One element per unreadable reply to a logged request, true if the reply is incomplete. */
-  unreadableReplies: boolean[];
+  /** Incomplete answers to logged requests, and answers that are not JSON. */
+  unreadableReplies: { request: string | number; status: number; isCut: boolean }[];
   firstCall: string | undefined;
   attempted: number;
   attemptedBytes: number;

@@ -149,7 +149,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     const isUnknown = sentRequest.mayBeLogged && !isLogged;
     if (isLogged) outcomes.setAll(request.groups, "logged");
     else if (isUnknown) markUnknown(sentRequest, attempt.failure);
-    if (attempt.kind === "answered") addReply(attempt, sentRequest.lastOutcome.calls);
+    if (attempt.kind === "answered") addReply(attempt, sentRequest);
     if (isFinal) {
       const refusedState = isTooLarge && request.groups.length > 1 ? "not_sent" : "refused";
       await record(sentRequest, isUnknown ? "unknown" : isLogged ? "logged" : refusedState);
@@ -182,14 +182,18 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (cut.length + refused.length === 0) stopWith(toSignalFailure(host) ?? stop);
   };
 
-  const addReply = ({ status, body, isCut }: Answer, calls: string) => {
+  const addReply = (
+    { status, body, isCut }: Answer,
+    { lastOutcome: { calls }, recorded, number }: requests.SentRequest,
+  ) => {
     replyBytes += body.length;
     sent.replies.push({ status, bytes: body.length, body });
     if (replyBytes > results.maxPrintedBytes) for (const reply of sent.replies) reply.body = undefined;
     if (!isLoggedReply({ status })) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
-    if (isCut || (!hasCalls && body.length > 0 && findFault(body))) sent.unreadableReplies.push(isCut);
+    if (isCut || (!hasCalls && body.length > 0 && findFault(body)))
+      sent.unreadableReplies.push({ request: recorded.id ?? number, status, isCut });
   };
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {

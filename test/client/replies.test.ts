@@ -108,10 +108,10 @@ describe("a successful reply", () => {
   it.each([
     ["an HTML page", "<html><title>Sign in</title></html>", 'found an HTML page ("Sign in")', "Sign in"],
     ["text", "hello", 'found text ("hello")', "hello"],
-    ["nothing", "", "found an empty reply", undefined],
+    ["nothing", "", "found an empty answer", undefined],
     ["incomplete JSON", '{"data":[', "found invalid JSON", '{"data":['],
     ["another shape", '{"models":[]}', "unexpected JSON from", undefined],
-    ["null", "null", "unexpected JSON from", undefined],
+    ["null", "null", "expected a JSON object from", undefined],
   ])("fails as refused if it contains %s", async (_, body, came, said) => {
     const failure = await failureAt({ status: 200, body });
     expect(failure).toMatchObject({

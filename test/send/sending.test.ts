@@ -479,7 +479,10 @@ describe("an outcome", () => {
     const again = { ...usualDelivery(), client: async () => keepingClient(), ledger, batch: "2", maxRequestBytes: 120 };
     const split = await deliverGroups(await read(file), { ...again, dryRun: true });
     expect(split.warnings).toMatchObject([
-      { rule: "split-requests", advice: "raise the limit of the service, which refused a larger request (413)" },
+      {
+        rule: "split-requests",
+        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
+      },
     ]);
     await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
       kind: "one-request-too-large",
@@ -540,7 +543,7 @@ describe("an outcome", () => {
       {
         severity: "warning",
         message: "the input needs 2 requests, and the service computes metrics for each request separately",
-        advice: "raise the limit of the service, which refused a larger request (413)",
+        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
       },
     ]);
     const strictness = { strict: false, allowed: new Set(["split-requests"]) };

@@ -25,7 +25,7 @@ const nonFiniteRule = (example: string, advice: string, why: string) =>
   error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
-      `${key === "reward" ? "write a finite reward, or leave out the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
+      `${key === "reward" ? "write a finite reward, or omit the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
     why,
     example: trajectory(example),
   });
@@ -52,7 +52,7 @@ const syntaxFaults: Readonly<
     () => "invalid escape",
     'write \\\\ for a backslash. JSON has only the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX',
   ],
-  number: [() => "invalid number", "write digits on both sides of the point, without + or leading zeros"],
+  number: [() => "invalid number", "write a number such as 1 or 0.5, without + or leading zeros"],
   character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
 };
 
@@ -176,12 +176,12 @@ export const fileRules = {
   }),
   "json-nan": nonFiniteRule(
     "NaN",
-    "leave the key out, or write null",
+    "omit the key, or write null",
     "Python's json.dumps writes NaN by default. JSON has no NaN, and services refuse it.",
   ),
   "json-infinity": nonFiniteRule(
     "-Infinity",
-    "write a finite number, or leave the key out",
+    "write a finite number, or omit the key",
     "Python's json.dumps writes Infinity by default. JSON has no infinity.",
   ),
   "json-python": error<{ word: string }>({

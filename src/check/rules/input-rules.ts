@@ -15,7 +15,7 @@ import {
 
 /** Splits `fault (fix)`. The fix is optional. */
 const splitFix = (wrong: string, defaultFix = "fix the record") => {
-  const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write|leave) .*)\)$/s.exec(wrong) ?? [];
+  const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write|omit) .*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
 };
 
@@ -71,7 +71,7 @@ export const inputRules = {
     advice: ({ others }) => {
       if (!others) return "give the key a value in every trajectory, or choose another with --group-by";
       return others.length === 0
-        ? "add a group key to every trajectory, or leave out --group-by"
+        ? "add a group key to every trajectory, or omit --group-by"
         : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
     },
     why: "`--group-by` needs a value of the key in every trajectory. A trajectory without a value is alone in its group, so its reward cannot be compared with others. If no trajectory has a value, this is an error.",
@@ -109,7 +109,7 @@ export const inputRules = {
       `the input needs ${requests} requests, and the service computes metrics for each request separately`,
     advice: ({ tooLarge }) =>
       tooLarge === true
-        ? "raise the limit of the service, which refused a larger request (413)"
+        ? "ask the operator for a larger limit, because the service refused a larger request (413)"
         : "raise --max-request-size if the service accepts larger requests (the local service: up to max_body_size, 64 MiB by default)",
     why: "The input needs several requests, and the service computes metrics for each request separately.",
     example: problem({ requests: 3 }),
@@ -119,7 +119,7 @@ export const inputRules = {
       `the group does not fit into a request of ${limit} bytes, so it gets its own request of ${bytes} bytes`,
     advice: ({ tooLarge }) =>
       tooLarge === true
-        ? "make the group smaller, or raise the limit of the service, which refused an earlier request as too large (413)"
+        ? "make the group smaller, or ask the operator for a larger limit, because the service refused an earlier request (413)"
         : "raise --max-request-size, or make the group smaller",
     why: "rollcall never splits a group. A group over `--max-request-size` gets its own request.",
     example: problem({ bytes: 40_000_000, limit: 33_554_432 }, "step.jsonl", 7),
@@ -149,12 +149,13 @@ export const runRules = {
     why: "rollcall keeps the original file open, so it sends the bytes that it checked.",
     example: problem(undefined, "step.jsonl"),
   }),
-  "unreadable-response": warning<{ cut: boolean }>({
-    message: ({ cut }) => `the response to a logged request ${cut ? "ended early" : "is not JSON"}`,
+  "unreadable-response": warning<{ request: string | number; status: number; isCut: boolean }>({
+    message: ({ request, status, isCut }) =>
+      `the service answered ${status} to request ${request}, so its groups count as logged, but the answer ${isCut ? "ended early" : "is not JSON"}`,
     advice:
-      "check base_url. If it is wrong, correct it and log the groups again with --resend-logged. If it is right, do not log the groups again",
-    why: "rollcall counts the groups as logged, because the status of the response was 2xx. If the service (not a proxy) answered, only the groups' metrics are missing.",
-    example: problem({ cut: true }),
+      "check whether the service has these groups. If not, correct base_url and rerun the command, or (if base_url is correct) log only these groups with --resend-logged",
+    why: "A proxy or a login page may have answered instead of the service.",
+    example: problem({ request: "r7", status: 200, isCut: true }),
   }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,
@@ -165,21 +166,20 @@ export const runRules = {
   "group-refused": error<{ text: string | undefined }>({
     message: ({ text }) =>
       text === undefined ? "the service refused a request with this group" : `the service refused this group: ${text}`,
-    advice: ({ text }) =>
-      text === undefined ? "log the group again to see the reason" : "fix the group, or leave it out",
+    advice: ({ text }) => (text === undefined ? "log the group again to see the reason" : "fix or omit the group"),
     why: "The service refused the request because of this group. `--on-refused skip` sends the other groups.",
     example: problem({ text: "Input should be a valid string" }, "step.jsonl", 3),
   }),
   "group-too-large": error<{ bytes: number }>({
     message: ({ bytes }) => `this group is too large: the service refused its request of ${bytes} bytes`,
-    advice: "make the group smaller, or raise the limit of the service",
+    advice: "make the group smaller, or ask the operator for a larger limit",
     why: "The service refused a request that contained only this group, because the request was too large.",
     example: problem({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
-  "duplicate-group": error({
+  "duplicate-group": error<{ file: string }>({
     message: "this group was logged more than once",
-    advice: "list its requests with `rollcall ledger status <file>`, or verify with --model, --split and --batch",
-    example: problem(undefined, "step.jsonl", 3),
+    advice: ({ file }) => `list its requests with ${formatLedgerCommand("status", [file])}`,
+    example: problem({ file: "step.jsonl" }, "step.jsonl", 3),
   }),
   "unresolved-group": error({
     message: "this group may or may not have been logged, because its request has an unknown outcome",

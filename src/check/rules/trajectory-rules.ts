@@ -46,8 +46,7 @@ export const typeRules = {
   }),
   "start-time-invalid": error({
     message: "start_time must be an ISO 8601 date-time",
-    advice:
-      'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or leave the key out',
+    advice: 'write it as "2025-11-01T09:30:00Z" (in Python: datetime.now(timezone.utc).isoformat()), or omit the key',
     why: "The service's interface requires a date with a time. The date must exist: the 30th of February is invalid.",
     example: trajectory(1, ',"start_time":"yesterday"'),
   }),
@@ -69,7 +68,7 @@ export const typeRules = {
   }),
 };
 
-const leaveOutAdvice = "leave the key out (in Pydantic: model_dump(exclude_none=True))";
+const omitKeyAdvice = "omit the key (in Pydantic: model_dump(exclude_none=True))";
 
 export const tools = (name: string) => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
 export const choice = (more = "") => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
@@ -101,25 +100,25 @@ export const trainingRules = {
     advice: ({ hasExceptions }) =>
       hasExceptions
         ? "keep the group so that exception_rate counts its failures, and pass --allow empty-group"
-        : "leave the group out",
+        : "omit the group",
     why: "A trainer learns nothing from an empty group. If all of its rollouts failed, exception_rate counts them.",
     example: group(),
   }),
   "null-field": warning<{ field: string }>({
     message: ({ field }) => `${field} is null`,
-    advice: leaveOutAdvice,
+    advice: omitKeyAdvice,
     why: "Some services refuse null for an optional field.",
     example: trajectory(1, ',"tools":null'),
   }),
   "reward-not-finite": warning({
-    message: "the reward is too large for a double, so the mean reward excludes it",
-    advice: "write a finite number",
+    message: "the reward is too large for a 64-bit float, so the mean reward excludes it",
+    advice: "write a number below 1.79e308",
     example: trajectory("1e400"),
   }),
   "metric-not-finite": warning<{ key: string }>({
-    message: ({ key }) => `the metric \`${key}\` is too large for a double, so its mean excludes this value`,
-    redactedMessage: "a metric is too large for a double, so its mean excludes this value",
-    advice: "write a finite number, or leave the key out",
+    message: ({ key }) => `the metric \`${key}\` is too large for a 64-bit float, so its mean excludes this value`,
+    redactedMessage: "a metric is too large for a 64-bit float, so its mean excludes this value",
+    advice: "write a number below 1.79e308, or omit the key",
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
@@ -134,7 +133,7 @@ export const trainingRules = {
     message: ({ key, found }) =>
       `the metric \`${key}\` is ${found}, not a number or a boolean, so its mean excludes this value`,
     redactedMessage: "a metric is not a number or a boolean, so its mean excludes this value",
-    advice: "write a number, leave the key out, or move it to metadata",
+    advice: "write a number, omit the key, or move it to metadata",
     example: trajectory(1, ',"metrics":{"solved":"yes"}'),
   }),
   "metric-name": warning<{ key: string }>({
@@ -184,7 +183,7 @@ export const trainingRules = {
   }),
   "tool-calls-null": warning({
     message: "tool_calls is null, which is valid only in a choice",
-    advice: leaveOutAdvice,
+    advice: omitKeyAdvice,
     why: "Services refuse `tool_calls: null` in a message. In a choice, null is usual.",
     example: messages(question, '{"role":"assistant","content":"4","tool_calls":null}'),
   }),
@@ -204,7 +203,7 @@ export const trainingRules = {
   "zero-variance-group": warningOfWhole<{ trajectories: number }>({
     message: ({ trajectories }) =>
       `${trajectories === 2 ? "both" : `all ${trajectories}`} rewards of the group are equal, so a trainer learns nothing from the group`,
-    advice: "make the task harder or easier, or leave such groups out",
+    advice: "make the task harder or easier, or omit such groups",
     why: "Most trainers learn from differences between the rewards of a group. A group of equal rewards costs rollouts and teaches nothing.",
     example: group(trajectory(1), trajectory(1, ',"logs":["b"]')),
   }),
@@ -243,7 +242,7 @@ export const trainingRules = {
     message: ({ version, newest, line }) =>
       `the group has policy version ${version}, but an earlier group (line ${line}) has version ${newest}`,
     redactedMessage: "the group has an older policy version than a group earlier in the file",
-    advice: "leave stale trajectories out, or log them separately with --batch <name>",
+    advice: "omit stale trajectories, or log them separately with --batch <name>",
     why: "Groups of an older policy version are off-policy. They may come from another run.",
     example: versions(7, 8, 7),
   }),
@@ -260,7 +259,7 @@ export const trainingRules = {
   "trailing-tool-call": warning<{ name: string }>({
     message: ({ name }) => `the trajectory ends with a call of the tool \`${name}\`, whose earlier calls have results`,
     redactedMessage: "the trajectory ends with a call of a tool whose earlier calls have results",
-    advice: "add the result, or leave out the call",
+    advice: "add the result, or omit the call",
     why: "Without the result, a rollout that was cut off looks like a rollout that ended with the call.",
     example: messages(question, toolCallMessage, toolResult, toolCallMessage),
   }),
@@ -288,7 +287,7 @@ export const trainingRules = {
     message: ({ all }) => (all ? "no choice has logprobs" : "the choice has no logprobs"),
     advice:
       "record logprobs while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
-    why: "Many trainers compare the present probability of each token with its probability when it was sampled. They leave out choices without logprobs.",
+    why: "Many trainers compare the present probability of each token with its probability when it was sampled. They skip choices without logprobs.",
     example: messages(question, choice()),
   }),
   "missing-tools": warningOfWhole<{ all: boolean }>({

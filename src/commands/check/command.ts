@@ -17,7 +17,7 @@ export type CheckOptions = Values<typeof args & typeof options>;
 
 export const check = command({
   words: "check",
-  about: "check trajectories and compute metrics, offline",
+  about: "check trajectories and compute metrics, but send nothing",
   args,
   options,
   examples: ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"],

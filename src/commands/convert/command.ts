@@ -23,7 +23,7 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 export const convert = command({
   words: "convert",
   hasSideEffects: true,
-  about: "convert other tools' rollouts to groups, offline",
+  about: "convert other tools' rollouts to groups",
   args,
   options,
   examples: [

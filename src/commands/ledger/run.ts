@@ -1,7 +1,7 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 import { createDestinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { toProblemDocument } from "../../failure.ts";
+import { isFailure, toProblemDocument } from "../../failure.ts";
 import { contradiction } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
@@ -191,6 +191,11 @@ const printEntries = async (
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
+const addHint = (thrown: unknown) => {
+  if (!isFailure(thrown, "setting-missing")) throw thrown;
+  throw thrown.withDetails({ hint: `${thrown.details.hint}, or pass --all-destinations` });
+};
+
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
@@ -203,7 +208,9 @@ const openLedger = async (
   const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
-  const matchesScope = coversAllDestinations ? () => true : await createDestinationFilter(context, settings);
+  const matchesScope = coversAllDestinations
+    ? () => true
+    : await createDestinationFilter(context, settings).catch(addHint);
   // By default, ledger commands do not wait for a database at a URL.
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {

@@ -52,7 +52,7 @@ const callSummary = object({
   groups: describe("by operation and model; a call of several models counts for each", list(callGroup)),
 });
 const callsRead = s.union([
-  describe("the reply, with its other keys", s.looseObject({ call })),
+  describe("the answer, with its other keys", s.looseObject({ call })),
   object({ calls: list(call) }),
   describe("with --summary", callSummary),
 ]);

@@ -17,8 +17,7 @@ export type ViewOptions = Values<typeof args & typeof options>;
 export const view = command({
   words: "view",
   summary: "view rollouts in a browser",
-  about:
-    "view rollouts in a browser, offline; --local without a file shows groups that were logged to the local service",
+  about: "view rollouts in a browser; --local without a file shows groups that were logged to the local service",
   args,
   options,
   examples: [
