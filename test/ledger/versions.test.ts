@@ -164,7 +164,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
     expect(found).toMatchObject([
       {
         status: "ok",
-        message: `${path} answers and records 1 request trying; 1 run is writing`,
+        message: `${path} answers. Requests: 1 trying. 1 run is writing`,
         facts: { counts: { trying: { requests: 1, groups: 2 } } },
       },
     ]);
