@@ -15,7 +15,7 @@ export const listParts = (dataset: IndexedGroups, group: number): readonly Group
 
 const windowBytes = 2 ** 20;
 /** Parts with a smaller gap between them are read together. */
-const maxGapBytes = 2 ** 14;
+export const maxGapBytes = 2 ** 14;
 
 /** Reads ahead while parts are read in the order of their source. */
 export class ReadWindow {

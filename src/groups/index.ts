@@ -11,6 +11,7 @@ export { invalidInput } from "./failures.ts";
 export { type AssemblyOptions, type GroupAssembler, openGroupAssembler } from "./group-assembler.ts";
 export {
   listParts,
+  maxGapBytes,
   ReadWindow,
   readGroupLines,
   readGroupStart,

@@ -2,16 +2,13 @@
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
-import { type Dataset, groupClosing, groupOpening } from "../groups/index.ts";
+import { type Dataset, groupClosing, groupOpening, maxGapBytes } from "../groups/index.ts";
 import { inputChanged } from "../input/index.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 
 /** Chunks of this size need few writes and fit in the processor's cache. */
 const chunkBytes = 2 ** 19;
-
-/** Parts with a smaller gap between them are read together. */
-const maxGapBytes = 2 ** 14;
 
 /** After this many bytes, the event loop handles signals and replies. Each read adds `readCostBytes`. */
 const maxBytesBetweenTurns = 2 ** 20;

@@ -37,17 +37,15 @@ const markBytes = (pattern: RegExp) =>
 const isKeyByte = markBytes(/[\w.-]/);
 const isHexByte = markBytes(/[\da-f]/);
 
-const hexDigits = "0123456789abcdef";
+const hexPair = "[0123456789abcdef][0123456789abcdef]";
 
 /** The first two bytes of secrets, as little-endian numbers. */
-export const secretPrefixes: ReadonlySet<number> = new Set(
-  [...keyFormats.map(([, { source }]) => source), `[${hexDigits}][${hexDigits}]`].flatMap((source) => {
-    const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));
-    return Array.from(firsts, (first) =>
-      Array.from(seconds, (second) => Buffer.from(first + second).readUInt16LE()),
-    ).flat();
-  }),
-);
+export const secretPrefixes = new Set<number>();
+for (const source of [...keyFormats.map(([, { source }]) => source), hexPair]) {
+  const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));
+  for (const first of firsts)
+    for (const second of seconds) secretPrefixes.add(first.charCodeAt(0) | (second.charCodeAt(0) << 8));
+}
 
 export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<JsonReader, "findRun">) => {
   const found: Secret[] = [];
