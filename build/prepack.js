@@ -2,7 +2,7 @@
  * Writes the files of the package that are generated from the built program: a man page for each top-level command,
  * the JSON Schemas and the list of licenses.
  */
-import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { Writable } from "node:stream";
 import program from "../dist/main.cjs";
 import { parseHelp } from "./help.js";
@@ -41,11 +41,19 @@ const writePackageFiles = async () => {
     const own = names.filter((name) => name === noun || name.startsWith(`${noun} `));
     writeFileSync(`man/${pageName(noun)}.1`, await manPage({ version, commands: own, more: [], related: [""] }));
   }
+  listManPages(["", ...nouns].map((noun) => `man/${pageName(noun)}.1`));
   for (const { name, file, line_file: lineFile } of JSON.parse(await printed("schema", "--json")).schemas) {
     writeFileSync(file, await printed("schema", ...name.split(" ")));
     if (lineFile !== null) writeFileSync(lineFile, await printed("schema", ...name.split(" "), "--line"));
   }
   cpSync("dist/THIRD-PARTY-LICENSES", "THIRD-PARTY-LICENSES");
+};
+
+/** npm links only the man pages that package.json lists. */
+const listManPages = (man) => {
+  const listed = JSON.parse(readFileSync("package.json", "utf8"));
+  if (listed.man.join() === man.join()) return;
+  writeFileSync("package.json", `${JSON.stringify({ ...listed, man }, undefined, 2)}\n`);
 };
 
 /** Returns a man page of commands with the name of the first command. `related` commands have their own pages. */

@@ -135,7 +135,7 @@ const definitions = {
   batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
   timeout: {
-    about: "longest silence of the service (30s, for log 5m)",
+    about: "longest silence of the service (default: 30s, for log 5m)",
     parse: (text: string) => parseDuration(text) || reject("a duration of at least 1ms"),
   },
   max_wait: { about: "total time for all retries", parse: parseDuration, fallback: "5m" },

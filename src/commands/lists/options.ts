@@ -2,6 +2,7 @@
 
 import type { RelativeTime } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
+import { isDateTime } from "../../contract/date-time.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { wrongValue } from "../../failures.ts";
 
@@ -22,8 +23,10 @@ export const durationOption = (about: string) =>
   });
 
 const parseIsoTime = (word: string) => {
-  const [, time = "", offset = "Z"] = /^(\d{4}-\d\d-\d\dT[\d:.]+)(Z|[+-]\d\d:\d\d)?$/.exec(word) ?? [];
-  return Date.parse(/^\d{4}-\d\d-\d\d$/.test(word) ? word : time + offset);
+  const [, day, time = "T00:00", offset = "Z"] =
+    /^(\d{4}-\d\d-\d\d)(?:(T[\d:.]+)(Z|[+-]\d\d:\d\d)?)?$/.exec(word) ?? [];
+  const whole = `${day}${time}${offset}`;
+  return isDateTime(whole) ? Date.parse(whole) : Number.NaN;
 };
 
 const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): RelativeTime => {
