@@ -48,9 +48,9 @@ export const collectDistributions = (dataset: IndexedGroups) => {
   const { rewards, tally } = found;
   const { count, least, most, mean } = rewards;
   const weights = toWeights(rewards);
-  const [first, last] = [Math.max(2, count / 100), count - Math.max(1, count / 100)];
-  /** The bounds without the lowest 1% and the highest 1% (at least one reward each). */
-  const middle = [weightedValueAt(weights, first), weightedValueAt(weights, last)] as const;
+  /** The number of excluded rewards at each end. */
+  const excluded = Math.max(1, Math.floor(count / 100));
+  const middle = [weightedValueAt(weights, excluded + 1), weightedValueAt(weights, count - excluded)] as const;
   const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
   return {
     rewards: { count, ...bounds, mean, spread: sketchDeviation(rewards), median: median(weights), weights },
