@@ -1,4 +1,4 @@
-/** Reports problems that no single value shows, such as outliers and duplicates. */
+/** Reports problems of whole datasets, such as outliers and duplicates. */
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
@@ -34,7 +34,7 @@ export const reportDatasetProblems = async (
   await reportDuplicates(dataset, signal);
 };
 
-/** The reporter expects a valid group. A reported error rejects the group. */
+/** The returned function expects a valid group. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
   let shared: { key: string | undefined } | undefined;
@@ -47,7 +47,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    // The checker already compared the versions in a group on one line.
+    // The checker compares the versions of groups on one line.
     if (!groups.isBare(group) || dataset.found.parts.columns.version.hasOnlyDefaults) return;
     const { least, most } = findVersionBounds(dataset, group);
     if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
@@ -104,7 +104,6 @@ export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, gro
   return most - least <= rewardTolerance;
 };
 
-/** True if other groups have sampled turns, but this group has none. */
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number) =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
@@ -137,10 +136,8 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) =>
 
 const minRewardsForOutliers = 10;
 
-/** An outlier is farther from the median than this multiple of the median distance. */
 const outlierFactor = 30;
 
-/** If more than this share of rewards, plus one, are far from the median, no reward is an outlier. */
 const maxOutlierShare = 0.01;
 
 const findOutlierBound = (rewards: Sketch) => {
@@ -183,7 +180,6 @@ const findMissingLogprobs = (trajectory: Buffer): Path => {
   return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
 };
 
-/** `pathIn` returns the path of the missing value in a trajectory. */
 const missingFeatures = [
   { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
   { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
@@ -194,7 +190,7 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-/** Reports each part that lacks the feature. A file or an input without the feature gets only one report. */
+/** Reports each part that lacks the feature. A file without the feature gets at most one report. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
   const { groups, found } = dataset;
   const { parts, problems } = found;
@@ -208,14 +204,13 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     const isMissingInFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
-    // With --strict, each file without the feature gets an error.
     if (!isMissingInFile || reportedFile === undefined || ((strict || !isMissingInInput) && reportedFile !== file)) {
       const path = () => locateMissingFeature(dataset, at, feature);
       positions.reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
     }
     reportedFile = file;
     if (isMissingInInput) {
-      // Skipping groups without the feature would leave no group.
+      // No group has the feature, so rollcall rejects no group.
       problems.addInputRule(rule);
       if (!strict) return;
     } else if (strict) groups.reject(groups.groupOf(at));
@@ -249,7 +244,7 @@ const readTrajectories = (groupPart: positions.GroupPart) => {
 
 const maxRereadBytes = 2 ** 26;
 
-/** Locating a converted trajectory converts it again. */
+/** A limit, because rollcall converts a record again to locate its trajectory. */
 const maxLocatedOriginals = 1000;
 
 const formatPlace = ({ path = [], ...location }: ProblemLocation) =>
@@ -306,7 +301,7 @@ const findRepeatedNumbers = (numbers: Column) => {
 export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups) => {
   const theirs = other.groups.digests();
   const table = new DigestTable(theirs, theirs.count);
-  // Groups are added in reverse order, so the table contains the last of equal groups.
+  // The reverse order makes the table contain the last of several equal groups.
   for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
   const ours = dataset.groups.digests();
   for (let group = 0; group < ours.count; group++) {

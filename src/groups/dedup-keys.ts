@@ -1,16 +1,15 @@
-/** Assigns dedup keys. Equal groups have different keys. */
+/** Assigns dedup keys to groups. */
 import { createHash } from "node:crypto";
 import { Digests, DigestTable, digestBytes } from "./parts/column.ts";
 import type { Groups } from "./parts/groups.ts";
 
 export const dedupKeyBytes = digestBytes;
 
-/** The dedup keys by group number. The keys of equal groups are interchangeable. */
 export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests the digests of known groups, which the keys overwrite */
+  /** @param digests digests of known groups; overwritten by the dedup keys */
   constructor(digests = new Digests()) {
     this.#keys = digests;
   }
@@ -19,7 +18,7 @@ export class DedupKeys {
     return this.#keys.count;
   }
 
-  /** Returns a copy. A group without a key has zeros. */
+  /** Returns a copy of the keys. Zeros represent a missing key. */
   slice(first: number, count: number): Uint8Array {
     return this.#keys.at(first, count);
   }
@@ -34,7 +33,7 @@ export class DedupKeys {
     return -1;
   };
 
-  /** Each input counts occurrences as if a run read only this input. */
+  /** Each input counts its equal groups separately. */
   addInput(): InputKeys {
     const input = openInputKeys(this.#keys);
     this.#inputs.push(input);
@@ -46,7 +45,6 @@ export type InputKeys = ReturnType<typeof openInputKeys>;
 
 const openInputKeys = (keys: Digests) => {
   const table = new DigestTable(keys, keys.count);
-  /** Counts of repetitions, by the number of the first equal group. */
   const repeats = new Map<number, number>();
   return {
     table,
@@ -68,7 +66,7 @@ const openInputKeys = (keys: Digests) => {
 const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
   createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
-/** If each part is a group, the keys overwrite the digests of the parts. */
+/** If each part is a group, the dedup keys overwrite the digests of the parts. */
 export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">) => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();

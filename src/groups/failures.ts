@@ -1,4 +1,4 @@
-/** Failures of invalid input and of selections. */
+/** Creates the failures for invalid input and invalid filters. */
 import type { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";
@@ -14,7 +14,7 @@ export const missingSplit = (splits: readonly string[]) => {
   return new Failure("usage", "missing-split", message, { hint });
 };
 
-/** The number of groups that can be sent if invalid groups are skipped, or `some` for a growing file. */
+/** The number of valid groups; `some` for a growing file. */
 type ValidGroups = number | "some" | undefined;
 
 export const invalidInput = (
@@ -45,7 +45,7 @@ const skipHint = (valid: ValidGroups = 0) => {
   return `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
 };
 
-/** @param position undefined if the expression cannot be parsed */
+/** @param position undefined for an expression that cannot be parsed */
 export const invalidFilter = (
   text: string,
   fault: string,

@@ -11,14 +11,14 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey
   /** Trajectories per group; undefined if unknown. */
   size: number | undefined;
   elapsed: () => number;
-  /** True if another run sent a group with this key. The open group is then complete. */
+  /** True if another run may have logged a group with this dedup key. */
   wasSent: (dedupKey: Uint8Array) => boolean;
   /** Called for each invalid line and each rejected group. */
   onInvalid: () => void;
   onComplete: (group: number) => void;
 }
 
-/** `changedAt` is in monotonic milliseconds. */
+/** `changedAt` is in milliseconds of a monotonic clock. */
 type OpenGroup = Readonly<{ group: number; digest: ReturnType<typeof openGroupDigest>; changedAt: number }>;
 
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
@@ -27,7 +27,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   const { found, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
   const { parts, problems } = found;
   const { line } = parts.columns;
-  /** The open groups by key, in the order of their last changes. */
+  /** The open groups by key, least recently changed first. */
   const open = new Map<string, OpenGroup>();
   const completeGroups = new Map<string, number>();
   let unreadable: number | undefined;

@@ -14,16 +14,16 @@ export const listParts = (dataset: IndexedGroups, group: number): readonly Group
   dataset.groups.partsOf(group).map((at) => getPart(dataset, at));
 
 const windowBytes = 2 ** 20;
-/** Parts with a smaller gap between them are read together. */
+/** rollcall does not read ahead across larger gaps between parts. */
 export const maxGapBytes = 2 ** 14;
 
-/** Reads ahead while parts are read in the order of their source. */
+/** Reads ahead if the caller reads parts in the order of the source. */
 export class ReadWindow {
   #source: Source | undefined;
   #start = 0;
   #bytes: Buffer = Buffer.alloc(0);
 
-  /** Lets other tasks run before the source is read. Returns fewer bytes at the end of the source. */
+  /** Lets other tasks run before each read of the source. Returns fewer bytes at the end of the source. */
   async read(source: Source, start: number, length: number): Promise<Buffer> {
     if (!this.#has(source, start, length)) await setImmediate();
     return this.#readNow(source, start, length);
@@ -100,13 +100,13 @@ export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Bu
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
-    // Fills the window, because `composeGroup` reads without letting other tasks run.
+    // Fills the window, because `composeGroup` reads synchronously.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
     yield composeGroup(dataset, group, window);
   }
 }
 
-/** Lists the trajectories of a group, or the one trajectory of another part. */
+/** Lists the trajectories of a group. Any other part is one trajectory. */
 export const listTrajectories = (bytes: Uint8Array, { kind }: Pick<Part, "kind">): readonly JsonValue[] => {
   const root = readRoot(bytes);
   return kind === "group" ? elementsOf(memberAt(root, "trajectories")) : root ? [root] : [];
@@ -128,7 +128,7 @@ export const pickMembers = (object: JsonValue, names: readonly string[]): JsonOb
 
 export type SourceTrajectory = Readonly<{ bytes: Buffer; place: { file: string; line: number } }>;
 
-/** A part that is not JSON counts as one trajectory. @throws Failure `input-changed` */
+/** An unreadable part counts as one trajectory. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (dataset: IndexedGroups, group: number) => {
   const trajectories: SourceTrajectory[] = [];
   const window = new ReadWindow();
@@ -147,7 +147,7 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
 export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number) =>
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
-/** Yields the rewards of valid groups. A missing reward is NaN. @throws Failure `input-changed`; the signal's reason */
+/** Yields valid groups. A missing reward is NaN. @throws Failure `input-changed`; the signal's reason */
 export async function* readRewards(dataset: IndexedGroups, signal: AbortSignal) {
   const { groups } = dataset;
   const window = new ReadWindow();

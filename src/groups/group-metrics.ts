@@ -5,7 +5,7 @@ import { listParts, ReadWindow, recheckBytes } from "./group-bytes.ts";
 import { median, rangeStep, sketchDeviation, toWeights, weightedValueAt } from "./metrics/sketch.ts";
 import type { IndexedGroups } from "./positions.ts";
 
-/** Adds a valid bare group, or subtracts an invalid group. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` */
 export const finalizeGroup = async (dataset: IndexedGroups, group: number) => {
   if (dataset.groups.isValid(group)) countBareGroup(dataset, group, 1);
   else await subtractParts(dataset, group);
@@ -36,7 +36,6 @@ const subtractParts = async (dataset: IndexedGroups, group: number) => {
 
 export type Distributions = ReturnType<typeof collectDistributions>;
 
-/** Returns the distribution of rewards, and counts of groups and sampled turns. */
 export const collectDistributions = (dataset: IndexedGroups) => {
   const { groups, found } = dataset;
   const counts = { trainable: 0, total: 0 };

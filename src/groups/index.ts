@@ -38,6 +38,6 @@ export const checkFilter = async (text: string): Promise<void> =>
 export const searchGroups: typeof import("./select/select-groups.ts").searchGroups = async (...args) =>
   await (await import("./select/select-groups.ts")).searchGroups(...args);
 
-/** Closing the result also closes the given dataset. @throws as `searchGroups` */
+/** `close` of the result closes the given dataset. @throws as `searchGroups` */
 export const selectDataset: typeof import("./select/selected-dataset.ts").selectDataset = async (...args) =>
   await (await import("./select/selected-dataset.ts")).selectDataset(...args);

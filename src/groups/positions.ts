@@ -30,7 +30,6 @@ export const readPartStart = ({ source, part }: GroupPart, maxLength = part.leng
 
 type Locate = (path: Path) => ProblemLocation;
 
-/** The locator reads the part at most once. */
 export const openPartLocator = ({ source, part }: GroupPart): Locate => {
   const { name: file, origin } = source;
   const { start, line } = part;
@@ -125,7 +124,7 @@ const findPartAt = (
   return last >= 0 && columns.source.at(last) === source ? last : undefined;
 };
 
-/** Returns indexes, or undefined if no group has the problem. */
+/** Returns indexes, or undefined for a problem outside of all groups. */
 export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, problem: Problem) => {
   const { file, line, offset, readAt } = problem;
   // `readPath` is the path in the converted group.

@@ -21,27 +21,26 @@ import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.t
 export interface SourceOptions {
   signal: AbortSignal;
   split: string | undefined;
-  /** True if the options or all inputs must name the split. */
+  /** True if the options or the input must name a split. */
   splitNeeded: boolean;
-  /** The key that groups trajectories, adjacent or not. Default: `group_id` groups adjacent trajectories. */
+  /** A key that groups trajectories anywhere in the input. Default: `group_id` of adjacent trajectories. */
   groupBy: string | undefined;
   strictness?: Strictness | undefined;
-  /** True if nothing is sent, selected or compared. */
+  /** True if the caller sends, selects and compares no groups. */
   skipsDigests?: boolean;
   onProgress: (progress: { bytes: number; of: number }) => void;
 }
 
 export interface ReadOptions extends Omit<SourceOptions, "signal"> {
   host: Host;
-  /** `-` or an empty list is standard input. */
+  /** `-` or an empty list means standard input. */
   files: readonly string[];
   maxUnpackedBytes: number;
-  /** True to read the other inputs if an input cannot be opened. */
+  /** True if rollcall continues without the inputs that it cannot open. */
   continuesAfterErrors?: boolean;
   foreign: FormatOptions;
   /** Default: a URL is the name of a file. */
   remote?: inputs.RemoteAccess | undefined;
-  /** Called after all inputs are opened, before they are scanned. */
   onOpened: () => void;
 }
 
@@ -49,16 +48,16 @@ export type FilteredOut = Readonly<
   Partial<Record<"where" | "best" | "sample" | "shard", { trajectories: number; groups: number }>>
 >;
 
-/** All parsed input. The caller closes the dataset. */
+/** The caller must close the dataset. */
 export interface Dataset extends IndexedGroups {
   split: string | undefined;
-  /** Keys that the interface does not define, which every sent request contains. */
+  /** Every sent request contains these keys. */
   ownKeys: OwnKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
-  /** Files without rollouts that rollcall found in folders. */
+  /** Files of folders that rollcall skipped. The files have no rollouts. */
   skippedFiles?: readonly string[] | undefined;
-  /** Files that are already inputs under another name. */
+  /** Names of files that are inputs under another name. */
   repeatedFiles?: readonly string[];
   filteredOut?: FilteredOut | undefined;
   originalGroup?: (group: number) => number;
@@ -67,7 +66,7 @@ export interface Dataset extends IndexedGroups {
   close(): Promise<void>;
 }
 
-/** Counts unreadable lines, and unreadable records of other tools if their group is unknown. */
+/** Counts unreadable lines. Also counts unreadable records of other tools if their group is unknown. */
 export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
   const { parts } = found;
   const isUnconverted = sources.map(({ origin }) => origin === undefined);
@@ -77,7 +76,7 @@ export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit
   return unreadable ?? lines + (conversion?.unreadableRecords ?? 0);
 };
 
-/** @throws Failure `invalid-input` if an input cannot be opened; `missing-split`, … */
+/** @throws Failure `invalid-input` if an input cannot be opened; as `openInputs`, `convertOpened`, `readSources` */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   const { foreign, continuesAfterErrors = false, host, splitNeeded } = options;
   const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
@@ -163,7 +162,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   return { ...read, split, ownKeys, problems };
 };
 
-/** For converted input, the rejects file contains original records, so the errors need not be stored. */
+/** The rejects file of converted input contains original records, so rollcall stores fewer errors. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
   sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
@@ -186,6 +185,6 @@ const checkGroupKey = (read: IndexedGroups, key: string) => {
 const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
   !first || others.length > 0 ? {} : { file: first.name };
 
-/** Only requests can name their split. */
+/** Groups and trajectories cannot name a split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
   (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

@@ -4,13 +4,13 @@ import type { Database, Row, Statement } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import { parseJson } from "../json/walk.ts";
 
-/** A group is logged once in each scope (guarantees.md). */
+/** rollcall logs a group once in each scope (guarantees.md). */
 export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
 
 export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = "") =>
   hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
 
-/** `generation` differs in each run that has `--resend-logged` or no ledger. */
+/** `generation` is unique for a run with `--resend-logged` or without a ledger, and empty for other runs. */
 export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string) =>
   createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
 
@@ -26,7 +26,7 @@ export const formatState = (state: EntryState) => (state === "released" ? "to re
 
 export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
 
-/** A `trying` request counts as unknown, because only its run knows the outcome. */
+/** A `trying` request counts as unknown, because the ledger does not contain its outcome. */
 export const isUnknown = (state: EntryState) => state === "unknown" || state === "trying";
 
 export type EntryFilter = Readonly<{
@@ -105,7 +105,7 @@ export type Entry = Readonly<ReturnType<typeof toEntry>>;
 
 const toEntry = (row: Row) => ({
   id: formatId(row.integer("id")),
-  // An unexpected state counts as `unknown`, so that nothing is sent twice.
+  // An unexpected state counts as `unknown`, so that rollcall sends nothing twice.
   state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
   scope: toScope(row),
   input: row.text("input"),
@@ -118,7 +118,7 @@ const toEntry = (row: Row) => ({
   status: row.isNull("status") ? null : row.integer("status"),
   cause: row.isNull("cause") ? null : row.text("cause"),
   calls: parseCalls(row.text("calls")),
-  /** One key of `dedupKeyBytes` bytes per group, in order. */
+  /** One key of `dedupKeyBytes` bytes for each group of the request. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
 });

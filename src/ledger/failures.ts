@@ -1,4 +1,4 @@
-/** Failures of the ledger. */
+/** Creates the failures of the ledger. */
 import { Failure } from "../failure.ts";
 import { formatLogged, type LoggedCounts } from "../sentences.ts";
 

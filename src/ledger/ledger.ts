@@ -1,4 +1,4 @@
-/** Opens the ledger. Each request is on disk before its first byte is sent. */
+/** Opens the ledger, which stores each request before rollcall sends the request. */
 import { resolve } from "node:path";
 import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
@@ -22,11 +22,11 @@ const createTableStatements = (id: string, ownColumns = "") => [
   "CREATE TABLE rollcall.written (path TEXT PRIMARY KEY, digest TEXT NOT NULL)",
 ];
 
-/** Each change of the tables raises the version. Only PostgreSQL has leases of runs, and claims of groups. */
+/** A change of the tables needs a new version. */
 const ledgerSchema: db.DatabaseSchema = {
   name: "ledger",
   title: "the ledger",
-  // The application id is "rcLG".
+  // The application id is "rcLG" in ASCII.
   file: { applicationId: 0x72634c47, version: 1, tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT") },
   postgres: {
     version: 1,
@@ -50,13 +50,13 @@ const ledgerSchema: db.DatabaseSchema = {
   },
 };
 
-/** Methods throw as `Database` does. */
+/** The methods throw the failures of `Database`. */
 export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openLedger = async (
   location: db.DatabaseLocation,
-  // `recovers` makes requests of dead runs unknown.
+  // `recovers` sets requests of dead runs to `unknown`.
   options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
@@ -126,7 +126,7 @@ export const openLedger = async (
       const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
       return resolved?.length === 1;
     },
-    /** Keeps requests that are in flight or unknown. */
+    /** Does not delete requests that are in flight or unknown. */
     async forget(filter: entries.EntryFilter) {
       const rows: number[] = [];
       for await (const { id, state } of entries.selectEntries(database, filter))
@@ -134,7 +134,7 @@ export const openLedger = async (
       if (rows.length === 0) return 0;
       const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
         AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // Requests are deleted first, because a retried request keeps its claims.
+      // The deletion comes first, so that a request keeps its claims if another run retries the request.
       const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
       return forgotten?.length ?? 0;
     },
@@ -142,7 +142,7 @@ export const openLedger = async (
   };
 };
 
-/** PostgreSQL's codes `read_only_sql_transaction` and `insufficient_privilege`. */
+/** The codes mean `read_only_sql_transaction` and `insufficient_privilege` in PostgreSQL. */
 const isReadOnly = (thrown: unknown) =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   ["25006", "42501"].includes(thrown.details.systemCode ?? "");
@@ -156,7 +156,7 @@ const saveFactsSql = `
 
 export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/** The sizes are bytes of request bodies. `at` is in milliseconds since 1970. */
+/** The sizes are lengths of request bodies in bytes. `at` is in milliseconds since 1970. */
 const readFacts = async (database: db.Database, { destination, account }: entries.LedgerScope) => {
   const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
     WHERE destination = ? AND account = ?`;

@@ -1,4 +1,4 @@
-/** Collects the outcomes that earlier runs recorded for a run's groups. */
+/** Collects the prior outcomes of a run's groups. */
 import { Column } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
@@ -22,7 +22,7 @@ const loggedElsewhereBit = 4;
 export type PriorOutcomes = ReturnType<typeof openPriorOutcomes>;
 
 export const openPriorOutcomes = (options: {
-  /** Returns the number of the group with the key at `offset`, or a negative number. */
+  /** Returns the group with the dedup key at byte `offset`, or a negative number. */
   numberOf: (dedupKeys: Uint8Array, offset: number) => number;
   input: string;
   resendLogged: boolean;
@@ -38,7 +38,7 @@ export const openPriorOutcomes = (options: {
   return {
     /** The oldest entry is first. */
     unknownEntries: () => unknownEntries,
-    /** Returns the last time, in ms since 1970, when a run with another first input logged a group. */
+    /** Returns when a run with another first input last logged a group, in ms since 1970. */
     loggedElsewhereAt: () => loggedElsewhereAt,
     isEmpty: () => facts.length === 0,
     /** `entries` must include all unknown requests, and all requests that changed since the last call. */
@@ -58,7 +58,7 @@ export const openPriorOutcomes = (options: {
         else if (isElsewhere) loggedElsewhereAt = Math.max(loggedElsewhereAt, entry.lastTried);
       }
     },
-    /** Unknown overrides logged, because a logged group may have been resent with an unknown outcome. */
+    /** Unknown overrides logged, because a later run may have resent the group. */
     outcomeOf(group: number) {
       if ((facts.at(group) & unknownBit) !== 0) return "unknown";
       return (facts.at(group) & loggedBit) !== 0 && !resendLogged ? "already_logged" : "not_sent";

@@ -32,7 +32,7 @@ export type RecordedRequest = Readonly<{
   firstTried: number;
 }>;
 
-/** Without a ledger, methods record nothing. */
+/** Without a ledger, the methods record no requests. */
 export type RunLedger = Awaited<ReturnType<typeof openRunLedger>>;
 
 export const openRunLedger = async (
@@ -46,7 +46,7 @@ export const openRunLedger = async (
   const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
   if (location?.require && !ledger) throw ledgerMissing(location.path);
   const { path = "", isShared = false } = ledger ?? {};
-  // A run that logs groups again needs new keys.
+  // A run that can log groups again needs new idempotency keys.
   const generation = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
   const now = ledger?.now ?? host.now;
   let facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
@@ -83,7 +83,7 @@ export const openRunLedger = async (
   return {
     resultFacts: ledger ? { path, created: ledger.created } : null,
     writtenFiles: ledger?.writtenFiles ?? openWrittenFiles(),
-    /** True if this run may resend an unknown request. An echo in this run counts only for later runs. */
+    /** True if this run may resend an unknown request. An echo during this run has no effect. */
     get honorsKeys() {
       return options.honorsKeys || echoedBefore === true;
     },
@@ -91,13 +91,13 @@ export const openRunLedger = async (
       return options.honorsKeys || facts.echoesKey;
     },
     now,
-    /** The limit for bodies; undefined if there was no recent 413. */
+    /** The limit for request bodies; undefined without a recent answer 413. */
     get sizeLimit() {
       const { passed = 0, refused } = facts.sizes;
       if (!refused || !isRecent(refused, now())) return undefined;
       return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
     },
-    /** In a ledger file, waits until no other run holds the scope. Makes requests of dead runs unknown. */
+    /** For a ledger file, waits until no other run holds the scope. Sets requests of dead runs to `unknown`. */
     async acquire({ signal, maxWaitMs } = { signal: host.signal, maxWaitMs: options.maxWaitMs }) {
       if (!ledger || dryRun) return;
       requireIntact();
@@ -113,7 +113,7 @@ export const openRunLedger = async (
       revision = (await ledger?.readRevision()) ?? 0;
       return revision !== before;
     },
-    /** Yields requests of other runs, oldest first. A later call yields only requests that may have changed. */
+    /** Yields requests of other runs, oldest first. Later calls skip requests that cannot have changed. */
     async *entries() {
       const isHeld = lock !== undefined;
       if (!isHeld) await readFacts();
@@ -122,9 +122,9 @@ export const openRunLedger = async (
       for await (const entry of ledger?.scopeEntries(scope, changedFrom) ?? []) {
         last = parseId(entry.id);
         if (ownRequests.has(entry.id)) continue;
-        // Unless this run holds the scope alone, another run may retry a request that was not sent.
+        // If other runs can use the scope, they may retry requests that were not sent.
         if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
-        // `recordRequest` reports the groups of requests in flight.
+        // In a shared ledger, `recordRequest` reports the groups of requests in flight.
         if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
       }
       changedFrom = firstOpen ?? last + 1;

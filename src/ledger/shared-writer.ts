@@ -1,4 +1,4 @@
-/** Writes the ledger in PostgreSQL. The table `mark` names the request that claims a dedup key. */
+/** Writes the ledger in PostgreSQL, where a row of `mark` is a request's claim to a dedup key. */
 import { randomUUID } from "node:crypto";
 import type { Database } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
@@ -16,7 +16,7 @@ const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
 const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
   WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`;
 
-/** Requests in these states lose their claims when their run ends. */
+/** The end of a run deletes the claims of its requests in these states. */
 const releasedStatesSql = "('not_sent', 'refused', 'released')";
 
 export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elapsed">) => {
@@ -48,7 +48,6 @@ export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elap
   };
 };
 
-/** Ends dead runs. In ended runs, makes requests in flight unknown, and releases unsent and refused groups. */
 const expireDeadRuns = async (database: Database) => {
   await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
   const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
@@ -106,10 +105,10 @@ export const makeSharedWriter = (
       };
       const isOwn = `run = ${run?.id ?? 0}`;
       if (await update(`${isOwn} AND state = 'trying'`)) return;
-      // The lease expired. An outcome such as `refused` concerns only this run's attempt.
+      // The lease expired. An outcome such as `refused` must not replace the outcome of another run.
       if (state !== "logged" && state !== "unknown") return void (await update(`${isOwn} AND state = 'unknown'`));
       const isOpen = `(${isOwn} OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')`;
-      // Another run may have released the groups, so the request claims them again.
+      // Another run may have deleted the claims, so the request claims its groups again.
       if (await update(state === "logged" ? "state <> 'logged'" : isOpen)) await database.query(claimSql, [request]);
     },
     async countRuns() {
@@ -138,7 +137,7 @@ const lastChangeSql =
 
 const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 
-/** Retries help if another run releases groups between two statements. */
+/** A retry helps if another run deletes claims between the two statements. */
 const maxRecordAttempts = 5;
 
 const eachKeySql = `LATERAL (
@@ -149,8 +148,8 @@ const releasedRequestsSql = (run: string) =>
   `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
 
 /**
- * `missing` counts groups that other requests claim. Unless `missing` is 0, the caller must undo the statement. The
- * token makes the statement repeatable. The order of keys avoids deadlocks.
+ * `missing` counts groups that other requests claim. If `missing` is not 0, the caller must roll back. The token makes
+ * the statement repeatable. The order of keys avoids deadlocks.
  */
 const recordRequestSql = `
   WITH given AS (SELECT ?::bytea AS marks),

@@ -8,7 +8,7 @@ export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
 const maxProblems = 20;
 
-/** If `perScope` is true, a group may be logged once in each scope. */
+/** With `perScope`, a group may be logged once in each scope. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
@@ -16,7 +16,7 @@ export const verifyDataset = async (
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   const ranks = new Uint8Array(dedupKeys.count);
-  /** Each array has a 1 at the numbers of logged groups. */
+  /** Each array contains 1 at the index of each logged group. */
   const loggedByScope = new Map<string, Uint8Array>();
   const matchingEntries: Entry[] = [];
   for await (const entry of entries) {
@@ -37,7 +37,7 @@ export const verifyDataset = async (
   // By default, `log` sends no input with errors.
   const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  /** Includes each occurring outcome except `logged`. */
+  /** Contains at least one problem for each outcome except `logged`. */
   const problems: Problem[] = [];
   const byFile = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {
@@ -66,5 +66,5 @@ const problemMakers = {
   not_sent: (where: ProblemLocation, isInvalid: boolean) => createProblem("group-not-logged", { isInvalid }, where),
 };
 
-/** An outcome overrides the outcomes before it. */
+/** The outcomes in ascending priority. */
 const outcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;

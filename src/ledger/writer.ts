@@ -14,7 +14,7 @@ export type NewEntry = Readonly<{
   envelopeDigest: string;
   /** Milliseconds since 1970. */
   now: number;
-  /** A different text for each run with `--resend-logged`; empty for other runs. */
+  /** Unique for each run with `--resend-logged`; empty for other runs. */
   generation: string;
 }>;
 
@@ -27,17 +27,17 @@ export type RecordedOutcome = Readonly<{
   calls: string;
 }>;
 
-/** In a file, only one run of a scope writes at a time. In PostgreSQL, runs write different groups. */
+/** In a file, one run per scope writes at a time. In PostgreSQL, concurrent runs write different groups. */
 export type Writer = Readonly<{
-  /** SQL for the `SET` clause of each change. */
+  /** SQL to append to the `SET` clause of each change. */
   changedSql: string;
   /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
-  /** Makes requests of dead runs `unknown`. */
+  /** Sets requests of dead runs to `unknown`. */
   recover(scope?: entries.LedgerScope): Promise<void>;
   /** Returns the request's row, or the dedup keys that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
-  /** Returns false if the request was resolved, or if another run logged or retries it. */
+  /** Returns false if the request was resolved, or if another run logged or retries the request. */
   recordRetry(request: number, now: number): Promise<boolean>;
   recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
   countRuns?(): Promise<number>;
@@ -84,7 +84,7 @@ export const makeFileWriter = (database: db.Database): Writer => {
   };
 };
 
-/** `marks` has the dedup keys, and `frame` has the digest of the envelope. */
+/** `marks` contains the dedup keys. `frame` contains the digest of the envelope. */
 const recordRequestSql = `INSERT INTO rollcall.request
     (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
   VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?) RETURNING id`;

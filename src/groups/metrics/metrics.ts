@@ -1,19 +1,18 @@
-/** Computes metrics (metrics.md). The order of trajectories does not matter. */
+/** Computes metrics, independently of the order of trajectories (metrics.md). */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
 import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
 
-/** Largest difference between equal rewards (metrics.md). */
+/** Rewards with at most this difference are equal (metrics.md). */
 export const rewardTolerance = 1e-12;
 
-/** Bits for training data in a part. The next higher bit means that a trajectory needs the data but lacks it. */
+/** Each bit means that a part has the data. The next higher bit means that a trajectory lacks the data. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 
 export type MeasuredTrajectory = Pick<TrajectoryGroup["trajectories"][number], "reward" | "metrics">;
 
 const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
 
-/** True for metrics that trajectories cannot set. */
 export const isCalculated = (key: string) => calculatedNames.has(key);
 
 export class Tally {
@@ -24,10 +23,10 @@ export class Tally {
   readonly reward = newSum();
   readonly deviations = newSum();
   readonly byName = new Map<string, ExactSum>();
-  /** `trajectories` counts trajectories with a choice. `total` counts all trajectories of `addMeasured`. */
+  /** `trajectories` counts trajectories with a choice. `total` counts all calls of `addMeasured`. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
-  /** Does not count choices. */
+  /** Does not change `sampled`. */
   addTrajectory({ reward, metrics }: MeasuredTrajectory) {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
@@ -44,7 +43,7 @@ export class Tally {
     this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), total: 1 });
   }
 
-  /** Does not add or subtract the group's trajectories. */
+  /** Counts the group, but not its trajectories. */
   addGroup({ rewards, exceptions }: { rewards: readonly number[]; exceptions: number }, sign: 1 | -1 = 1) {
     this.groups += sign;
     this.exceptions += sign * exceptions;

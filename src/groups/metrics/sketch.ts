@@ -2,7 +2,6 @@
 
 const maxExactValues = 512;
 
-/** Rounding replaces smaller magnitudes with 0, and limits larger magnitudes. */
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 /** Doubles start as -0, because V8 recompiles functions if an integer becomes a double. */
@@ -14,7 +13,6 @@ export const newSketch = () => ({
   /** The sum of squared distances from the mean. */
   squares: -0,
   isRounded: false,
-  /** Counts by value. */
   values: new Map<number, number>(),
 });
 
@@ -48,7 +46,7 @@ const roundValues = (sketch: Sketch) => {
 
 const double = new DataView(new ArrayBuffer(8));
 
-/** Rounds to the middle of a range. 64 equal ranges follow each power of two. The relative error is at most 1/128. */
+/** Rounds to the middle of one of 64 equal ranges between two powers of two. The relative error is at most 1/128. */
 const roundValue = (value: number) => {
   const magnitude = Math.min(Math.abs(value), maxMagnitude);
   if (magnitude < minMagnitude) return 0;
@@ -58,7 +56,7 @@ const roundValue = (value: number) => {
   return Math.sign(value) * double.getFloat64(0);
 };
 
-/** Returns the width of the widest range, or 0 for exact values. */
+/** Returns the width of the widest rounding range, or 0 for exact values. */
 export const rangeStep = ({ isRounded, least, most }: Sketch) =>
   isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
 
@@ -77,7 +75,7 @@ export const mergeSketch = (into: Sketch, from: Sketch) => {
 
 type Weight = Readonly<{ value: number; count: number }>;
 
-/** Sorts the values in ascending order, and limits rounded values to `least` and `most`. */
+/** Sorts by value. Limits rounded values to `least` and `most`. */
 export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
     (a, b) => a.value - b.value,
@@ -85,14 +83,14 @@ export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
 
 export const countWeights = (weights: readonly Weight[]) => weights.reduce((sum, { count }) => sum + count, 0);
 
-/** Expects ascending weights. Returns 0 if there are none. */
+/** Expects ascending values. Returns 0 for an empty list. */
 export const median = (weights: readonly Weight[]) => {
   const half = countWeights(weights) / 2;
   const [lower, upper] = [weightedValueAt(weights, half), weightedValueAt(weights, half + 0.5)];
   return lower === upper ? lower : lower / 2 + upper / 2;
 };
 
-/** Expects ascending weights. `rank` begins at 1, and is rounded up. */
+/** Expects ascending values. Ranks begin at 1. A fraction counts as the next rank. */
 export const weightedValueAt = (weights: readonly Weight[], rank: number) => {
   let passed = 0;
   const found = weights.find(({ count }) => {

@@ -1,15 +1,15 @@
 /** Adds doubles exactly, and computes deviations. */
 
-/** 32-bit limbs for all bits of doubles (2^-1074 to 2^1023). */
+/** The number of 32-bit limbs for the bits of all doubles, 2^-1074 to 2^1023. */
 const limbCount = 66;
 const lowestExponent = -1074;
 
-/** After more additions, a limb might be inexact. */
+/** Keeps limbs below 2^53, so that they are exact. */
 const maxLimbAdditions = 2 ** 20;
 
-/** Exact sum of finite doubles: R. M. Neal's small superaccumulator ("Fast Exact Summation", 2015). */
+/** A small superaccumulator, as in R. M. Neal, "Fast Exact Summation" (2015). */
 export const newSum = () => ({
-  /** The part of the sum that is not in `limbs`, in units of 2^-1074. Every double is a multiple of this unit. */
+  /** The part of the sum that is not in `limbs`, in multiples of 2^-1074, the smallest double. */
   units: 0n,
   limbs: new Float64Array(limbCount),
   limbAdditions: 0,
@@ -31,7 +31,7 @@ export const addToSum = (sum: ExactSum, value: number, sign: 1 | -1 = 1) => {
   const position = Math.max(0, exponent - 1);
   const shift = position & 31;
   const direction = value < 0 ? -sign : sign;
-  // 53 bits, shifted by up to 31, span three limbs. A shift by 32 does nothing, so two shifts replace it.
+  // 53 bits can overlap three limbs. JavaScript ignores a shift by 32, so the code shifts twice.
   addToLimb(sum, position >>> 5, direction * ((low << shift) >>> 0));
   addToLimb(sum, (position >>> 5) + 1, direction * (((fraction << shift) | ((low >>> 1) >>> (31 - shift))) >>> 0));
   addToLimb(sum, (position >>> 5) + 2, direction * ((fraction >>> 1) >>> (31 - shift)));
@@ -52,13 +52,13 @@ export const mergeSum = (into: ExactSum, { units, limbs, count }: ExactSum, sign
   into.units += BigInt(sign) * (units + toUnits(limbs));
 };
 
-/** Rounds the sum once. The mean is finite even if the sum overflows a double. */
+/** The mean is finite even if the sum is too large for a double. */
 export const meanOfSum = (sum: ExactSum) => {
   emptyLimbs(sum);
   const { count } = sum;
   const { value, exponent } = roundUnits(sum.units);
   const total = value * 2 ** exponent;
-  // -0 becomes 0.
+  // Adding 0 turns -0 into 0.
   return (Number.isFinite(total) ? total / count : (value / count) * 2 ** exponent) + 0;
 };
 
@@ -68,7 +68,7 @@ const toUnits = (limbs: Float64Array) => {
   return units;
 };
 
-/** The number of leading bits that are rounded to a double. If a lower bit is set, the last of them is set too. */
+/** The number of leading bits that `Number` rounds. */
 const roundedBits = 64;
 
 /** Rounds once, with ties to even. The result is `value` times 2^`exponent`. */
@@ -76,13 +76,14 @@ const roundUnits = (units: bigint) => {
   const size = units < 0n ? -units : units;
   const below = BigInt(Math.max(0, size.toString(2).length - roundedBits));
   const top = size >> below;
+  // If dropped bits are not 0, a last bit of 1 prevents a wrong tie.
   const value = Number(top << below === size ? top : top | 1n) * (units < 0n ? -1 : 1);
   return below === 0n
     ? { value: value * Number.MIN_VALUE, exponent: 0 }
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Ignores NaN. Returns infinities if there are no other values. */
+/** Ignores NaN. Without other values, `least` is Infinity and `most` is -Infinity. */
 export const findBounds = (values: ArrayLike<number>) => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
@@ -103,7 +104,7 @@ export const computeMoments = (values: ArrayLike<number>) => {
   return { mean, deviation: standardDeviation(values), least, most };
 };
 
-/** For few rewards, an insertion sort without new memory is faster than V8's sort. */
+/** For few numbers, an insertion sort in this array is faster than V8's sort. */
 const fewNumbers = new Float64Array(32);
 
 /** Returns the population standard deviation of finite doubles. */
@@ -117,12 +118,12 @@ export const standardDeviation = (values: ArrayLike<number>) => {
     for (; areFew && at > 0 && (shares[at - 1] ?? 0) > value; at--) shares[at] = shares[at - 1] ?? 0;
     shares[at] = value;
   }
-  // Sorting makes the result independent of the order. Halving prevents the overflow of a difference.
+  // Sorting makes the result independent of the order. Halving prevents an overflow of the range.
   if (!areFew) shares.sort();
   const least = (shares[0] ?? 0) / 2;
   const range = (shares[count - 1] ?? 0) / 2 - least;
   if (count === 0 || range === 0) return 0;
-  // Division by a power of two keeps all digits.
+  // Division by a power of two is exact.
   const scale = 2 ** Math.floor(Math.log2(range));
   let sum = 0;
   for (let at = 0; at < count; at++) sum += shares[at] = ((shares[at] ?? 0) / 2 - least) / scale;

@@ -8,10 +8,10 @@ const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
 
-/** The first block starts with this length, because columns of a single group are frequent. */
+/** The first block starts with this length, because many columns store a single group. */
 const firstLength = 16;
 
-/** A block of defaults takes no memory. */
+/** A block that contains only defaults takes no memory. */
 export class Column {
   readonly #type: keyof typeof arrays;
   readonly #default: number;
@@ -90,7 +90,7 @@ export const countWhile = (count: number, holds: (position: number) => boolean) 
   return low;
 };
 
-/** Half of a SHA-256 digest. Collisions are improbable. */
+/** Half of a SHA-256 digest is enough to make collisions improbable. */
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 
@@ -129,7 +129,6 @@ const toWords = (bytes: Uint8Array) => {
   return new Uint32Array(buffer, byteOffset, length / 4);
 };
 
-/** A hash table of positions by digest. */
 export class DigestTable {
   readonly #digests: Digests;
   #slots: Int32Array;
@@ -140,7 +139,7 @@ export class DigestTable {
     this.#slots = new Int32Array(2 ** Math.ceil(Math.log2(Math.max(2, expected * 2))));
   }
 
-  /** Returns the position of the equal digest that was added first. */
+  /** If the table contains an equal digest, returns the position of that digest. */
   add(position: number) {
     if (this.#count * 2 >= this.#slots.length) this.#grow();
     const slot = this.#slotOf((word) => this.#digests.wordOf(position, word));

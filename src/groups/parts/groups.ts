@@ -1,4 +1,4 @@
-/** Puts parts into groups, whose numbers never change. */
+/** Puts parts into groups. */
 import { createHash } from "node:crypto";
 import { Column, Digests, digestBytes } from "./column.ts";
 import type { Parts } from "./parts.ts";
@@ -9,11 +9,11 @@ export const groupClosing = Buffer.from("]}");
 const rejectedBit = 1;
 const keyedBit = 2;
 
-/** The groups in the order of their first parts. If each part is a group, the columns of distances take no memory. */
+/** The groups in the order of their first parts. If each part is a group, the distances are 0 and take no memory. */
 export class Groups {
   readonly #parts: Parts;
   readonly #fromGroup = new Column("u32");
-  /** The distance from each part to the next part of its group. 0 for the last part. */
+  /** The distance from a part to the next part of its group, or 0 for the last part. */
   readonly #toNext = new Column("u32");
   readonly #toFirst = new Column("u32");
   readonly #flags = new Column("u8");
@@ -70,7 +70,7 @@ export class Groups {
     return this.#parts.kindOf(this.firstOf(group)) === "trajectory";
   }
 
-  /** Only a group with a key can have several parts. */
+  /** A group without a key has one part. */
   isKeyed(group: number) {
     return (this.#flags.at(group) & keyedBit) !== 0;
   }
@@ -92,7 +92,7 @@ export class Groups {
     return this.partsOf(group).map((part) => this.#parts.columns.reward.at(part));
   }
 
-  /** Returns the length of the group in a request. */
+  /** Returns the length of the group in a request, in bytes. */
   bytesOf(group: number) {
     const bytes = this.#sum(group, this.#parts.columns.length);
     if (this.#parts.kindOf(this.firstOf(group)) === "group") return bytes;
@@ -128,13 +128,13 @@ export class Groups {
 /** Opens the digest of a bare group. The caller adds the digests of the trajectories. */
 export const openGroupDigest = () => createHash("sha256").update("trajectories");
 
-/** A part that appears after its group ended, and the first part of this group. */
+/** A part after the end of its group. `first` is the first part of the group. */
 export type ScatteredPart = Readonly<{ part: number; first: number; key: string }>;
 
 export interface GroupingOptions {
   parts: Parts;
   groups: Groups;
-  /** True if parts are grouped by a key. False if adjacent parts of an input are grouped by `group_id`. */
+  /** True for --group-by. If false, adjacent parts with the same `group_id` form a group. */
   byKey: boolean;
   onPart?: (part: number, how: { endsGroups: boolean }) => void;
   onGrouped?: (grouped: GroupedPart) => void;
@@ -145,7 +145,7 @@ export interface GroupedPart {
   group: number;
   key: string | undefined;
   isNew: boolean;
-  /** True with `byKey`, or if the part follows a part with the same key. */
+  /** True if the part follows a part with the same key. Always true with `byKey`. */
   isAdjacent: boolean;
 }
 
@@ -155,7 +155,7 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
   let previousKey: string | undefined;
   const takePart = (part: number) => {
     const key = parts.keyOf(part);
-    // An invalid part without a key can belong to the group around this part, so it does not end the group.
+    // An invalid part without a key can belong to the current group, so the part does not end that group.
     const isBetween = key === undefined && !parts.isValid(part);
     const isAdjacent = byKey || key === previousKey;
     onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
@@ -172,9 +172,9 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
   };
   return {
     scattered,
-    /** The next part with the key starts another group. */
+    /** The next part with the key starts a new group. */
     endGroup: (key: string) => lastPartByKey.delete(key),
-    /** Groups parts before `beforeLine`, then removes all keys from `parts`. Later calls can continue the groups. */
+    /** Groups the parts before `beforeLine`. Removes all keys from `parts`. Later calls can extend the groups. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY) {
       const { line } = parts.columns;
       for (let at = first; at < parts.count && line.at(at) < beforeLine; at++) takePart(at);

@@ -1,4 +1,4 @@
-/** Stores the index of all parts. A million parts take 50 MB. */
+/** Stores the index of all parts, in 50 MB per million parts. */
 import { Column, Digests, digestBytes } from "./column.ts";
 
 const newColumns = () => ({
@@ -7,27 +7,26 @@ const newColumns = () => ({
   start: new Column("f64"),
   length: new Column("u32"),
   line: new Column("u32"),
-  /** The CRC-32, or 0 if the parts have no digests. */
+  /** CRC-32 of the bytes; 0 if `hasDigests` is false. */
   checksum: new Column("u32"),
   digest: new Column("u32"),
   kind: new Column("u8"),
   valid: new Column("u8", 1),
-  /** 1 if the part is a valid group of several trajectories whose rewards are equal. */
+  /** 1 for a valid group of several trajectories with equal rewards. */
   equal: new Column("u8"),
   trajectories: new Column("u32", 1),
-  /** The reward of a valid trajectory. 0 for other parts. */
+  /** The reward of a valid trajectory; 0 for other parts. */
   reward: new Column("f64"),
-  /** The newest policy version, or NaN. */
+  /** The newest policy version; NaN without a version. */
   version: new Column("f64", Number.NaN),
-  /** `trainingBits` of metrics/metrics.ts. */
+  /** A sum of `trainingBits`. */
   training: new Column("u8"),
-  /** The index in `keys` plus 1, or 0 without a group key or after grouping. */
+  /** The index in `keys` plus 1; 0 without a key. */
   key: new Column("u32"),
   /** One element per trajectory, not per part. */
   fingerprint: new Column("u32"),
 });
 
-/** A part is a group, a trajectory that becomes part of a group, or unreadable bytes. */
 const kinds = ["group", "trajectory", "unreadable"] as const;
 type PartKind = (typeof kinds)[number];
 
@@ -48,7 +47,7 @@ export class Parts {
     return this.columns.start.length;
   }
 
-  /** @param hash SHA-256 of the bytes; empty without digests */
+  /** @param hash SHA-256 of the bytes; empty if `hasDigests` is false */
   push(part: Part, hash: Uint8Array) {
     const { columns } = this;
     // A loop over the columns takes ten times as long.

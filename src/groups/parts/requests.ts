@@ -1,11 +1,11 @@
-/** Compares requests, whose splits and own keys must agree. */
+/** Finds requests in the input that contradict each other. */
 import { toFileLine } from "../../check/rules/positions.ts";
 import type { ProblemLocation, Problems } from "../../check/rules/problems.ts";
 import { compactJson } from "../../json/raw-json.ts";
 
 export type InputShape = "requests" | "groups" | "trajectories";
 
-/** The original JSON of keys that the interface does not define, by decoded name. */
+/** Keys that the interface does not define, by decoded name. `name` and `value` are raw JSON. */
 export type OwnKeys = ReadonlyMap<string, { name: string; value: string }>;
 
 interface RequestFacts {
@@ -17,7 +17,6 @@ interface RequestFacts {
 
 const maxRequests = 100;
 
-/** The number of requests, and the first request for each combination of split and own keys. */
 export class Requests {
   readonly byContent = new Map<string, RequestFacts>();
   count = 0;
@@ -41,7 +40,6 @@ export class Requests {
   }
 }
 
-/** Reports mixed shapes at `location`, splits that differ from `split`, and different own keys. */
 export const reportMismatches = (
   { requests, shapes, problems }: { requests: Requests; shapes: ReadonlySet<InputShape>; problems: Problems },
   { split, location }: { split: string | undefined; location?: ProblemLocation },
@@ -72,7 +70,7 @@ const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
     (key) => compactJson(a.get(key)?.value ?? "") !== compactJson(b.get(key)?.value ?? ""),
   );
 
-/** Returns the split if all input names the same split. */
+/** Returns the split if all input consists of requests with the same split. */
 export const findCommonSplit = (requests: Requests, shapes: ReadonlySet<InputShape>) => {
   const [split, ...others] = new Set(requests.distinct.map((request) => request.split));
   return shapes.size === 1 && shapes.has("requests") && others.length === 0 ? split : undefined;

@@ -1,4 +1,4 @@
-/** Creates and merges the results of scanning sources. */
+/** Creates and merges scan results. */
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
 import { Tally } from "../metrics/metrics.ts";

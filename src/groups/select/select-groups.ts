@@ -1,4 +1,4 @@
-/** Selects and searches groups and trajectories. */
+/** Selects groups and trajectories, and searches groups. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
@@ -18,11 +18,10 @@ import { computeMoments } from "../metrics/sums.ts";
 import { getPart, type IndexedGroups, locateGroup } from "../positions.ts";
 import type { Dataset, FilteredOut } from "../read-dataset.ts";
 
-/** Default: all groups. */
 export interface Selection {
   /** A CEL expression that a trajectory must match. */
   where?: string | undefined;
-  /** The maximum number of trajectories per group, highest rewards first. */
+  /** The maximum number of trajectories per group, chosen by highest reward. */
   best?: number | undefined;
   sample?: number | undefined;
   seed: string;
@@ -32,7 +31,7 @@ export interface Selection {
 
 export type SelectedGroups = Awaited<ReturnType<typeof selectGroups>>;
 
-/** A double cannot contain every integer of 7 bytes. */
+/** `readUIntBE` reads at most 6 bytes. */
 const shardHashBytes = 6;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
@@ -53,7 +52,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
     Buffer.from(groups.digestOf(group)).readUIntBE(0, shardHashBytes) % shard.of === shard.part - 1;
   const filterGroup = where === undefined && best === undefined ? undefined : openFilter(dataset, { where, signal });
   const kept: number[] = [];
-  /** The indexes of the selected trajectories, for groups that lose trajectories. */
+  /** For each group that loses trajectories, the indexes of its selected trajectories. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
@@ -75,7 +74,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   return { kept, subsets, filteredOut };
 };
 
-/** Sorts by hashes of seed and digest, so that the order of the input does not matter. */
+/** Sorts groups by hashes of seed and digest, so that the order of the input does not matter. */
 const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   if (sample === undefined) return undefined;
   const ranked: { group: number; rank: string }[] = [];
@@ -88,16 +87,16 @@ const drawSample = ({ groups }: Dataset, { sample, seed }: Selection) => {
   return new Set(ranked.slice(0, sample).map(({ group }) => group));
 };
 
-/** A case-sensitive substring, a CEL expression that a trajectory of the group must match, or both. */
+/** `text` is a case-sensitive substring. `where` is a CEL expression that a trajectory of the group must match. */
 export type SearchQuery = Readonly<{ text?: string | undefined; where?: string | undefined }>;
 
 interface SearchOptions {
   signal: AbortSignal;
-  /** Called in the order of the parts. A text search can report a group of several parts more than once. */
+  /** Called in the order of the parts. A text search can report a group once per part. */
   onFound(group: number): void;
   /** @param share from 0 to 1 */
   onProgress(share: number): void;
-  /** Returns all rewards of a group if they are known. Expressions over rewards then read no file. */
+  /** Returns all rewards of a group, so that expressions over rewards read no file. */
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
@@ -158,7 +157,7 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
     return run();
   } catch (thrown) {
     if (thrown instanceof Failure) throw thrown;
-    // An expression has a maximum depth, so only data can be too deep for the stack.
+    // The depth of an expression is limited, so the data is too deep for the stack.
     if (thrown instanceof RangeError && locate) throw nestedTooDeeply(text, locate());
     const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
     throw invalidFilter(text, wrong, locate?.());
@@ -173,10 +172,10 @@ const maxEvaluationMs = 2000;
 const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
-/** The first try does not handle Ctrl-C, because handling Ctrl-C costs 90 µs. */
+/** The first try does not use `breakOnSigint`, which costs 90 µs. */
 const firstLimitMs = 50;
 
-/** Returns false if `run` exceeds the limit, even in a regular expression. Can call `run` twice. Costs 70 µs. */
+/** Returns false if `run` takes longer than `timeout` ms. Can call `run` twice. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
   const runLimited = (options: RunningScriptOptions) => {
     // Each try sets `run`, because several searches of the view can run at once.
@@ -232,7 +231,7 @@ const toVariables = (trajectory: JsonObject, group: JsonObject) => {
   return variables;
 };
 
-/** The filter expects valid groups. A missing reward counts as minus infinity. @throws Failure `invalid-filter` */
+/** The returned function expects a valid group. A missing reward is minus infinity. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
   { where = "true", signal, rewardsOf }: SearchQuery & Pick<SearchOptions, "signal" | "rewardsOf">,

@@ -1,4 +1,4 @@
-/** Composes the dataset of a selection. */
+/** Composes a dataset of selected groups. */
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { Problems } from "../../check/rules/problems.ts";
@@ -54,10 +54,10 @@ export const selectDataset = async (
   };
 };
 
-/** The line of an invalid group, whose bytes are not read again. */
+/** A line that replaces an invalid group. */
 const invalidLine = Buffer.from("!\n");
 
-/** The group and the offset of each line. Groups are ascending. */
+/** The group and the byte offset of each line, in ascending order. */
 type ComposedLines = ReturnType<typeof newLines>;
 const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
 
@@ -121,7 +121,7 @@ const createLineOrigin = (
       const positions = subsets.get(group);
       const digest = groups.digestOf(group);
       if (!positions) return digest;
-      // Without conversion, the digest of a reduced group is a digest of the group's digest and the positions.
+      // If the input is not converted, the hash covers the group's digest and the selected positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
         first.source.origin?.digestOf(first.part.line, positions) ??
