@@ -74,6 +74,7 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   EPERM: "not permitted",
   EROFS: "the file system is read-only",
   "not-a-file": "it is not a file",
+  NOT_HTTP: "an answer that is not HTTP",
   "outside-folder": "it is a link to a file outside of the folder",
   SILENT: "no answer",
   SQLITE_CANTOPEN: "it cannot be opened",

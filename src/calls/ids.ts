@@ -23,7 +23,7 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
 
 const invalidCallId = (line: number, why: string) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
-    hint: "give one id per line: plain, as the first tab-separated field, or in a JSON object (`id`, `call` or `calls`)",
+    hint: "write one id on each line: only the id, the id before a tab, or a JSON object with the key `id`, `call` or `calls`",
   });
 
 async function* splitLines(chunks: AsyncIterable<Uint8Array>) {

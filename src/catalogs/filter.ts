@@ -152,7 +152,8 @@ export const checkFilterWords = (filter: Filter, listed: readonly { readonly ent
     const occurring = [...new Set(found)].sort();
     const known = new Set([...usual, ...occurring].map(normalizeWord));
     const isKnown = (one: string) => known.has(one) || (column === countries && isCountry(one.toUpperCase()));
-    const wanted = `one of ${formatList(occurring.length === 0 ? usual : occurring)}`;
+    const example = column === undefined ? ", such as prompt=0.5" : "";
+    const wanted = `one of ${formatList(occurring.length === 0 ? usual : occurring)}${example}`;
     for (const [word, ...limit] of typed.map((one) => (typeof one === "string" ? [one] : one))) {
       if (word === undefined || isKnown(normalizeWord(word))) continue;
       const near = findNearest(word, occurring);

@@ -114,20 +114,21 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const seeHelp = `see \`${invocation} --help\``;
   if (stray) throw invalidArguments(`unknown option '--${stray}'`, seeHelp);
   if (!error) return;
-  const [, text = "", near] = /^(?:error: )?(.*?)(?:\n\(Did (you mean [^\n]*)\))?$/s.exec(error.message) ?? [];
+  const [, text = ""] = /^(?:error: )?(.*?)(?:\n\(Did you mean [^\n]*)?$/s.exec(error.message) ?? [];
   const [word = ""] = operands;
   const verbs = command.subcommands.flatMap(({ subcommands }) => subcommands);
   const [verb, ...others] = verbs.filter((one) => commands.lastWord(one) === word);
   const meant = others.length === 0 && verb ? verb.words : findNearest(word, names);
-  const suggestion = isUnknownCommand ? meant && `you mean ${meant}?` : near;
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
-  // The message omits a flag's value, which may be a key.
-  const unknownWithValue = /^unknown option '--([^=']+)=.*'$/s;
+  const [, option = "", value] = /^unknown option '--([^=']+)(=.*)?'$/s.exec(text) ?? [];
   const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));
-  const message = text
-    .replace(missingValue, "$1 requires a value: $1$2")
-    .replace(unknownWithValue, (whole, name: string) => (known.includes(name) ? `--${name} takes no value` : whole));
-  throw invalidArguments(message, suggestion ? `did ${suggestion}` : seeHelp);
+  // The message omits a flag's value, which may be a key.
+  if (value !== undefined && known.includes(option))
+    throw invalidArguments(`--${option} takes no value`, `write --${option} without =`);
+  const nearOption = option && findNearest(option, known);
+  const suggestion = isUnknownCommand ? meant : nearOption && `--${nearOption}`;
+  const message = text.replace(missingValue, "$1 requires a value: $1$2");
+  throw invalidArguments(message, suggestion ? `did you mean ${suggestion}?` : seeHelp);
 };
 
 export const listOptions = (command: Command, { options }: Command): Kinds => {

@@ -17,7 +17,7 @@ export const globalOptions = {
     json: flag("one JSON document; errors are JSON too"),
     output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
     fields: text("columns or JSON keys, separated by commas", "names"),
-    header: flag("header line in tsv"),
+    header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
     color: choice("auto, always or never", colorModes, "when"),
     "no-color": flag("no color"),

@@ -23,9 +23,14 @@ export const invalidHeader = (name: string) => {
 };
 
 export const credentialOverHttp = (origin: string) =>
-  new Failure("usage", "credential-over-http", `${origin} is plain http, and rollcall sends keys only over https`, {
-    hint: "use https://, or pass --insecure-http to send the key anyway",
-  });
+  new Failure(
+    "usage",
+    "credential-over-http",
+    `${origin} is plain http, but rollcall sends keys to other machines only over https`,
+    {
+      hint: "use https://, or pass --insecure-http to send the key anyway",
+    },
+  );
 
 export const hostAndPort = ({ hostname, port, protocol }: URL) =>
   `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
@@ -85,11 +90,11 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { status: n
   if (status === 404 && kind === "json") {
     const [, parameter = ""] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
     const named = parameter && `${parameter === "model_id" ? "the model id" : parameter}, and `;
-    const text = `cannot ${endpoint.name}: not found (404)${said}`;
+    const text = `cannot ${endpoint.name}: the service answered "not found" (404)${said}`;
     return fail("not_found", "resource-not-found", text, `check ${named}${setting}`);
   }
   if (status === 404) {
-    const text = `cannot ${endpoint.name}: ${url} not found (404)${said}`;
+    const text = `cannot ${endpoint.name}: ${url} was not found (404)${said}`;
     return fail("refused", "endpoint-not-found", text, `check ${setting}`);
   }
   if (status >= 300 && status < 400) {
@@ -127,12 +132,12 @@ const credentialRefused = (
   // Variables except ROLLCALL_CREDENTIAL_COMMAND override a saved key.
   const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
   const keyAdvice = variable
-    ? `unset ${variable}`
-    : `save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``;
-  if (endpoint.use === "log") return refused(`refused ${key}`, `check the key, or ${keyAdvice}`);
+    ? `check the key in ${variable}`
+    : `check the key, or save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``;
+  if (endpoint.use === "log") return refused(`refused ${key}`, keyAdvice);
   if (project !== undefined)
-    return refused(`refused ${key} for the project ${project}`, `check the key and the project, or ${keyAdvice}`);
-  const hint = `check the key, or ${keyAdvice}. If the service needs a project, pass --project <team/project>`;
+    return refused(`refused ${key} for the project ${project}`, `check the project. Then ${keyAdvice}`);
+  const hint = `${keyAdvice}. If the service needs a project, pass --project <team/project>`;
   return refused(`refused ${key} in a request without a project`, hint);
 };
 
@@ -196,15 +201,15 @@ const systemTexts: Readonly<Record<string, string>> = {
   ENETUNREACH: "the network is unreachable",
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
-  EPROTO: "it does not speak TLS",
-  ERR_SSL_WRONG_VERSION_NUMBER: "it does not speak TLS",
-  HPE_HEADER_OVERFLOW: "the headers of its answer are too large",
+  EPROTO: "the server does not speak TLS",
+  ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS",
+  HPE_HEADER_OVERFLOW: "the headers of the answer are too large",
 };
 
 const clientTexts: Readonly<Record<string, string>> = {
-  CONNECT_TIMEOUT: `it took more than ${formatSeconds(connectTimeoutMs)}`,
-  CONNECT_ENDLESS: "it took longer than --max-wait allows",
-  NOT_HTTP: "it does not answer in HTTP/1.1",
+  CONNECT_TIMEOUT: `connecting took more than ${formatSeconds(connectTimeoutMs)}`,
+  CONNECT_ENDLESS: "connecting took longer than --max-wait allows",
+  NOT_HTTP: "the service does not answer in HTTP/1.1",
   CUT: "the connection ended before the answer was complete",
   BAD_HEADERS: "the headers of the answer are incomplete or invalid",
   CONTINUE: "the service sent an unrequested 100 Continue, so rollcall cannot log to it",
@@ -228,8 +233,8 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
   const isConnecting = connectCodes.test(systemCode) || tlsCodes.test(systemCode);
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const endedBy = describeError(cause, silenceMs);
-  const fix = connectionHint(cause);
   const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
+  const fix = connectionHint(cause, settingText);
   const check = `check ${settingText}${proxy ? " and the proxy variables" : ""}`;
   const isLate = systemCode === "CONNECT_ENDLESS";
   const retry = isLate ? "increase --max-wait" : "rerun the same command when the service is up";
@@ -245,11 +250,14 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number) => 
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status }: ConnectionError) => {
+const connectionHint = ({ code, status }: ConnectionError, setting: string) => {
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "SILENT") return "increase --timeout";
-  return code === "ENDLESS" ? "increase --max-wait (for `rollcall log`, --timeout)" : undefined;
+  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER")
+    return `if the server uses plain http, begin ${setting} with http://`;
+  if (code !== "ENDLESS") return undefined;
+  return setting.startsWith("log_base_url") ? "increase --timeout" : "increase --max-wait";
 };
 
 /** The limit is high, because the screen redacts secrets before it shortens a message. */

@@ -15,5 +15,7 @@ export const requireConfirmation = async (
     if (/^y(es)?$/i.test((await askLine(host, `${action}${effect}? [y/N] `)) ?? "")) return;
     reason = "you did not confirm";
   }
-  throw new Failure("usage", "not-confirmed", `did not ${action}, because ${reason}`, { hint: `pass ${option}` });
+  throw new Failure("usage", "not-confirmed", `cannot ${action}: ${reason}`, {
+    hint: `pass ${option}`,
+  });
 };

@@ -43,7 +43,7 @@ const selectLedgerHint = ({ counts: { not_sent, refused, repeated }, isInvalid }
   if (refused > 0)
     return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
   if (repeated > 0) return "verify only one model, split or batch with --model, --split or --batch";
-  return "if the service honors Idempotency-Key, run your `rollcall log` command again within 24 hours of the first attempt. Otherwise run `rollcall ledger resolve` with the id that `rollcall ledger status` shows";
+  return "check whether the service has the groups with an unknown outcome. If it does, run `rollcall ledger resolve <id> --assume-logged` (`rollcall ledger status` shows the id). If not, run your `rollcall log` command with --on-unknown resend";
 };
 
 export const resolutionMissing = () =>

@@ -178,7 +178,7 @@ const revokeKey = cli.command({
 
 const keys = cli.command({
   words: "serve keys",
-  about: "manage keys for other people, stored only as digests",
+  about: "manage keys for other people (the store has only digests of the keys)",
   options: locationOptions,
   examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
   subcommands: [addKey, listKeys, revokeKey],

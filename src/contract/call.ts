@@ -36,7 +36,7 @@ const isIncluded = z._default(z.boolean(), false);
 
 /** Interface 4.3. Assumed: `call` is null if the call does not exist. */
 export const readCall = endpoint({
-  name: "read call",
+  name: "read the call",
   method: "POST",
   host: "base",
   path: "/call/read",

@@ -50,7 +50,7 @@ const provider = z.string().check(z.minLength(1));
 /** Interface 4.4. */
 export const listAnalysisModels = endpoint({
   ...list,
-  name: "list analysis catalog",
+  name: "list the analysis catalog",
   host: "base",
   path: "/inference/analysis/{analysis_provider}/models",
   parameters: z.object({ analysis_provider: provider }),
@@ -59,7 +59,7 @@ export const listAnalysisModels = endpoint({
 /** Interface 4.5. */
 export const listRouterModels = endpoint({
   ...list,
-  name: "list router catalog",
+  name: "list the router catalog",
   host: "base",
   path: "/inference/router/{router_provider}/models",
   parameters: z.object({ router_provider: provider }),

@@ -113,7 +113,7 @@ const serverHint = (code: string) => {
 export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown) => {
   const isNoFolder = /^(EISDIR|not-a-file|ENOTDIR|EEXIST)$/.test(code);
   const hint = `${isNoFolder ? "" : "make the folder writable, or "}${elsewhereHint(title)}`;
-  const message = `cannot store ${title} at ${path}: ${describeSystemCode(code)}`;
+  const message = `cannot create ${title} at ${path}: ${describeSystemCode(code)}`;
   return storageFailure("folder-unusable", path, message, { hint, cause });
 };
 

@@ -40,7 +40,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}rows of the same \`step\` with the same group_id (or prompt_id, …), or with the same prompt if they have none of these keys`,
+    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same \`step\` and the same group_id (or prompt_id, …). If a row has no such key, the rows with the same \`step\` and prompt`,
     reward: rows.rewardText ?? rows.rewardKey,
     sampled: rows.sampled,
   },

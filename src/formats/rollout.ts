@@ -93,7 +93,7 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { r
       run.usedRewardIds.add(name);
       return { reward: rawLiteral(json, []), identity: `reward ${json}` };
     }
-    if (names.length === 0) throw record.error("the record has no id for --rewards (add an id to the record)");
+    if (names.length === 0) throw record.error("the record has no id for --rewards (add the key id to the record)");
     const fix = "add the reward of this record to the file of --rewards";
     throw record.error(`--rewards has no reward for ${names.join(" or ")} (${fix})`);
   }
@@ -126,7 +126,7 @@ export const requireReward = (record: Value, key: string) => {
   if (!value || value.canBeMetric) return value;
   const option = suggestReward([[key, value]]);
   const kind = value.isObject ? "an object" : value.isList ? "a list" : "a string";
-  throw value.error(`${key} is ${kind}, not a number${option ? ` (pass ${option})` : ""}`);
+  throw value.error(`${key} is ${kind}, not a number (${option ? `pass ${option}` : "write the reward as a number"})`);
 };
 
 /** @param path default: the path of a number with a usual name for rewards */

@@ -53,7 +53,7 @@ export const invalidFilter = (
   hint = position === undefined ? celHint : dataHint,
 ) => {
   const end = position === undefined ? "" : ` at ${position}`;
-  const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where "${text}"${end}: ${fault}`;
+  const message = `cannot ${position === undefined ? "parse" : "evaluate"} --where \`${text}\`${end}: ${fault}`;
   const subject = position === undefined ? fault : `${fault}, at ${position}`;
   return new Failure("usage", "invalid-filter", message, { subject, hint });
 };

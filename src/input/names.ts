@@ -62,12 +62,12 @@ export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
   return stats && stats.ino === ino && stats.dev === dev;
 };
 
-/** Returns true for URLs, even of buckets, which rollcall does not read. */
-export const isRemote = (name: string) => /^(?:https?|s3|gs|hf):\/\//i.test(name);
+/** Returns true for all URLs, also with schemes that rollcall does not read. */
+export const isRemote = (name: string) => /^[a-z][a-z0-9+.-]+:\/\//i.test(name);
 
 /** Removes user, query and fragment, because they can be secret. */
 export const plainUrl = (name: string) => {
-  const [, scheme = "", rest = ""] = /^([a-z0-9]+:\/\/)(.*)$/is.exec(name) ?? [];
-  const path = /^https?:/i.test(scheme) ? rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "") : rest;
+  const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(name) ?? [];
+  const path = /^hf:/i.test(scheme) ? rest : rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "");
   return `${scheme.toLowerCase()}${path}`;
 };

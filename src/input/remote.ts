@@ -59,6 +59,7 @@ export const openRemotes = async (access: RemoteAccess) => {
     let name = plain;
     // Different URLs can have equal plain URLs.
     for (let number = 2; locations.has(name); number++) name = `${plain}#${number}`;
+    if (!/^(?:https?|s3|gs|hf):/.test(name)) throw invalidRemoteUrl(name, "malformed");
     const isWeb = /^https?:/.test(name);
     locations.set(name, isWeb ? webLocation(name, url, access) : (await loadHub(name)).locate(name, url));
     names.set(url, name);

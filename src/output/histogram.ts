@@ -14,7 +14,7 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
   const mean = `${formatNumber(rewards.mean)} ± ${formatNumber(rewards.spread)}`;
   const heading = foldSentence(`Rewards: mean ${mean}, median ${formatNumber(rewards.median)}`, width);
   const shares = [
-    formatShare("groups have different rewards", groups.trainable, groups.total),
+    formatShare("groups have rewards that differ", groups.trainable, groups.total),
     formatShare("trajectories have a choice", sampled.trajectories, sampled.total),
     formatShare("choices have logprobs", sampled.choicesWithLogprobs, sampled.choices),
   ].flatMap((line) => (line ? foldSentence(line, width) : []));

@@ -160,7 +160,7 @@ const applyPriorOutcomes = (delivery: Delivery): readonly Job[] => {
   if (!priorOutcomes.isEmpty()) delivery.setPriorOutcomes(outcomes.groupsWith("not_sent"));
   delivery.reportPriorRuns(() => true);
   const { jobs, impossible } = delivery.planResends();
-  for (const id of impossible) problems.report("resend-impossible", { id });
+  for (const id of impossible) problems.report("resend-impossible", { id, ledgerArgs });
   const unresolvedCount = priorOutcomes.unknownEntries().length - jobs.length;
   if (unresolvedCount > 0) {
     const resentGroups = jobs.reduce((sum, { request }) => sum + request.groups.length, 0);

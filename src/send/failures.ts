@@ -35,11 +35,11 @@ export const requestTooLarge = (bytes: number, groups: number, details: FailureD
   const [content, hint] =
     groups === 1
       ? [
-          " with a single group",
+          ", with only one group",
           `make the group smaller, ask the operator for a larger limit, or ${sentences.skipRefusedHint}`,
         ]
       : ["", "omit --one-request to send several requests, or ask the operator for a larger limit"];
-  const message = `the service refused a request of ${sentences.formatRoundedSize(bytes)}${content} as too large (413)`;
+  const message = `the service refused a request as too large (413): ${sentences.formatRoundedSize(bytes)}${content}`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 

@@ -76,7 +76,7 @@ export const createApp = (options: AppOptions) => {
     const { method } = endpoint;
     const path = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
     app.on(method, path, async ({ req, env, var: { exchange } }) => {
-      exchange.operation = endpoint.name.replaceAll(" ", "_");
+      exchange.operation = endpoint.name.replace(" the ", " ").replaceAll(" ", "_");
       try {
         checkRequest(env);
         const caller = await authenticate(req.header("authorization"), endpoint);

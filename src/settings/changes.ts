@@ -187,7 +187,7 @@ export const findProfile = (sources: SettingsSources, profile: string) => {
   const found = profiles.find(({ name }) => name === profile);
   if (found) return found;
   const known = profiles.map(({ name }) => name);
-  throw failures.unknownProfile(profile, { known, where: {}, hint: "list the profiles with `rollcall profile list`" });
+  throw failures.unknownProfile(profile, { known, where: {}, hint: "choose one of these profiles" });
 };
 
 export const useProfile = async (sources: SettingsSources, name: string) => {

@@ -83,8 +83,11 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   const { env, flags, isProfileNamed, profile } = layers;
   const variable = values.toVariableName(name);
   const source = resolveSetting(layers, name)?.source;
-  if (isProfileNamed && env[variable] && (source === "profile" || source === "default")) {
-    notice(values.formatUnused([variable], `, because the profile ${profile} has its own URL`));
+  const { derivedFrom = name } = values.settings[name];
+  const readVariables = [...new Set([name, source === "default" ? derivedFrom : name])].map(values.toVariableName);
+  const unused = readVariables.filter((one) => env[one]);
+  if (isProfileNamed && unused.length > 0 && (source === "profile" || source === "default")) {
+    notice(values.formatUnused(unused, `, because the profile ${profile} has its own URL`));
   }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;

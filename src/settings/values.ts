@@ -120,12 +120,12 @@ const definitions = {
     hasOption: true,
   },
   vendor_prefix: {
-    about: "the service's prefix of field names",
+    about: "prefix of some field names in calls",
     parse: matchPattern(/^[a-z][a-z0-9_-]{0,63}$/i, "letters, digits, - and _, beginning with a letter"),
     fallback: "vendor",
   },
   project_header: {
-    about: "header with the project",
+    about: "name of the header that contains the project",
     parse: parseHeaderName,
     derivedFrom: "vendor_prefix",
     fallback: ({ text }) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}-Project`,
@@ -135,7 +135,7 @@ const definitions = {
   batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
   timeout: {
-    about: "longest silence of the service (default: 30s, for log 5m)",
+    about: "longest time without data from the service (default: 30s, for log 5m)",
     parse: (text: string) => parseDuration(text) || reject("a duration of at least 1ms"),
   },
   max_wait: { about: "total time for all retries", parse: parseDuration, fallback: "5m" },

@@ -52,7 +52,10 @@ const syntaxFaults: Readonly<
     () => "invalid escape",
     'write \\\\ for a backslash. JSON has only the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX',
   ],
-  number: [() => "invalid number", "write a number such as 1 or 0.5, without + or leading zeros"],
+  number: [
+    () => "invalid number",
+    "write a number such as 1 or 0.5: no +, no leading zeros, and digits before and after a point",
+  ],
   character: [({ character }) => `unexpected ${character}`, "write lines with a JSON writer, such as json.dumps"],
 };
 
@@ -176,7 +179,7 @@ export const fileRules = {
   }),
   "json-nan": nonFiniteRule(
     "NaN",
-    "omit the key, or write null",
+    "omit the key",
     "Python's json.dumps writes NaN by default. JSON has no NaN, and services refuse it.",
   ),
   "json-infinity": nonFiniteRule(

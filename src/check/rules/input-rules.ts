@@ -69,7 +69,7 @@ export const inputRules = {
         : `the group key \`${key}\` is missing or null, so the trajectory is its own group`,
     redactedMessage: "the group key is missing or null",
     advice: ({ others }) => {
-      if (!others) return "give the key a value in every trajectory, or choose another with --group-by";
+      if (!others) return "give the key a value in every trajectory, or choose another key with --group-by";
       return others.length === 0
         ? "add a group key to every trajectory, or omit --group-by"
         : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
@@ -131,7 +131,7 @@ export const runRules = {
     message: "the file changed while rollcall read it",
     advice: ({ isFollowed }) =>
       isFollowed
-        ? "make the program that writes the file only append to it, or replace it with a new file"
+        ? "the program that writes the file must only append to it, or replace it with a new file"
         : "wait until no program writes to the file",
     why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its existing bytes must not change.",
     example: problem({ isFollowed: false }, "step.jsonl"),
@@ -153,7 +153,7 @@ export const runRules = {
     message: ({ request, status, isCut }) =>
       `the service answered ${status} to request ${request}, so its groups count as logged, but the answer ${isCut ? "ended early" : "is not JSON"}`,
     advice:
-      "check whether the service has these groups. If not, correct base_url and rerun the command, or (if base_url is correct) log only these groups with --resend-logged",
+      "check whether the service has these groups. If not, correct base_url and rerun the command. If base_url is correct, copy these groups to a new file, and log it with --resend-logged",
     why: "A proxy or a login page may have answered instead of the service.",
     example: problem({ request: "r7", status: 200, isCut: true }),
   }),
@@ -183,7 +183,7 @@ export const runRules = {
   }),
   "unresolved-group": error({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
-    advice: "find the id of the request with `rollcall ledger status`, and pass it to `rollcall ledger resolve`",
+    advice: "check whether the service has the group, and resolve its request with `rollcall ledger resolve`",
     example: problem(undefined, "step.jsonl", 3),
   }),
   "group-not-logged": error<{ isInvalid: boolean }>({
@@ -191,7 +191,7 @@ export const runRules = {
     advice: ({ isInvalid }) =>
       isInvalid
         ? "fix the errors that `rollcall check` reports, then run `rollcall log` with the file"
-        : "verify with the options of your `rollcall log` command. If you already pass them, log the file",
+        : "log the file, or verify it with the options of your `rollcall log` command",
     example: problem({ isInvalid: false }, "step.jsonl", 3),
   }),
   "group-rejected": error({
@@ -204,7 +204,7 @@ export const runRules = {
     message: ({ groups, at }) =>
       `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
-      "ignore this warning if you moved the file or passed other files with it. To log the groups again for another step, pass --batch <name>",
+      "ignore this warning if you renamed the file, or passed another file before it. To log the groups again for another step, pass --batch <name>",
     why: "Groups were logged before by a run whose first input has another name, so rollcall does not log them again.",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
@@ -212,16 +212,16 @@ export const runRules = {
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
     advice: ({ ledgerArgs }) =>
-      `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. For each, run ${formatLedgerCommand("resolve <id>", ledgerArgs)} with --assume-logged if the service has its groups, or with --resend if not`,
+      `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. For each request, run ${formatLedgerCommand("resolve <id>", ledgerArgs)} with --assume-logged if the service has the groups of the request, or with --resend if it does not`,
     why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
     example: problem({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
-  "resend-impossible": warning<{ id: string }>({
+  "resend-impossible": warning<{ id: string; ledgerArgs: readonly string[] }>({
     message: ({ id }) => `cannot resend request ${id}: the input differs from the first attempt`,
-    advice: ({ id }) =>
-      `pass all files of the first attempt, unchanged. Or run \`rollcall ledger resolve ${id}\` with --assume-logged if the service has the groups, or with --resend if not`,
+    advice: ({ id, ledgerArgs }) =>
+      `pass all files of the first attempt, unchanged. Or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged if the service has the groups, or with --resend if it does not`,
     why: "rollcall resends a request with an unknown outcome only with the same bytes.",
-    example: problem({ id: "7" }),
+    example: problem({ id: "7", ledgerArgs: [] }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
@@ -244,7 +244,7 @@ export const runRules = {
   }),
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
-    advice: "run the command again when the line is complete, or run without --follow to send it now",
+    advice: "run the command again when the line is complete, or run without --follow to send the line now",
     why: "With `--follow`, a line without a newline is incomplete, because a program may still be writing it.",
     example: problem({ bytes: 512 }),
   }),

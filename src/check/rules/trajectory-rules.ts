@@ -20,6 +20,7 @@ type LazyText = () => string | undefined;
 
 const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
 const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
+const versionShape = "write the version without a fraction, such as 120";
 const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
 
 const exampleShapes: Readonly<Record<string, string>> = {
@@ -30,6 +31,8 @@ const exampleShapes: Readonly<Record<string, string>> = {
   messages_and_choices: trajectoryShape,
   reward: 'write one finite number for the whole trajectory, without quotes: "reward": 1',
   function: toolShape,
+  initial_policy_version: versionShape,
+  final_policy_version: versionShape,
 };
 
 /** Rules for the types of interface 2.1. */
@@ -41,7 +44,8 @@ export const typeRules = {
   }),
   "wrong-type": error<{ field: string; wanted: string; found: string; instead?: LazyText }>({
     message: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
-    advice: ({ field, wanted, instead }) => instead?.() ?? exampleShapes[field] ?? `write ${wanted}`,
+    advice: ({ field, wanted, instead }) =>
+      instead?.() ?? exampleShapes[field.replace(/^tools\.\d+$/, "function")] ?? `write ${wanted}`,
     example: trajectory('"0.5"'),
   }),
   "start-time-invalid": error({
@@ -111,14 +115,15 @@ export const trainingRules = {
     example: trajectory(1, ',"tools":null'),
   }),
   "reward-not-finite": warning({
-    message: "the reward is too large for a 64-bit float, so the mean reward excludes it",
-    advice: "write a number below 1.79e308",
+    message: "the reward is outside of the range of 64-bit floats, so the mean reward excludes it",
+    advice: "write a number between -1.79e308 and 1.79e308",
     example: trajectory("1e400"),
   }),
   "metric-not-finite": warning<{ key: string }>({
-    message: ({ key }) => `the metric \`${key}\` is too large for a 64-bit float, so its mean excludes this value`,
-    redactedMessage: "a metric is too large for a 64-bit float, so its mean excludes this value",
-    advice: "write a number below 1.79e308, or omit the key",
+    message: ({ key }) =>
+      `the metric \`${key}\` is outside of the range of 64-bit floats, so its mean excludes this value`,
+    redactedMessage: "a metric is outside of the range of 64-bit floats, so its mean excludes this value",
+    advice: "write a number between -1.79e308 and 1.79e308, or omit the key",
     example: trajectory(1, ',"metrics":{"loss":1e400}'),
   }),
   "exception-in-trajectory": warning<{ key: string }>({
@@ -126,7 +131,7 @@ export const trainingRules = {
       `the trajectory has the key \`${key}\`, but its reward counts as if the rollout were complete`,
     advice:
       'if the rollout failed, remove the trajectory and add its error to the group: {"trajectories": […], "exceptions": ["…"]}. Otherwise move the key to metadata',
-    why: "A failed rollout belongs in its group's `exceptions`, without a reward. As a trajectory, it is missing from `exception_rate`, and its reward changes the group's mean.",
+    why: "A failed rollout belongs in its group's `exceptions`, without a reward. As a trajectory, the rollout does not count in `exception_rate`, and its reward changes the mean of the group.",
     example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),
   "metric-type": warning<{ key: string; found: string }>({
@@ -272,7 +277,7 @@ export const trainingRules = {
   }),
   "no-assistant-turn": warningOfWhole({
     message: "the trajectory has no assistant turn, so there is nothing to train on",
-    advice: "record the model's turns as choices",
+    advice: "add the turns of the model, as choices",
     example: messages(question),
   }),
   "no-sampled-turns": warningOfWhole<{ all: boolean }>({

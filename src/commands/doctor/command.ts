@@ -6,7 +6,7 @@ export const doctor = command({
   group: "more",
   summary: "find problems and print their fixes",
   about:
-    "check settings, credentials, URLs, ledger and local store, and print fixes; changes nothing and shows no secret",
+    "check settings, credentials, URLs, ledger and local store, and print fixes, without changing anything or showing a secret",
   options: { offline: flag("send no request") },
   examples: ["rollcall doctor", "rollcall doctor --profile work --json", "rollcall doctor --offline --local"],
   run: async (context, typed) => await (await import("./run.ts")).runDoctor(context, typed),

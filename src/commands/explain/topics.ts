@@ -26,7 +26,7 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   auth: "A credential is missing, or the service refused it.",
   unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
   refused: "The service refused the request, or its answer does not match the API.",
-  partial: "Only some groups were logged or converted. The rest was rejected or not sent.",
+  partial: "Some or all groups were not logged or converted, because they were rejected or not sent.",
   unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
   not_found: "The named call, model, catalog, request or key does not exist.",
   differs: "`catalog diff --exit-code`, `catalog verify` or `ledger verify` found a difference.",

@@ -15,7 +15,11 @@ export const selectionOptions = cli.inGroup("selection", {
   best: cli.count("in each group, keep the n trajectories with the highest rewards"),
   sample: cli.count("keep n random groups"),
   ...cli.needing("sample", { seed: cli.text("seed of --sample (default: 0)") }),
-  shard: cli.custom("divide the groups into n parts, and keep the i-th part, such as 3/64", "i/n", parseShard),
+  shard: cli.custom(
+    "divide the groups into n parts, and keep the i-th part (3/64 keeps the third of 64 parts)",
+    "i/n",
+    parseShard,
+  ),
 });
 
 export const formatOptions = cli.inGroup("formats", {

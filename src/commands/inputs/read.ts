@@ -123,8 +123,9 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
       const { group, reward, sampled } = format.keys;
       const subject =
         sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
-      const groupText = format.takesGroupKey === true && groupBy !== undefined ? `--group-by ${groupBy}` : group;
-      const keys = `Group: ${groupText}. Reward from: ${usedRewardFrom ?? reward}. Choices: ${sampled}.`;
+      const isByKey = format.takesGroupKey === true && groupBy !== undefined;
+      const groupText = isByKey ? `the rows with the same value at ${groupBy}` : group;
+      const keys = `Group: ${groupText}. Reward: ${usedRewardFrom ?? reward}. Choices: ${sampled}.`;
       screen.notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);

@@ -66,7 +66,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   } else {
     const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
     for (const { file, logged, read } of unfinished.slice(0, maxNoticeLines))
-      screen.notice(`${file}: ${logged === 0 ? "not logged" : `partly logged, ${logged} of ${read} groups`}`);
+      screen.notice(`${file}: ${logged} of ${pluralize(read, "group")} logged exactly once`);
     if (unfinished.length > maxNoticeLines)
       screen.notice(`and ${pluralize(unfinished.length - maxNoticeLines, "more file")}`);
     if (isVerified) screen.notice(pluralize(counts.read, "group logged exactly once", "groups logged exactly once"));
@@ -218,7 +218,9 @@ const openLedger = async (
     toRead,
     maxWaitMs: failsImmediately ? 0 : settings.require("max_wait"),
     onUnavailable: (code) =>
-      screen.notice(`cannot reach the ledger database (${code}); retrying until --max-wait elapses`),
+      screen.notice(
+        `cannot reach the ledger database (${describeSystemCode(code)}). rollcall tries again for at most --max-wait`,
+      ),
   });
   if (!ledger) screen.notice(`no ledger at ${location.path}`);
   else {

@@ -172,7 +172,7 @@ export const openReporter =
 
 export const followNotices = {
   waiting: (file: string) => `waiting for ${file} to exist`,
-  moved: (file: string) => `${file} was replaced; reading the old file to its end, then continuing with the new one`,
+  moved: (file: string) => `${file} was replaced, so rollcall reads the old file to its end, and then the new file`,
   rewritten: (file: string) =>
     `${file} was rewritten; rollcall sent all it had read, and now reads the file from the start`,
 };

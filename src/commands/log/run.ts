@@ -11,7 +11,7 @@ import { formatLease } from "../../ledger/failures.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { printDistributions } from "../../output/index.ts";
 import * as send from "../../send/index.ts";
-import { pluralize } from "../../sentences.ts";
+import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
@@ -174,7 +174,9 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
       screen.notice(`${which}; the service honors Idempotency-Key, so it logs nothing twice`);
     },
     onUnavailable: (code) =>
-      screen.notice(`cannot reach the ledger database (${code}); sending nothing, retrying until --max-wait elapses`),
+      screen.notice(
+        `cannot reach the ledger database (${describeSystemCode(code)}). rollcall sends nothing, and tries again for at most --max-wait`,
+      ),
     onWait: (leaseMs) =>
       screen.notice(`waiting for another run that logs to the same model and split${formatLease(leaseMs)}`),
     onProgress: (progress) => {

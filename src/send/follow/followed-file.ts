@@ -103,7 +103,7 @@ export const openFollowedFiles = (
         }
         // Opening a pipe would wait for a writer.
         if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
-        const tail = await inputs.openTail(file, before ? `${file} (file ${index + 1})` : file);
+        const tail = await inputs.openTail(file, before ? `${file} (version ${index + 1})` : file);
         sources.push(tail.source);
         problems.inputs = sources.map(({ name }) => name);
         const scan = new Scan(tail.source, { index, groupBy, result: found });
