@@ -1,4 +1,4 @@
-/** `rollcall profile`: saved settings and credentials with a name. */
+/** Defines `rollcall profile`. */
 
 import { command, flag, required, text } from "../cli/index.ts";
 import { printDocument } from "../output/index.ts";
