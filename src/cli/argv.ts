@@ -12,7 +12,6 @@ import { type Kinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
-/** Returns commander's error instead of throwing it. */
 export const parseArgv = async (program: Program, argv: readonly string[]) => {
   /** Values of options, by name without dashes. */
   const given = new Map<string, readonly string[]>();
@@ -25,7 +24,7 @@ export const parseArgv = async (program: Program, argv: readonly string[]) => {
     return false;
   });
   const hasHelpWord = helpPosition >= 0;
-  /** Skips a `help` that is the value of an option. */
+  /** Position of the `help` that is not the value of an option. */
   const helpIndex = hasHelpWord
     ? argv.findIndex((_, at) => listOperands(program.root, argv.slice(0, at + 1)).length > helpPosition)
     : argv.length;
@@ -66,7 +65,7 @@ const loadTreeFor = async (program: Program, word: string) => {
   return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
 };
 
-/** @param enter is called for each subcommand in argv, outermost first */
+/** @param enter receives each subcommand in argv, outermost first */
 const createParser = (
   command: Command,
   given: Map<string, readonly string[]>,
@@ -106,7 +105,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   if (given.has("version") || (help && !isUnknownCommand)) return;
   if (error?.code === "commander.help")
     throw subcommandMissing(invocation, names, (columns) => formatShortHelp(command, columns));
-  // commander also accepts options of the parents.
+  // commander accepts all options of parent commands, but rollcall accepts only global options.
   const stray = ancestors
     .slice(1)
     .flatMap((parent) => Object.keys(parent.options))
@@ -122,19 +121,21 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
   const [, option = "", value] = /^unknown option '--([^=']+)(=.*)?'$/s.exec(text) ?? [];
   const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));
-  // The message omits a flag's value, which may be a key.
-  if (value !== undefined && known.includes(option))
+  if (value && known.includes(option))
     throw invalidArguments(`--${option} takes no value`, `write --${option} without =`);
   const nearOption = option && findNearest(option, known);
   const suggestion = isUnknownCommand ? meant : nearOption && `--${nearOption}`;
-  const message = text.replace(missingValue, "$1 requires a value: $1$2");
+  // The message omits the value of an unknown option, because the value may be a secret.
+  const message = value
+    ? `unknown option '--${option}'`
+    : text.replace(missingValue, "$1 requires a value: $1$2");
   throw invalidArguments(message, suggestion ? `did you mean ${suggestion}?` : seeHelp);
 };
 
 export const listOptions = (command: Command, { options }: Command): Kinds => {
   if (command.words === "") return options;
   const { version: _, ...globalKinds } = options;
-  // The command's own options are first, and override global options.
+  // Own options come first and override global options.
   return { ...command.options, ...globalKinds, ...command.options };
 };
 

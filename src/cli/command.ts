@@ -1,4 +1,4 @@
-/** Describes commands. */
+/** Defines commands, and formats their usage. */
 import type { Context } from "../context.ts";
 import type { Kind, Kinds, Values } from "./kinds.ts";
 
@@ -6,13 +6,13 @@ export interface Command {
   /** The words after `rollcall`; empty for the root. */
   readonly words: string;
   readonly about: string;
-  /** A shorter `about` for the parent's `-h`. */
+  /** Replaces `about` in the `-h` of the parent command. */
   readonly summary?: string;
   readonly args: Kinds;
   readonly options: Kinds;
   readonly examples: readonly string[];
   readonly subcommands: readonly Command[];
-  /** The root's help lists the commands of a group by name only. */
+  /** Commands of a group share one line in the `-h` of the parent command. */
   readonly group?: string;
   /** True if a wrong name in `--fields` must fail before the command runs. */
   readonly hasSideEffects?: boolean;

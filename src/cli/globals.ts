@@ -1,4 +1,4 @@
-/** Global options. */
+/** Defines the global options. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
 import type { ParsedArgv } from "./argv.ts";

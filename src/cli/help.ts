@@ -4,13 +4,11 @@ import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import type { Kind, Kinds } from "./kinds.ts";
 
-/** The smallest supported terminal, without the line of the prompt. */
+/** Size of a common terminal, minus one line for the prompt. */
 const screenColumns = 80;
 const screenLines = 23;
 
-/** A description with fewer columns starts below its term. */
 const minDescriptionWidth = 30;
-/** Characters; `<verb>` replaces a longer list. */
 const maxVerbListLength = 20;
 
 type Item = Readonly<Record<"term" | "description", string>>;

@@ -1,10 +1,10 @@
-/** Kinds of options and arguments. */
+/** Defines the kinds of options and arguments, and parses values. */
 import { contradiction, requiredOptionMissing, wrongValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
 export type Kind<Value> = Readonly<{
   about: string;
-  /** Name of the value; undefined for a flag. */
+  /** Name of the value in the help; missing or empty for a flag. */
   placeholder?: string;
   choices?: readonly string[];
   repeatable?: boolean;
@@ -13,9 +13,9 @@ export type Kind<Value> = Readonly<{
   short?: string;
   /** Heading in the help. */
   group?: string;
-  /** Name of an option that must be given too. */
+  /** Name of an option that this option requires. */
   needs?: string;
-  /** The reasons for conflicts, by name of the other option. */
+  /** Maps each conflicting option to the reason of the conflict. */
   conflicts?: Readonly<Record<string, string>>;
   /** `words` may be empty. @throws Failure */
   parse: (words: readonly string[], name: string) => Value;
@@ -60,12 +60,11 @@ export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => 
   parse: (words, name) => {
     const value = kind.parse(words, name);
     if (value !== undefined && value !== null) return value;
-    // `validateArgv` refuses missing arguments.
+    // `validateArgv` refuses missing arguments earlier.
     throw new Error(`nothing was typed for ${name}`);
   },
 });
 
-/** Nine digits, as in the pattern of `count`. */
 const maxCount = 999_999_999;
 
 export const count = (about: string, { placeholder = "n", min = 1, max = maxCount } = {}) =>

@@ -1,4 +1,4 @@
-/** `rollcall auth`: the credentials of a profile. */
+/** Defines `rollcall auth`. */
 import { choice, command, flag, text } from "../cli/index.ts";
 import { openClient } from "../connect.ts";
 import type { Context } from "../context.ts";
@@ -34,7 +34,7 @@ const login = command({
     const { profile } = started.settings;
     let uses: readonly CredentialUse[] = [];
     let state: KeyState = "untried";
-    // Saves after each answer, so that Ctrl-C loses no answer.
+    // Saves after each question to the user, so that Ctrl-C loses no typed value.
     do {
       if (!noCheck && state === "untried") state = await testKey(context, started, uses);
       const saved = await started.save();
@@ -75,7 +75,6 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
-  // If the service answers, the setting's URL may be wrong.
   const [why, first] =
     setting === undefined
       ? ["is unavailable", "later, "]
@@ -106,7 +105,6 @@ const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: s
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;
 
-/** Tests the first credential that a read request can test. */
 export const testCredential = async (
   context: Context,
   settings: config.Settings,

@@ -1,4 +1,4 @@
-/** `rollcall commands`: all commands and their options. */
+/** Defines `rollcall commands`. */
 import { version } from "../../package.json" with { type: "json" };
 import { command, describeCommands } from "../cli/index.ts";
 import { printObjects } from "./lists/object-list.ts";

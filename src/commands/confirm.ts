@@ -1,4 +1,4 @@
-/** Asks for confirmation. */
+/** Asks the user for confirmation. */
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { askLine } from "../settings/index.ts";

@@ -1,4 +1,4 @@
-/** `rollcall profile`: saved settings and credentials with a name. */
+/** Defines `rollcall profile`. */
 
 import { command, flag, required, text } from "../cli/index.ts";
 import { printDocument } from "../output/index.ts";
@@ -58,9 +58,8 @@ const remove = command({
     const { settings, keys } = saved.findProfile(context, name);
     const count = (names: readonly string[], noun: string) =>
       names.length === 0 ? `no ${noun}s` : `${pluralize(names.length, noun)} (${names.join(", ")})`;
-    const action = `delete the profile "${name}"`;
-    const effect = ` with ${count(settings, "setting")} and ${count(keys, "key")}`;
-    await requireConfirmation(context, { action, effect, option: "--yes", yes });
+    const action = `delete the profile "${name}" with ${count(settings, "setting")} and ${count(keys, "key")}`;
+    await requireConfirmation(context, { action, option: "--yes", yes });
     const { wasInUse } = await saved.deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);
     if (wasInUse) screen.notice("commands now use the profile default");

@@ -1,4 +1,4 @@
-/** `rollcall serve`: the local service, and keys for its users. */
+/** Defines `rollcall serve` and `rollcall serve keys`. */
 import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
@@ -91,7 +91,7 @@ const openLog =
 
 const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
   const { createKey, openStore, storePath } = await import("../service/index.ts");
-  // In `serve keys add`, `--project` limits the key.
+  // In `serve keys add`, `--project` limits the key and is not a setting.
   const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
   const serviceSettings = await settings.service();
   const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };

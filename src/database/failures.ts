@@ -1,4 +1,4 @@
-/** Failures of rollcall's own files and databases. */
+/** Creates the failures of rollcall's own files and databases. */
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -10,7 +10,6 @@ type FileError = TitledFile & { code: string };
 
 const storeTitle = "the store of the local service";
 
-/** Maps the title of a file to the options and variables that move the file. */
 const locationOptions: Readonly<Record<string, string>> = {
   "the ledger": "--ledger or ROLLCALL_LEDGER",
   "the lock of the ledger": "--ledger or ROLLCALL_LEDGER",
@@ -94,7 +93,7 @@ export const databaseUrlWithPassword = ({ path, title }: Omit<InvalidUrl, "hint"
   return new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
 };
 
-/** A code of PostgreSQL. */
+/** PostgreSQL's `read_only_sql_transaction`. */
 const readOnlyCode = "25006";
 
 export const databaseFailed = ({ path, title, code }: FileError, cause?: unknown) => {

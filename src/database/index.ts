@@ -8,7 +8,7 @@ export { type Lock, type LockWaitOptions, toFileFailure, tryLock, waitForLock } 
 export type { Row } from "./row.ts";
 export { examineFile } from "./sqlite.ts";
 
-/** SQLite cuts a text at a NUL and loses lone surrogates. JSON escapes both. */
+/** SQLite cuts a text at a NUL and loses lone surrogates, so callers store such a text as JSON. */
 export type SqlValue = string | number | Uint8Array | null;
 
 /** `sql` has a `?` for each value. Names of tables include the schema, as in `rollcall.request`. */
@@ -26,7 +26,7 @@ export type Database = Readonly<{
   transact(
     statements: readonly Statement[],
     options?: {
-      /** Called if COMMIT or ROLLBACK fails or is not answered. The transaction may be committed. */
+      /** Called if COMMIT or ROLLBACK fails or gets no answer. The transaction may be committed. */
       onUnknownCommit?: () => void;
       shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
     },
@@ -57,15 +57,15 @@ export type DatabaseSchema = Readonly<{
 export type DatabaseLocation = Readonly<{
   path: string;
   password?: string | undefined;
-  /** Returns a password after the database refused access. `password` overrides this command. */
+  /** Called if the database refuses access and `password` is undefined. */
   passwordCommand?: (() => Promise<string>) | undefined;
 }>;
 
 export type DatabaseWaitOptions = Readonly<{
   host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
-  /** The longest wait for a server that does not answer, or for a locked file. */
+  /** Longest wait for a server that does not answer, or for a locked file. */
   maxWaitMs: number;
-  /** Called once for each statement that the server does not answer. */
+  /** Called once for each query or transaction that waits for an unavailable server. */
   onUnavailable: (code: string) => void;
 }>;
 
@@ -75,7 +75,7 @@ export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
   toRead?: boolean;
 }
 
-/** Without `make`, returns undefined for a missing or empty file or missing PostgreSQL tables. @throws Failure */
+/** Without `make`, returns undefined for a missing or empty database. @throws Failure */
 export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
   isDatabaseUrl(options.path)
     ? await (await import("./postgres.ts")).openPostgres(schema, options)

@@ -23,14 +23,13 @@ const sqliteFailures = new Map([
   ["FULL", failures.diskFull],
 ]);
 
-/** Returns `thrown` itself if it is not an error of a file. */
 export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   if (thrown instanceof Failure || !(thrown instanceof Error)) return thrown;
-  // libsql's error code is empty if the file cannot be opened.
+  // libsql's error code is empty if libsql cannot open the file.
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
   if (code === "unknown") return thrown;
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
-  // SQLite's shared memory is a file, too.
+  // SQLite's shared memory is a file, so SHMSIZE means a full disk.
   const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
   const make = isFull ? failures.diskFull : sqliteFailures.get(name);
   if (make) return make(about, thrown);
@@ -49,7 +48,7 @@ export const createFile = (about: failures.TitledFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
-    // `fchmod` works even if another process has deleted the file of a lock.
+    // `fchmod` also works on a file that another process deleted.
     const file = fs.openSync(about.path, "a", 0o600);
     try {
       if ((fs.fstatSync(file).mode & 0o077) !== 0) fs.fchmodSync(file, 0o600);
@@ -59,7 +58,7 @@ export const createFile = (about: failures.TitledFile) => {
   });
 };
 
-/** Opens no descriptor, because closing it would release SQLite's locks. */
+/** Does not open the file, because closing a descriptor would release SQLite's locks. */
 export const readFileIdentity = (path: string) => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
@@ -76,7 +75,7 @@ export const tryLock = (about: failures.TitledFile) => {
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
   const release = () => {
     if (!connection.open) return;
-    // The file is deleted before another process can lock it. A remaining file can be locked again.
+    // Deletes the file first, because another process can lock the file after ROLLBACK.
     if (isHeld()) ignoreErrors(() => fs.rmSync(path));
     if (connection.inTransaction) connection.exec("ROLLBACK");
     connection.close();

@@ -1,4 +1,4 @@
-/** Opens PostgreSQL databases, also through a transaction pooler. */
+/** Opens PostgreSQL databases, directly or through a transaction pooler. */
 import { isIP, Socket } from "node:net";
 import pg from "pg";
 import { Failure } from "../failure.ts";
@@ -39,7 +39,7 @@ const hasTables = async (database: Database, { name, title, postgres }: Database
 
 const tablesLock = 1919114311;
 
-/** Another process may have made the tables in the meantime. */
+/** Another process may make the tables at the same time. */
 const makeTables = async (database: Database, schema: DatabaseSchema) => {
   const { version, tables } = schema.postgres;
   const sql = `
@@ -59,7 +59,7 @@ const makeTables = async (database: Database, schema: DatabaseSchema) => {
 const firstWaitMs = 200;
 const maxRetryWaitMs = 5000;
 
-/** Other runs can wait for a transaction. If its machine vanishes, PostgreSQL ends the transaction after 15 s. */
+/** PostgreSQL ends an idle transaction after 15 s, because other runs may wait for its locks. */
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
 const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOptions): Database => {
@@ -69,7 +69,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
   let isClosing = false;
   const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
     const client = await pool.connect();
-    // A broken connection also emits an error event.
+    // Without a listener, the error event of a broken connection would end the process.
     client.on("error", () => undefined);
     let isReusable = false;
     try {
@@ -128,7 +128,7 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
 };
 
 const connectTimeoutMs = 5000;
-/** If the machine of the server vanishes, the connection stays open. */
+/** The connection to a vanished server stays open, so queries need this limit. */
 const queryTimeoutMs = 10_000;
 const defaultMaxConnections = 3;
 
@@ -167,7 +167,7 @@ const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOp
       } catch (thrown) {
         const isRefused = thrown instanceof pg.DatabaseError ? /^28/.test(thrown.code ?? "") : isSaslError(thrown);
         if (!isRefused || !passwordCommand || givenPassword !== undefined) throw thrown;
-        // Another connection may have got a new password.
+        // Another connection may have a new password.
         if (password === usedPassword) password = passwordCommand();
         await password.catch((failed: unknown) => {
           password = usedPassword;
@@ -198,7 +198,7 @@ const parseUrl = (text: string) => {
   return { host, port: Number(url.port || 5432), database, user, ssl };
 };
 
-/** The codes of serialization failures and deadlocks. */
+/** Codes of serialization failures and deadlocks. */
 const conflictCodes = /^(40001|40P01)$/;
 
 /** Returns the code of a conflict, a broken connection or a full server. */

@@ -1,4 +1,4 @@
-/** Opens SQLite files, whose commits are durable. */
+/** Opens SQLite files with durable commits. */
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -9,13 +9,13 @@ import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./ind
 import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { toRow } from "./row.ts";
 
-/** Enough for 50 processes that commit at the same time. A signal does not end this wait. */
+/** 50 processes that commit at the same time wait less. A signal does not end this wait. */
 const maxLockMs = 30_000;
 const maxJournalTries = 200;
 const journalWaitMs = 25;
 /** The pages are large, because most values are long. */
 const pageBytes = 16_384;
-/** This delay lets many small commits move from the log to the file together. */
+/** SQLite moves all commits within this delay from its log to the file together. */
 const checkpointDelayMs = 200;
 
 export const openFile = (
@@ -44,7 +44,7 @@ export const openFile = (
       }
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
       prepareTables({ connection, about }, schema);
-      // Moves the log into the copy, because the folder is deleted while the copy is open.
+      // Moves SQLite's log into the copy, because the folder is deleted while the copy is open.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const delaysCheckpoint = !isCopy && schema.file.checkpointTime === "after answers";
       if (delaysCheckpoint) connection.exec("PRAGMA wal_autocheckpoint = 0");
@@ -92,7 +92,7 @@ const enableWriteAheadLog = (connection: Connection.Database) => {
   }
 };
 
-/** Reads all in one statement, because another process may create the tables between two statements. */
+/** Reads all values at once, because another process may be creating the tables. */
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
@@ -135,7 +135,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
   let checkpoint: NodeJS.Timeout | undefined;
   const checkpointLog = () => {
     checkpoint = undefined;
-    // A failure loses nothing, and the next commit reports a broken disk.
+    // A failed checkpoint loses no data, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
   return {
@@ -152,7 +152,7 @@ const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boole
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
-      // libsql closes the file only when V8 collects the statements.
+      // `close` does not checkpoint, because libsql keeps the file open until V8 collects the statements.
       checkpointLog();
       connection.close();
     },
@@ -164,7 +164,7 @@ const maxDamages = 3;
 /** Checking a file of this size takes a second. For larger files, `damages` is undefined. */
 const maxExaminedBytes = 512 * 1024 * 1024;
 
-/** Runs `sql` unless the file is damaged. Returns undefined if there is no file. @throws Failure `storage` */
+/** Runs `sql` unless the file is damaged. @throws Failure `storage` */
 export const examineFile = async (schema: DatabaseSchema, path: string, sql: string) => {
   const about = { path, title: schema.title };
   requireOwnFile(path);

@@ -67,7 +67,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     const call = tool.run(params.arguments ?? {}, signal);
     calls.add(call);
     const { texts, isError } = await call.finally(() => calls.delete(call));
-    // Sanitizes each text before the message escapes the text.
+    // JSON escapes the text inside the message, where `sanitize` could miss a secret.
     return { content: texts.map((text) => ({ type: "text", text: sanitize(text) })), isError };
   });
   server.onerror = () => {
@@ -79,7 +79,6 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     decodeStrings: false,
     write: (message, _, done) => void host.stdout.write(sanitize(String(message)), done),
   });
-  /** False if stdout broke or a signal came. */
   const isInputDone = new Promise<boolean>((resolve, reject) => {
     const { stdin, stdout, signal } = host;
     for (const event of ["end", "error"]) stdin.once(event, () => resolve(true));
@@ -93,7 +92,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
   });
   await server.connect(new sdk.StdioServerTransport(host.stdin, answers, { maxBufferSize: maxMessageBytes }));
   if (await isInputDone) {
-    // The SDK needs one turn to start the last tool, and another turn to write the answers.
+    // The SDK starts the last tool, and writes answers, in later turns of the event loop.
     await setImmediate();
     await Promise.allSettled(calls);
     await setImmediate();

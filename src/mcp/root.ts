@@ -9,7 +9,7 @@ import { inputChanged } from "../input/index.ts";
 export type OpenRootFile = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<OpenRootFile>;
 
-/** No path or symbolic link leads out of the folder. */
+/** The returned function refuses paths and symbolic links that lead out of the folder. */
 export const openRoot = (root: string) => {
   const folder = ignoreErrors(() => (statSync(root).isDirectory() ? realpathSync(root) : undefined));
   if (folder === undefined) throw wrongValue("--root", root, "a readable folder");
@@ -37,7 +37,7 @@ const openInside = (folder: string, candidate: string) => {
   try {
     const path = existsSync(descriptorFolder) ? `${descriptorFolder}/${descriptor}` : real;
     const facts = fstatSync(descriptor, { bigint: true });
-    // A link may have replaced a folder after the check.
+    // Another process may replace a folder with a link after the first check.
     if (!facts.isFile() || !isInside(folder, realpathSync(path))) throw new Error("outside");
     const name = relative(folder, real).split(sep).join("/");
     return {

@@ -130,7 +130,7 @@ export const loginKeyMissing = (why: "no-terminal" | "empty") => {
 };
 
 export const passwordFileNotPrivate = ({ path, title, file }: Record<"path" | "title" | "file", string>) => {
-  const message = `rollcall does not read the password for ${title} ${path}, because other users can read ${file}`;
+  const message = `the password for ${title} ${path} was not read, because other users can read ${file}`;
   return new Failure("auth", "password-file-not-private", message, { hint: `chmod 600 ${file}` });
 };
 

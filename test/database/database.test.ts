@@ -281,7 +281,7 @@ describe("opening an unusable file", () => {
     const path = join(folder, "file", "own.db");
     expect(await failureOf(async () => await open(path))).toMatchObject({
       kind: "folder-unusable",
-      message: `cannot store the notes at ${path}: a part of the path is a file`,
+      message: `cannot create the notes at ${path}: a part of the path is a file`,
     });
   });
 

@@ -87,9 +87,9 @@ describe("the dedup key of a converted group", () => {
     const name = (step: number) => join(folder, `step_${step}`, "results.jsonl");
     expect({ code, stderr }).toEqual({ code: 10, stderr });
     expect(stderr.split("\n").slice(0, 3)).toEqual([
-      `note: ${name(2)}: partly logged, 1 of 2 groups`,
-      `note: ${name(10)}: partly logged, 1 of 2 groups`,
-      `note: ${name(12)}: not logged`,
+      `note: ${name(2)}: 1 of 2 groups logged exactly once`,
+      `note: ${name(10)}: 1 of 2 groups logged exactly once`,
+      `note: ${name(12)}: 0 of 2 groups logged exactly once`,
     ]);
   });
 

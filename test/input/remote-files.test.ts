@@ -155,7 +155,7 @@ describe("a URL without a file", () => {
   it.each([
     ["http://data.example/step.jsonl", "is plain http"],
     ["https://user:hush-hush@data.example/step.jsonl", "contains a user or password"],
-    ["https://", "is not a valid file URL"],
+    ["https://", "as a URL"],
   ])("exits with 2 before any request: %s", async (address, says) => {
     const { code, error } = await checked([address]);
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(says)]);

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../src/cli/index.ts";
 import { program } from "../../src/run.ts";
-import { settingNames, settings } from "../../src/settings/values.ts";
+import { settingNames, settingTable } from "../../src/settings/index.ts";
 import { runRollcall } from "../support/run.ts";
 import { hasShell } from "../support/shell.ts";
 import { withRealOutput } from "./docs/blocks.ts";
@@ -67,18 +67,18 @@ describe("docs/guide/input-formats.md", () => {
 });
 
 describe("docs/operate/configuration.md", () => {
-  const defaultOf = ({ derivedFrom, fallback, localFallback }: (typeof settings)[keyof typeof settings]): string => {
+  const defaultOf = ({ derivedFrom, fallback, localFallback }: (typeof settingTable)[keyof typeof settingTable]): string => {
     if (localFallback !== undefined) return `\`${localFallback}\` in the profile \`local\``;
     if (typeof fallback !== "function") return fallback === undefined ? "" : `\`${fallback}\``;
     if (derivedFrom === undefined) return "the profile's name";
-    const source = settings[derivedFrom].fallback;
+    const source = settingTable[derivedFrom].fallback;
     return `\`${fallback({ profile: "", text: typeof source === "string" ? source : derivedFrom })}\``;
   };
 
   it("has a table of all settings", async () => {
     const rows = settingNames.map((name) => {
-      const about = settings[name].about.replaceAll("<", "\\<");
-      return `| \`${name}\` | ${about} | ${defaultOf(settings[name])} |\n`;
+      const about = settingTable[name].about.replaceAll("<", "\\<");
+      return `| \`${name}\` | ${about} | ${defaultOf(settingTable[name])} |\n`;
     });
     const page = readFileSync("docs/operate/configuration.md", "utf8");
     const table = /(?<=^\| setting \| meaning \| default \|\n\|---\|---\|---\|\n)(?:\|.*\n)*/m;

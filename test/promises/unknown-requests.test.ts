@@ -170,12 +170,15 @@ describe.concurrent("a request with an unknown outcome", () => {
     const other = place.write("other.jsonl", linesOf(...Array.from({ length: 90 }, (_, at) => groupOf(at + 10))));
     const { code, stderr } = await place.run(["ledger", "verify", other, file]);
     const [first, second, said, ...lines] = stderr.trimEnd().split("\n");
-    expect([first, second]).toEqual([file, other].map((name) => `note: ${name}: not logged`));
+    expect([first, second]).toEqual([
+      `note: ${file}: 0 of 3 groups logged exactly once`,
+      `note: ${other}: 0 of 90 groups logged exactly once`,
+    ]);
     expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged exactly once, 92 not logged, 1 unknown"]);
     expect(lines.slice(0, 3)).toEqual([
       `${other}:1: error: this group was not logged [group-not-logged]`,
       `  and 91 more: ${other}:2, 3, 4, 5, 6, 7, …`,
-      "  verify with the options of your `rollcall log` command. If you already pass them, log the file",
+      "  log the file, or verify it with the options of your `rollcall log` command",
     ]);
     expect(lines[3]).toContain("[unresolved-group]");
     expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);

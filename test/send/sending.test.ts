@@ -558,7 +558,7 @@ describe("an outcome", () => {
     });
     expect(two.result.failure).toMatchObject({
       kind: "request-too-large",
-      message: expect.stringMatching(/ \(413\)$/),
+      message: expect.stringMatching(/\(413\)/),
     });
     const [path = ""] = filesOf(`\n${group(1)}`);
     const one = await send(await read([path]), { answer: () => answered(413) });

@@ -1,4 +1,4 @@
-/** `rollcall call`: traced calls of a project (interface 4.3). */
+/** Defines `rollcall call` (interface 4.3). */
 import { choice, command, count, flag, inGroup, repeated, required, text, type Values } from "../../cli/index.ts";
 
 const args = {

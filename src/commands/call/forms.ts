@@ -1,4 +1,4 @@
-/** The output forms of `call read`. */
+/** Selects and prints the output form of `call read`. */
 import * as traced from "../../calls/index.ts";
 import { compilePattern } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
@@ -12,15 +12,13 @@ import type { CallReadOptions } from "./command.ts";
 
 export type ReadCall = CallReply & { readonly id: string };
 
-/** Iterating reads the calls, in the order of the ids. */
+/** Iterating `calls` reads them from the service, in the order of the ids. */
 interface SelectedCalls {
   readonly calls: AsyncIterable<ReadCall>;
-  /** Totals of the calls that were read so far. */
   readonly totals: () => ReturnType<CallPrinting["finalFacts"]> & Readonly<Record<"requested" | "missing", number>>;
   readonly vendorPrefix: string;
 }
 
-/** Returns a failure if a call cannot be printed. */
 type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) => Promise<Failure | undefined>;
 
 export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
@@ -91,7 +89,7 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
     model: traced.findModels(call, prefix).join(", "),
     started_at: textAt(call, "started_at") ?? "",
     seconds: micros === undefined || micros < 0 ? undefined : String(micros / 1_000_000),
-    // A traceback's last line is its message.
+    // The last line of a traceback is the message.
     exception: textAt(call, "exception")?.trimEnd().split("\n").at(-1)?.trim() ?? "",
   };
 };

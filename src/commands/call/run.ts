@@ -1,4 +1,4 @@
-/** `rollcall call read`: traced calls in the given order (interface 4.3). */
+/** Runs `rollcall call read` (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
 import { isRunning, omitContent, parseCallIds } from "../../calls/index.ts";
@@ -17,10 +17,8 @@ import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
-/** Hides latency without overloading a service. */
 const defaultConcurrency = 8;
 
-/** The pause before `--wait` reads a running call for the second time. */
 const firstPauseMs = 1000;
 const pauseGrowth = 1.5;
 const maxPauseMs = 15_000;
@@ -43,7 +41,6 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const tally: ReadTally = { ...counts, failed: [], running: [], hasStopped: false };
   const progress = screen.startProgress("reading calls");
   const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  /** With `--wait`, polls up to `--max-wait`. Returns undefined after a stop. */
   const readUntilEnded = async (id: string) => {
     for (let pauseMs = firstPauseMs; !tally.hasStopped; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
       const result = await read(id);
@@ -107,7 +104,7 @@ const omitFromReply = (read: ReadCall, prefix: string) => {
 
 type IdsRequest = Readonly<{ typedIds: readonly string[]; canBeEmpty: boolean; signal: AbortSignal }>;
 
-/** Reads stdin for the first `-`. @throws Failure `call-ids-unreadable`; the signal's reason */
+/** Reads ids from stdin in place of the first `-`. @throws Failure `call-ids-unreadable`; the signal's reason */
 async function* readCallIds(host: Host, { typedIds, canBeEmpty, signal }: IdsRequest) {
   const input = async function* () {
     try {
@@ -149,7 +146,7 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
       if (value === null) return { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
       return { id, call: parseRawJson(toBuffer(value).toString("utf8")), reply: bytes };
     } catch (thrown) {
-      // Failures with other codes concern all calls.
+      // A failure with a code outside `readFailureCodes` concerns all calls.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;
       return { id, failure: thrown };
     }
@@ -161,7 +158,7 @@ const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as cons
 type ReadTally = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
   readonly running: string[];
-  /** True after a refused key or `maxFailedInARow` failures. */
+  /** True after status 401 or `maxFailedInARow` consecutive failures. */
   hasStopped: boolean;
 };
 
@@ -175,7 +172,6 @@ const countResult = (tally: ReadTally, result: ReadResult) => {
   tally.hasStopped ||= tally.failedInARow >= maxFailedInARow;
 };
 
-/** Returns one failure for each code. */
 const toFailures = ({ failed, requested, failedInARow, hasStopped }: ReadTally, project: string) => {
   const cause = failed[0]?.failure;
   const isOnlyCause = failed.length === requested && failed.every(({ failure }) => failure.message === cause?.message);

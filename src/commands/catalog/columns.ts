@@ -1,4 +1,4 @@
-/** The columns of model lists (interface 2.3 and 2.5). output.md promises their order. */
+/** Defines the columns of model lists (interface 2.3 and 2.5), whose order output.md promises. */
 import * as catalogs from "../../catalogs/index.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
 
@@ -7,7 +7,7 @@ type Row = catalogs.CatalogRow;
 /** `priced` lists the inference models with their catalog entries. */
 export type ListOf = catalogs.CatalogName | "all" | "priced";
 
-/** The default of `now` tags no deprecation. @param now ms since 1970 */
+/** @param now ms since 1970; 0 tags no deprecation */
 export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
   const isJoined = of === "all" || of === "priced";
   const toColumn = (field: catalogs.FieldColumn): Column<Row> => {

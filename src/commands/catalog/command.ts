@@ -1,4 +1,4 @@
-/** `rollcall catalog`: public catalogs of models (interface 4.4 and 4.5). */
+/** Defines `rollcall catalog` (interface 4.4 and 4.5). */
 
 import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";

@@ -1,4 +1,4 @@
-/** `rollcall catalog cost`: the cost of a given usage with each model, cheapest first. */
+/** Runs `rollcall catalog cost`. */
 
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
@@ -13,7 +13,7 @@ import { tagDeprecation } from "./columns.ts";
 import type { TypedCost } from "./command.ts";
 import * as source from "./source.ts";
 
-/** @throws Failure `models-missing` after the other models were printed */
+/** @throws Failure `models-missing` after printing the other models */
 export const showCosts = async (context: Context, typed: TypedCost) => {
   const { screen, host } = context;
   const { fromCall, images, requests } = typed;

@@ -1,4 +1,4 @@
-/** `rollcall catalog diff`: compares catalogs and their earlier versions. */
+/** Runs `rollcall catalog diff`. */
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
 import { effectiveSettings } from "../../connect.ts";
@@ -101,7 +101,6 @@ const nameSides = (sides: Pair) => {
 
 type ChangeRow = catalogs.Change & Pick<Side, "catalog">;
 
-/** `names` is undefined for several pairs. */
 const changeColumns = (names: readonly string[] | undefined): KeyColumns<ChangeRow> => {
   const [older, newer] = names ?? [];
   const sides: Partial<Record<string, string>> = { gone: older ?? "", added: newer ?? "" };

@@ -28,7 +28,7 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
   catalogs.checkFilterWords(typed, listed);
   const allRows: readonly catalogs.CatalogRow[] = models ? catalogs.joinById(models, listed) : listed;
   const { matches, columns: filtered } = catalogs.compileFilter(typed, host.now());
-  // If a model has no catalog entry, filters can read only its id.
+  // Filters see only the id of a model without a catalog entry.
   const matching = allRows.filter(({ model, entry }) => matches(entry ?? { id: model?.value.id }));
   const rows = sortRows(matching, order).slice(0, typed.limit);
   const [single] = of === "all" || of === "priced" ? [] : read;
@@ -72,7 +72,7 @@ const toSections = (row: catalogs.CatalogEntry, title: string, now: number): rea
     const text = cell(row, () => spelled.text(name));
     return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
-  // If data centers have other facts than countries, `other` repeats them completely.
+  // Data centers with other facts than a country also appear in `other`, as JSON.
   const plain = catalogs.listCountries(datacenters)?.map((country_code) => ({ country_code }));
   const isShown = new Map([
     ...columns.map(({ name }) => [name, true] as const),

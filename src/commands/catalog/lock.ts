@@ -1,4 +1,4 @@
-/** `rollcall catalog lock` and `catalog verify`. */
+/** Runs `rollcall catalog lock` and `rollcall catalog verify`. */
 
 import * as catalogs from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
@@ -14,7 +14,7 @@ import { formatFactName } from "./columns.ts";
 import type { TypedLock, TypedVerify } from "./command.ts";
 import * as source from "./source.ts";
 
-/** @throws Failure `models-missing`, before anything is written */
+/** @throws Failure `models-missing` before writing the file */
 export const lock = async (context: Context, typed: TypedLock) => {
   const { screen } = context;
   const { file } = typed;
@@ -35,14 +35,13 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const candidates = locked?.length === 0 ? [] : listed;
   const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((id) => ({ id })));
   if (missing.length > 0) throw modelsMissing(missing, names);
-  // If entries share an id, the first entry is locked.
+  // If entries share an id, rollcall locks the first entry.
   const entriesById = catalogs.groupById(selected, ({ catalog, entry }) => `${catalog} ${entry.id}`);
   const current = [...entriesById.values()].flatMap(([first]) => (first && catalogs.toLockedModel(first)) ?? []);
-  // The lock file keeps the models of catalogs that were not read.
   return [...(old ?? []).filter((model) => !isRead(model)), ...current];
 };
 
-/** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after the result was printed */
+/** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after printing the result */
 export const verify = async (context: Context, typed: TypedVerify) => {
   const { screen, host } = context;
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;

@@ -11,7 +11,6 @@ import { catalogNotCached } from "../failures.ts";
 import type { TypedSource } from "../lists/options.ts";
 import { noteSkippedNulls } from "../lists/selection.ts";
 
-/** By default, reads the catalog of `--catalog`, or all catalogs with a provider. */
 export const readCatalogs = async (
   context: Context,
   typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
@@ -44,7 +43,7 @@ export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogNam
 
 type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
 
-/** Caches a new reply. @throws Failure `catalog-not-cached` */
+/** @throws Failure `catalog-not-cached` */
 export const readCatalog = async (
   context: Context,
   { settings, catalog, typed: { maxAge: maxAgeMs, offline = false } }: CatalogRequest,
@@ -76,7 +75,6 @@ export const readCatalog = async (
   return { ...id, models, asOf };
 };
 
-/** Formats a time like `2026-10-01 12:00 UTC`. */
 export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName }>;

@@ -1,4 +1,4 @@
-/** `rollcall check`: the checks of `log`, offline. */
+/** Defines `rollcall check`. */
 import { command, repeated, text, type Values } from "../../cli/index.ts";
 import * as inputs from "../inputs/options.ts";
 

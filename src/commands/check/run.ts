@@ -23,11 +23,11 @@ export const check = async (context: Context, typed: CheckOptions) => {
     counts: Dataset["problems"]["counts"] = [],
   ) => {
     if (reports.length === 0) return;
-    // An unreadable input has no source.
+    // An unreadable input has no source, so its problem provides the name.
     const names = [...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])];
     const inputs = [...new Set(names)];
     const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
-    // GitHub shows only ten warnings.
+    // GitHub shows only ten warnings, so its report folds similar warnings.
     const { shown } = await selectProblems([], { problems: problems.filter(isWarning), counts });
     const folded = [...problems.filter((problem) => !isWarning(problem)), ...shown];
     for (const report of reports) {

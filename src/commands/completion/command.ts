@@ -1,4 +1,4 @@
-/** `rollcall completion`: the scripts of shells. */
+/** Defines `rollcall completion`, and the hidden command that completion scripts call. */
 
 import { choice, command, repeated, required, text } from "../../cli/index.ts";
 import { contradiction } from "../../failures.ts";
@@ -15,7 +15,6 @@ export const completion = command({
   },
 });
 
-/** The scripts call this command. */
 export const complete = command({
   words: "__complete",
   about: "",

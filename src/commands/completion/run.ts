@@ -11,11 +11,11 @@ import { type Candidate, type Candidates, suggestValues } from "./values.ts";
 export const scripts = { bash, zsh, fish, powershell };
 
 /**
- * Prints `words` and the candidates, or only `files` or `folders`. Ignores errors, which would break the prompt.
+ * Prints `words` and the candidates, or `files`, or `folders`. Ignores errors, which would break the prompt.
  * `typed` depends on the shell:
- * - bash: the line up to the cursor, and the end of this line that bash will replace
- * - zsh, fish: `:` plus the current word, so that this argument is never empty, and then the earlier words
- * - powershell: as zsh, but joined with NUL and in base64, because PowerShell loses quotes and empty words
+ * - bash: the line up to the cursor, then the end of this line that bash replaces
+ * - zsh, fish: `:` joined to the current word, so that the argument is never empty, then the earlier words
+ * - powershell: the arguments of zsh, joined with NUL, in base64, because PowerShell loses quotes and empty words
  */
 export const printCandidates = async (
   context: Context,
@@ -23,7 +23,6 @@ export const printCandidates = async (
   { shell, typed }: { shell: string; typed: readonly string[] },
 ) => {
   const { current, before, format } = shell === "bash" ? parseBashLine(typed) : parseShellWords(shell, typed);
-  // The shell passes operators such as `<` and `2>` as words.
   const isAfterRedirection = /^(\d*|&)(<|>{1,2}\|?)$/.test(before.at(-1) ?? "");
   const found = isAfterRedirection
     ? "files"
@@ -72,7 +71,7 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
   return { before, current, format };
 };
 
-/** Replaces the current word, because nobody types this text. */
+/** Marks the current word in argv, because no user types this text. */
 const cursorMark = "-\0";
 
 const findCandidates = async (

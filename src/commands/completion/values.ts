@@ -1,4 +1,4 @@
-/** Finds candidates for values, without network and credentials. */
+/** Finds candidates for values, without requests or credentials. */
 import { callFields } from "../../calls/index.ts";
 import { lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
 import type { Kind, ParsedArgv } from "../../cli/index.ts";

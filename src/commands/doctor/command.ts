@@ -1,4 +1,4 @@
-/** `rollcall doctor`. */
+/** Defines `rollcall doctor`. */
 import { command, flag } from "../../cli/index.ts";
 
 export const doctor = command({

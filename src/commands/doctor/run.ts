@@ -32,7 +32,7 @@ type CheckContext = Readonly<{
   maxWaitMs: number;
 }>;
 
-/** The default of `--timeout` is short, because a person waits. */
+/** `doctor` has a short default of `--timeout`, because a person waits. */
 const defaultTimeoutMs = 10_000;
 
 /** @throws Failure `doctor-found` with the most serious code */
@@ -126,7 +126,7 @@ const checkSettings = async ({ context }: CheckContext) => {
   const { profile, rows, unknown } = config.listSettings(withoutNotices(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const settings = set.map(({ name, value, source, from }) => {
-    // The arguments may contain secrets.
+    // The arguments of the command may contain secrets.
     const shown = name === "credential_command" ? `${value?.split(/\s/, 1)[0]} …` : value;
     return [name, { value: shown, source, from }];
   });
@@ -157,7 +157,6 @@ const checkCredentials = async (checkContext: CheckContext): Promise<readonly Fi
     return { check: `credential ${use}`, ...(await checkCredential(checkContext, settings, use)) };
   });
   const found = await Promise.all(checking);
-  // Missing credentials are errors only if no use has a credential.
   if (found.some(({ status, facts }) => status !== "skipped" && facts?.state !== "missing")) return found;
   return found.map((one) => (one.status === "skipped" ? one : { ...one, status: "error", code: "auth" }));
 };
@@ -192,14 +191,12 @@ const checkCredential = async (
   }
 };
 
-/** A web page with a status below 400 is an error, unless the origin accepted a key. */
 const checkUrls = async (checkContext: CheckContext, credentials: Promise<readonly Finding[]>) => {
   const { settings, isOffline } = checkContext;
   if (!settings) return [skipped(settingsUnreadable)];
   if (settings.local) return [skipped("the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
-    // `checkSettings` reports invalid URLs.
     const address = ignoreErrors(() => settings.address(kind));
     if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
   }
@@ -297,7 +294,7 @@ const toDamageFinding = (check: string, damages: readonly string[], facts: { pat
 const checkStore = async ({ context, settings }: CheckContext) => {
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped("cannot locate the store, because the home folder is unknown")];
-  // If libsql cannot be loaded, the error becomes a finding.
+  // Imports here, so that an error while loading libsql becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
   if (!found) return [ok("none yet; the first use of --local creates it")];

@@ -1,4 +1,4 @@
-/** `rollcall explain`: the meaning of a code or a rule. */
+/** Defines `rollcall explain`. */
 
 import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
@@ -42,7 +42,7 @@ export const explain = command({
   },
 });
 
-/** Returns null if the topic has no example. @param indent in columns */
+/** @param indent in columns */
 const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0) =>
   example ? (await loadFailurePrinter()).renderProblem(screen, await example(), indent) : null;
 

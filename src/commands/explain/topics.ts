@@ -1,4 +1,4 @@
-/** The topics of `rollcall explain`: codes and rules. */
+/** Lists the topics of `rollcall explain`, which are codes and rules. */
 import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import * as check from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
@@ -10,7 +10,6 @@ import { selectProblems } from "../inputs/problems.ts";
 export type Topic = Readonly<{
   name: string;
   kind: "code" | "rule";
-  /** Meaning; undefined for a rule without `why`. */
   about: string | undefined;
   code: FailureCode | null;
   exit_codes: readonly number[];

@@ -21,7 +21,6 @@ export const checkReportFiles = (
   for (const { file } of reports) if (file !== undefined) requireReportFile(file);
 };
 
-/** A file, and the text before its name in a message. */
 type FileUse = readonly [text: string, file: string | undefined];
 
 type TypedOutputs = Pick<InputOptions, "file" | "onInvalid"> &
@@ -40,7 +39,7 @@ export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUs
 };
 
 const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {
-  // `identifyFile` would take time for many inputs.
+  // Returns early, because `identifyFile` takes time for many inputs.
   if (outputs.every(([, file = "-"]) => file === "-")) return;
   const uses = new Map(inputs.map((file) => [identifyFile(file), `the input ${file}`]));
   for (const [text, file = "-"] of outputs) {
@@ -57,7 +56,7 @@ export const writeReceipt = async ({ host, screen }: Context, file: string, data
   await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
-/** Values of unconverted input are not counted, so `leaves` is null. */
+/** rollcall counts only converted values, so `leaves` is null. */
 const unconvertedData = {
   format: "rollcall",
   note: "the input is in rollcall's format, so every value keeps its bytes",

@@ -1,4 +1,4 @@
-/** Options of commands that read trajectories. */
+/** Defines the options of commands that read trajectories. */
 
 import * as cli from "../../cli/index.ts";
 import { wrongValue } from "../../failures.ts";

@@ -78,7 +78,7 @@ const foldProblems = (problems: readonly Problem[]) => {
     const { rule, severity } = problem;
     const rank = severity === "error" ? 0 : (warningKindCounts.get(rule) ?? 0);
     const ownKey = toFoldingKey(problem);
-    // The last kind of a rule collects all further warnings.
+    // The last shown kind of a rule collects its further warnings.
     const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
     const kind = kinds.get(key);
     if (kind) kind.others.push(problem);
@@ -115,7 +115,7 @@ const formatPositions = (problems: readonly Problem[], shown: Problem) => {
   return [...new Set(positions)];
 };
 
-/** Bytes before and after a position. The window is longer than a terminal line and most secrets. */
+/** Bytes on each side of a position; longer than a terminal line and most secrets. */
 const windowBytes = 6 * 1024;
 
 const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset, line }: Problem) => {
@@ -133,7 +133,7 @@ const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset
   const isCutAfter = end === window.length && windowStart + length < bytes.size;
   const before = window.toString("utf8", start, at);
   const after = window.toString("utf8", at, end);
-  // A window can cut a character.
+  // The window may cut a character at its ends.
   const head = isCutBefore ? before.replace(/^\ufffd+/, "") : before;
   const tail = isCutAfter ? after.replace(/\ufffd+$/, "") : after;
   const [token = ""] = firstToken.exec(tail) ?? [];

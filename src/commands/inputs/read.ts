@@ -81,7 +81,7 @@ export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputO
 export const formatPercent = (label: string, bytes: number, of: number) =>
   `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
-/** Problems of a failed run get excerpts of the sources. */
+/** If the run fails, its problems get excerpts of the sources. */
 export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
   context.closeAtEnd(dataset);
   context.explain = (thrown) => withExcerpts(context, dataset.sources, thrown, dataset.problems.counts);

@@ -1,4 +1,4 @@
-/** `rollcall ledger`: the record of logged requests (guarantees.md). */
+/** Defines `rollcall ledger` (guarantees.md). */
 import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
 import { formatOptions, ledgerOption, selectionOptions } from "../inputs/options.ts";
 import { limitOption, timeOption } from "../lists/options.ts";

@@ -72,7 +72,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
     if (isVerified) screen.notice(pluralize(counts.read, "group logged exactly once", "groups logged exactly once"));
   }
   if (isVerified) return;
-  // The problems concern the ledger, so excerpts of lines would not help.
+  // The problems concern the ledger, so excerpts of the input would not help.
   context.explain = (thrown) => withExcerpts(context, [], thrown, verification.problemCounts);
   throw failures.ledgerDiffers(verification);
 };

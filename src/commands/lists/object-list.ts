@@ -17,7 +17,7 @@ interface KeyDisplay<Row>
   readonly text?: (row: Row) => string | null | undefined;
 }
 
-/** The columns by key. A number is the rank of a column that shows the value of the key. */
+/** Maps the keys of rows to columns. A number is the rank of the column. */
 export type KeyColumns<Row> = Readonly<Record<string, number | KeyDisplay<Row>>>;
 
 export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly Column<Row>[] =>
@@ -27,7 +27,7 @@ export const keyColumns = <Row extends object>(keys: KeyColumns<Row>): readonly 
     return { name, heading, ...rest, cell: (row) => formatPlainValue(value(row), ", "), value };
   });
 
-/** Only `-o json` prints more than the list in `member`. */
+/** Formats other than `json` print only the list in `member`. */
 export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
   screen: Screen,
   document: Document,
@@ -53,7 +53,7 @@ type ResultPage = Readonly<{
 
 const factColumns = { name: 0, value: 0 };
 
-/** Checks `--fields` before anything is sent. @throws Failure `invalid-option-value` */
+/** Checks `--fields` before the first request. @throws Failure `invalid-option-value` */
 export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
   if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, keyColumns<Fact>(factColumns));
 };

@@ -1,4 +1,4 @@
-/** Options of commands that print lists. */
+/** Defines the options of commands that print lists. */
 
 import type { RelativeTime } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
@@ -14,7 +14,6 @@ const parseDurationMs = (value: string) => {
   return digits === undefined ? undefined : Number(digits) * (unitMs[unit] ?? 0);
 };
 
-/** The value of the option is in milliseconds. */
 export const durationOption = (about: string) =>
   cli.custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);

@@ -43,7 +43,7 @@ const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): So
   const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
   const exact = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
   const number = typeof value === "number" || exact ? Number(value) : Number.NaN;
-  // A `decimal` column has prices, and a negative price is sorted as text.
+  // A `decimal` column contains prices, and a negative price sorts as text.
   const isNumber = Number.isFinite(number) && (align !== "decimal" || number >= 0);
   return isNumber ? { number, exact } : formatPlainValue(value).toLowerCase();
 };

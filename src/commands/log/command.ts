@@ -1,4 +1,4 @@
-/** `rollcall log` (interface 4.1). */
+/** Defines `rollcall log` (interface 4.1). */
 import * as cli from "../../cli/index.ts";
 import { meterFormats } from "../../output/index.ts";
 import * as inputs from "../inputs/options.ts";

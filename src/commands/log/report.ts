@@ -118,7 +118,6 @@ const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { 
   return toFacts({ next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) });
 };
 
-/** Returns options that select the ledger and service of the run. */
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
   ...(ledger ? toOptionArgs({ ledger: typed.ledger }) : ["--no-ledger"]),
   ...listServiceArgs(context.flags),

@@ -78,7 +78,7 @@ const readFiles = async (run: LogRun) => {
     ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
     onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
-    // A missing URL fails here, before a large input is checked.
+    // Reports a missing URL before rollcall checks a large input.
     onOpened: () => void (dryRun || settings.local || settings.address("log")),
   });
   return await reading.finally(meter.stop).catch(async (thrown: unknown) => {

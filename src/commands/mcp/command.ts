@@ -1,4 +1,4 @@
-/** `rollcall mcp`: read-only tools for agents. */
+/** Defines `rollcall mcp`. */
 import { command, flag, text, type Values } from "../../cli/index.ts";
 
 const options = {

@@ -1,4 +1,4 @@
-/** Runs `rollcall mcp`. A tool runs a command, and returns a page of its JSON. */
+/** Runs `rollcall mcp`, whose tools run commands and return pages of JSON. */
 import { Readable, Writable } from "node:stream";
 import { redactMessage } from "../../check/index.ts";
 import { type Kind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
@@ -17,7 +17,7 @@ export const serve = async (given: Context, { root, content }: McpOptions, progr
   await runInContext(given, async (context) => {
     const { host, screen } = context;
     if (host.terminal.stdin) screen.notice("this command expects an agent on stdin; end it with Ctrl-D");
-    // Prints warnings about settings. Tools report the errors.
+    // Prints warnings about settings. Tools report errors in settings.
     await effectiveSettings(context).catch(() => undefined);
     const server = { context, program, openFile, hasContent: content };
     const offered = offers.filter(({ words }) => words !== "check" || openFile !== undefined);
@@ -45,7 +45,7 @@ type Schemas = mcp.Tool["inputSchema"]["properties"];
 
 const listOptions = [...Object.keys(filterOptions), "sort"];
 
-/** No option in `options` names a file, reveals values, writes or waits. */
+/** No option in `options` names a file, reveals content, writes or waits. */
 const offers = [
   { words: "models", options: [...listOptions, "with-prices"], note: "created is in Unix seconds.", listKey: "data" },
   {
@@ -116,18 +116,18 @@ const paging: Schemas = {
 
 const toParameterName = (name: string) => name.replaceAll("-", "_");
 
-/** Assumed: ids, names and paths are shorter. */
+/** Assumed: ids, names and paths have at most 1024 characters. */
 const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
 
 const toSchema = ({ about: description, placeholder, choices, repeatable }: Kind<unknown>, isArgument: boolean) => {
   if (placeholder === undefined) return { type: "boolean", description };
   const itemSchema = choices ? { type: "string", enum: choices } : textSchema;
   if (repeatable) return { type: "array", items: itemSchema, minItems: isArgument ? 1 : 0, maxItems: 100, description };
-  // Agents often send numbers, such as for --min-context.
+  // Agents often send numbers for options such as --min-context.
   return { ...itemSchema, ...(isArgument || choices ? {} : { type: ["string", "number"] }), description };
 };
 
-/** With `=`, no value is parsed as an option. */
+/** `--name=value` is one word, so no value can become an option. */
 const toOptionArgs = (name: string, value: unknown = []) =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value].flat().map((one) => `--${name}=${one}`);
 
@@ -184,13 +184,12 @@ const createTool = async (offer: (typeof offers)[number], server: Server): Promi
 const defaults = { max_wait: "10s" };
 const terminal = { stdin: false, stdout: false, stderr: false, columns: 80, rows: 24, isSizeUnknown: false };
 
-/** Returns `screen`, because it knows the secrets of the run. */
+/** Returns `screen`, because the screen knows the secrets of the run. */
 const runVerb = async ({ context: given, program }: Server, argv: readonly string[], signal: AbortSignal) => {
   const chunks: Buffer[] = [];
   const stdout = new Writable({ write: (chunk: Buffer, _, done) => done(void chunks.push(chunk)) });
-  // A screen never removes its listeners from a stream.
+  // Each run gets a stream, because a screen never removes its listeners.
   const stderr = new Writable({ write: (chunk, _, done) => void given.host.stderr.write(chunk, done) });
-  // The protocol uses stdin.
   const host = { ...withSignal(given.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };
   const screen = openScreen({ host, options: parseScreenOptions({ json: true }) });
   // A tool changes nothing, so it caches no catalog.
@@ -207,7 +206,6 @@ type PageRequest = Readonly<{ listKey: string } & Record<"offset" | "limit" | "m
 /** 60,000 UTF-16 units are about 15,000 tokens. */
 const maxPageLength = 60_000;
 
-/** Adds `total` and `next_offset`, and shortens long values. */
 export const formatPage = (document: string, { listKey, offset, limit, maxTextLength }: PageRequest) => {
   const parts = parseRawJson(document).members.flatMap(({ key, value }) => {
     const name = JSON.stringify(key);
@@ -227,7 +225,6 @@ export const formatPage = (document: string, { listKey, offset, limit, maxTextLe
   return `{${parts.join(",")}}`;
 };
 
-/** `textLength` is in UTF-16 units. */
 type Bounds = Readonly<Record<"textLength" | "entries" | "levels", number>>;
 
 const formatFitting = (value: RawJson, textLength: number, entries = 200): string => {

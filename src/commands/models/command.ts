@@ -1,4 +1,4 @@
-/** `rollcall models`: the inference models (interface 4.2). */
+/** Defines `rollcall models` (interface 4.2). */
 import { command, flag, needing, text } from "../../cli/index.ts";
 import { filterOptions, orderOptions } from "../lists/options.ts";
 

@@ -1,4 +1,4 @@
-/** Lists the inference models, without the catalogs. */
+/** Lists the inference models without catalog data. */
 import { compilePattern, modelFields } from "../../catalogs/index.ts";
 import { effectiveSettings, openClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";

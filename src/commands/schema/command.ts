@@ -1,4 +1,4 @@
-/** `rollcall schema`: the JSON Schemas of `--json` output. */
+/** Defines `rollcall schema`. */
 import { command, flag, repeated } from "../../cli/index.ts";
 import { requiredOptionMissing, wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";

@@ -1,4 +1,4 @@
-/** All outputs of `--json` with their JSON Schemas. */
+/** Lists the outputs of `--json` with their JSON Schemas. */
 
 import * as z from "zod/mini";
 import { Call } from "../../contract/call.ts";

@@ -1,4 +1,4 @@
-/** Building blocks of the output schemas. */
+/** Defines parts of the schemas of outputs. */
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
 import { describe, withNotes } from "../../contract/replies.ts";
@@ -7,10 +7,10 @@ import type { JsonObject } from "../../json/walk.ts";
 export { looseObject, nullable, optional, strictObject as object, union, unknown } from "zod/mini";
 export { describe } from "../../contract/replies.ts";
 
-/** The outputs by name. `line` describes a line of `-o jsonl`. */
+/** `line` describes a line of `-o jsonl`. */
 export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
 
-/** The JSON Schema contains `schema` only once, in `$defs`. */
+/** A JSON Schema contains a shared schema only once, in `$defs`. */
 export const shared = <Of extends Schema>(id: string, schema: Of) => withNotes(schema, { id });
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) =>
   z.optional(describe(sentence, schema));
@@ -55,13 +55,13 @@ const sharedProblem = shared("problem", problem);
 export const problems = list(sharedProblem);
 export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
 
-/** Returns a schema of draft 2020-12 without `$schema`. */
+/** Returns a JSON Schema (draft 2020-12) without `$schema`. */
 export const toJsonSchema = (schema: Schema) => {
   const { $schema: _, ...document }: JsonObject = z.toJSONSchema(schema, {
     io: "input",
     unrepresentable: "any",
     override({ jsonSchema }) {
-      // The pattern of `date-time` has 256 characters.
+      // zod's pattern for `date-time` has 256 characters.
       if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
       delete jsonSchema.readOnly;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;

@@ -1,4 +1,4 @@
-/** Schemas of `log`, `check`, `convert`, `view` and `ledger`. */
+/** Defines the schemas of `log`, `check`, `convert`, `view` and `ledger`. */
 import * as s from "./shape.ts";
 import { count, describe, list, nullable, object, oneOf, optional, optionalAbout, sameKeys, text } from "./shape.ts";
 

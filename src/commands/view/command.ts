@@ -1,4 +1,4 @@
-/** `rollcall view`: shows rollouts in a browser. */
+/** Defines `rollcall view`. */
 import { command, flag, port, repeated, type Values } from "../../cli/index.ts";
 import { formatOptions, groupByOption, outputFile, selectionOptions } from "../inputs/options.ts";
 

@@ -55,7 +55,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure) throw failure;
 };
 
-/** The URL is printed after this time, so that an unreadable input can fail first. */
+/** `view` prints the URL after this time, so that an unreadable input can fail first. */
 const openDelayMs = 200;
 
 const servePage = async (context: Context, typed: ViewOptions) => {
@@ -109,7 +109,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
     return await openLoggedGroups(context, typed, onRead);
   const settings = await effectiveSettings(context);
   return async () => {
-    // The detector also detects changes during reading.
+    // The detector starts before reading, so that it finds changes during reading.
     const hasChanged = createChangeDetector(files, host);
     const dataset = await readInputs(context, {
       settings,
@@ -124,7 +124,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   };
 };
 
-/** The page's `log` command selects a group by number, so it needs no --sample. */
+/** The `log` command on the page selects a group by number, without `--sample`. */
 const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => {
   const { file: files, where, best, groupBy, from, messagesFrom, rewardFrom, rewards, lossy, histories } = typed;
   const options = toOptionArgs({ groupBy, best, from, messagesFrom, rewardFrom, rewards, lossy, histories });

@@ -195,7 +195,7 @@ describe("rollcall check on a terminal", () => {
     const from = lines.findIndex((line) => line.startsWith("Rewards:")) + 1;
     const bars = lines.slice(
       from,
-      lines.findIndex((line) => line.includes("groups have different rewards")),
+      lines.findIndex((line) => line.includes("groups have rewards that differ")),
     );
     expect(bars.map((line) => line.split("█")[0]?.trim())).toEqual(names);
   });

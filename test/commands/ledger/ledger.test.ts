@@ -132,7 +132,7 @@ describe("rollcall ledger forget on a terminal", () => {
     const forget = `"${process.execPath}" bin/rollcall.js ledger forget --model m`;
     const env = { PATH: process.env.PATH, ...place.env };
     const no = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "\r" }] });
-    expect([no.code, no.written]).toEqual([2, expect.stringContaining("did not forget 1 request")]);
+    expect([no.code, no.written]).toEqual([2, expect.stringContaining("cannot forget 1 request")]);
     // The requests come before the question.
     expect(no.lines[0]).toMatch(/^note: r1: 2 groups of /);
     expect((await place.entries()).length).toBe(1);

@@ -116,7 +116,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     const key = await place.log([file, ...oneEach]);
     expect([key.code, key.error?.retryable]).toEqual([7, false]);
     expect(key.error?.hint).toMatch(
-      /^check the key, or unset ROLLCALL_TOKEN\. Then rerun the same command to send only the remaining groups/,
+      /^check the key in ROLLCALL_TOKEN\. Then rerun the same command to send only the remaining groups/,
     );
     service.next(refuse(400));
     const refused = await place.log([file, ...oneEach]);
