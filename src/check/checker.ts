@@ -43,7 +43,6 @@ export interface ScanOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** No rule reads the values of `leafKeys`. */
 export const keyUses: KeyUses = {
   leafKeys: ["parameters", "logprobs"],
   shapeTexts: { role: roles },
@@ -60,7 +59,6 @@ const requestType = defineObjectType(
     reward: anyValue,
   },
   ({ trajectory_groups: groups, split, trajectories, ...fieldKinds }) => {
-    // An object with only a split is a request without groups, not a trajectory.
     const hasOnlySplit =
       split !== Kind.absent &&
       trajectories === Kind.absent &&
@@ -188,7 +186,6 @@ export class Checker {
     this.#addPart(table, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
   }
 
-  /** Returns undefined if an element is not a valid trajectory. */
   #inspectTrajectories(table: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
     let [areObjects, areTyped] = [json.countNumbers(table, list) === 0, true];
     let count = 0;
@@ -202,7 +199,7 @@ export class Checker {
     return areObjects && areTyped ? this.#facts.slice(0, count) : undefined;
   }
 
-  /** The next group overwrites the returned facts. */
+  /** Later calls reuse the returned object. */
   #factsAt(position: number): TrajectoryFacts {
     this.#facts[position] ??= newTrajectoryFacts();
     return this.#facts[position];
@@ -237,7 +234,7 @@ export class Checker {
     const bytes = parts.hasDigests ? table.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
-        // A spread object is slower, because V8 compiles code again for each layout.
+        // Spread syntax is slower here.
         kind,
         valid,
         trajectories: count,
@@ -251,7 +248,7 @@ export class Checker {
         length: end - start,
         checksum: parts.hasDigests ? crc32(bytes) : 0,
       },
-      // Copying a string to pooled memory is cheaper than a buffer from `hash`.
+      // Pooled memory from `Buffer.from` is faster than a new buffer from `hash`.
       parts.hasDigests ? Buffer.from(hash("sha256", bytes, "binary"), "latin1") : emptyBuffer,
     );
   }
@@ -274,7 +271,7 @@ export class Checker {
   #reportSecrets(): void {
     const { table, node } = this.#value;
     for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
-      // Only the offset locates the secret itself.
+      // Line and column locate the value that contains the secret.
       const locate = (): ProblemLocation => ({
         ...this.#locate(findInnermost(table, { from: node, byte: start }).node, []),
         offset: this.#block.start + start,

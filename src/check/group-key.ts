@@ -1,4 +1,4 @@
-/** Reads the key that puts trajectories into one group. */
+/** Reads and suggests group keys. */
 import { hash } from "node:crypto";
 import * as json from "../json/table.ts";
 import { getValue, isObject } from "../json/walk.ts";
@@ -6,7 +6,7 @@ import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
 import type { Report } from "./types.ts";
 
-/** The prompts are last, because different groups can share a prompt. */
+/** Keys of prompts are last, because two groups can have the same prompt. */
 const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
 
 const maxSearchedObjects = 16;
@@ -16,7 +16,7 @@ const readKeyValue = (trajectory: unknown, name: string) =>
     .map((path) => getValue(trajectory, path))
     .find((value) => value !== undefined && value !== null);
 
-/** Searches a trajectory, its metadata, and objects in both. `--group-by` accepts the returned names. */
+/** Returns names that `--group-by` accepts, with their values as JSON. */
 export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
   if (!isObject(value)) return [];
   const metadata = isObject(value.metadata) ? value.metadata : {};
@@ -32,7 +32,6 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
   );
 };
 
-/** Returns the value at `groupBy`, or else at a name in `groupKeyNames`. */
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
   const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
@@ -40,13 +39,12 @@ export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) =
   return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
 };
 
-/** Ranks names by certainty, then by depth. A lower rank is better. */
+/** The best group key has the lowest rank. */
 export const rankGroupKey = (name: string) => {
   const steps = name.split(".");
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
-/** The default group key is `group_id` at the top level. */
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
   return (trajectory: json.JsonValue, report: Report) => {
@@ -67,14 +65,14 @@ const enterStep = (value: json.JsonValue | undefined, step: string) => {
 
 const digestDigits = 16;
 
-/** Keys of different types have different texts. */
+/** Values of different types have different texts. */
 const formatKey = (key: json.JsonValue) => {
   const { table, node } = key;
   const { start, end } = json.spanOf(key);
   const kind = kindAt(table, node);
   const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;
   if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(table, node));
-  // Integers above 2^53 can share a double, so their digits are compared.
+  // Integers above 2^53 keep their digits, because different integers can have the same double.
   const value = kind === Kind.number ? json.readNumber(table, node) : Number.NaN;
   if (Number.isSafeInteger(value)) return JSON.stringify(value);
   if (kind !== Kind.object && kind !== Kind.array) return table.bytes.toString("latin1", start, end);

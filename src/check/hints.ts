@@ -18,14 +18,13 @@ const hasAny = (value: unknown, ...keys: readonly string[]): value is JsonObject
 const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
-/** @param isElement true if the holder is in an array, so it is probably not a row of another tool */
+/** @param isElement true if `holder` is in an array, where rows of other tools are unlikely */
 export const hintForMissingField = (field: string, holder: unknown, isElement: boolean) => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
   if (field === "messages_and_choices") return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement);
   if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
-  // Renaming a list or an object does not make it a reward.
   const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
   return isAlias ? `rename ${alias} to ${field}` : undefined;
 };
@@ -37,7 +36,7 @@ export const isNotTrajectory = (holder: unknown) =>
 
 const findAlias = (field: string, holder: JsonObject) => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
-  // A short name resembles too many other names.
+  // Too many keys resemble a short field name.
   if (known !== undefined || field.length < 8) return known;
   const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
   return findNearest(field, keys);

@@ -12,12 +12,12 @@ export const newMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Each call or result has three numbers. For a call, they are the nodes of the call, its id and its name. For a
-  // result, they are 0, the node of its id, and `resultMark`. An unusable id or name is 0.
+  // Three numbers for each call: the nodes of the call, its id and its name. Three numbers for each result: 0, the node
+  // of its id, and `resultMark`. A missing or invalid value is 0.
   events: [0],
   /** The number of used elements in `events`. */
   eventCount: 0,
-  /** The index in `events` of the first call in the last message; `eventCount` without a call. */
+  /** The index in `events` of the first call in the last message, or `eventCount` if that message has no call. */
   lastCallsIndex: 0,
 });
 
@@ -71,7 +71,6 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     if (isChoice) shape = messageShape.read(table, message);
     const { roleIndex, callsKind, reporters } = shape;
     for (let at = 0; at < reporters.length; at++) reporters[at]?.(table, message, report);
-    // In a choice, `tool_calls` is often null.
     if (callsKind === Kind.null && !isChoice)
       report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
     if (isChoice) facts.choices++;
@@ -140,7 +139,7 @@ const readToolName = (table: JsonTable, events: readonly number[], at: number) =
   return nameNode > 0 ? json.readString(table, nameNode) : undefined;
 };
 
-/** @param offered the names in `tools`; undefined if unknown */
+/** @param offered the names in `tools`; undefined if `tools` or a name is missing */
 export const inspectCalls = (
   table: JsonTable,
   facts: MessageFacts,
@@ -162,7 +161,7 @@ export const inspectCalls = (
     };
     report("missing-tool-result", { name }, events[at] ?? 0);
   }
-  // Calls in the last message may lack results, unless earlier calls of the same tool have results.
+  // In the last message, a call needs a result only if an earlier call of the same tool has a result.
   for (let at = lastCallsIndex; at < eventCount; at += eventSize) {
     const name = answeredTools.size > 0 ? readToolName(table, events, at) : undefined;
     if (name !== undefined && answeredTools.has(name))
@@ -170,7 +169,7 @@ export const inspectCalls = (
   }
 };
 
-/** True if, as usual, each result answers the oldest waiting call, and no call is left. */
+/** True if the results are complete and have the order of the calls. */
 const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
@@ -188,7 +187,7 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
   const { bytes } = table;
   const [from, end, other] = [json.startOf(table, a), json.endOf(table, a), json.startOf(table, b)];
   if (json.endOf(table, b) - other !== end - from) return false;
-  // For short texts, a loop is faster than a call into Node.
+  // For short texts, a loop is faster than a function of Node.
   for (let at = from; at < end; at++) if (bytes[at] !== bytes[at - from + other]) return false;
   return true;
 };

@@ -33,7 +33,7 @@ export class Scan {
     this.#checker = new Checker(source.name, options);
   }
 
-  /** @throws ShrunkSourceError; the signal's reason */
+  /** @throws ShrunkSourceError, or the reason of an aborted signal */
   async scanFrame(frame: input.Frame): Promise<void> {
     if (frame.kind === "lines") return this.scanLines(frame);
     this.#isDocument = frame.kind === "document";
@@ -74,7 +74,6 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.positions.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
-    // The conversion or selection already reported its broken lines.
     const isBroken = this.#source.origin?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
@@ -113,7 +112,7 @@ export class Scan {
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
     const isJson = isClean && reader.read(content, { skipsLeaves: true });
-    // `reader.read` can move the text to new memory, which makes `content` invalid.
+    // `content` may be invalid now, because `reader.read` can move the text to new memory.
     const table = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const positions = new PositionCounter({ ...origin, bytes: table.bytes });
@@ -130,7 +129,7 @@ export class Scan {
 
 type SourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
 
-/** @throws ShrunkSourceError; the signal's reason */
+/** @throws ShrunkSourceError, or the reason of an aborted signal */
 export const scanSource = async (source: input.Source, options: SourceOptions): Promise<void> => {
   const { bytes } = source;
   const { signal, onRead } = options;
@@ -188,10 +187,10 @@ const findInvalidByte = (bytes: Buffer) => {
   return end;
 };
 
-/** Limits the white space before and after a long array. */
+/** The maximum white space before and after a long array. */
 const maxAroundBytes = 2 ** 16;
 
-/** Returns false and adds nothing if the text cannot be read as an array. */
+/** If the text is not a valid array, returns false and adds nothing to `result`. */
 const scanArray = async (
   { bytes, name }: input.Source,
   { start, end, line }: Span & input.Position,

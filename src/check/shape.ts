@@ -1,4 +1,4 @@
-/** Names the kinds of JSON values, and computes facts once per shape of objects. */
+/** Names the kinds of JSON values, and computes facts once for each shape of objects. */
 import { nodeSize, registerKey } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
@@ -11,7 +11,7 @@ for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCod
 
 export const kindOf = (table: JsonTable, node: number) => (node === 0 ? Kind.absent : kindAt(table, node));
 
-/** Unlike `kindOf`, treats node 0 as the root. */
+/** Node 0 is the root here, and an absent value in `kindOf`. */
 export const kindAt = (table: JsonTable, node: number) => kinds[json.firstByteAt(table, node)] ?? Kind.number;
 
 export const kindNames: Readonly<Record<number, string>> = {
@@ -33,21 +33,21 @@ export const describeValue = (table: JsonTable, node: number) => {
 
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
-/** Facts may depend only on keys, kinds of values, and texts in `shapeTexts`, such as roles. */
+/** Objects of a shape share facts, so facts must depend only on the shape and on texts in `shapeTexts`. */
 export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
 
 export const kindsAsFacts = <Value>(value: Value) => value;
 
 interface Layout {
   /**
-   * The distances, in words, from the object's node to the last value of each slot's key. They are 0 for missing keys.
-   * After a value with arrays, distances start at the end of this value, because its number of nodes varies.
+   * For each slot, the distance in words from the object's node to the last value of the key; 0 if the key is missing.
+   * A value with arrays has no fixed size. Distances after such a value start at the end of the value.
    */
   readonly distances: Int32Array;
   readonly arraysBefore: Uint8Array;
-  /** The distances to values with arrays, from the end of the previous value with arrays or from the object's node. */
+  /** The distances to the values with arrays, measured like `distances`. */
   readonly arrayDistances: readonly number[];
-  /** One bit for each slot with a repeated key. The lowest bit has no meaning. */
+  /** Bit n is 1 if the key of slot n is repeated. Bit 0 has no meaning. */
   readonly repeats: number;
 }
 
@@ -59,12 +59,12 @@ const shapeCount = 9216;
 
 export class Shape<Name extends string, Facts> {
   readonly names: readonly Name[];
-  /** The first slot is 1. Slot 0 is for keys that are not in `names`. */
+  /** Numbers from 1, in the order of `names`. All other keys have slot 0. */
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
   readonly #deriveFacts: DeriveFacts<Name, Facts>;
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
-  /** `shapes` of the tables for which `#knownShapes` is valid. */
+  /** `#knownShapes` is valid for tables with this `shapes`. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
@@ -76,7 +76,7 @@ export class Shape<Name extends string, Facts> {
     for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
   }
 
-  /** Selects the object for `at` and `hasDuplicate`. */
+  /** Selects the object that `at` and `hasDuplicate` read. */
   read(table: JsonTable, object: number) {
     const known = table.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(table, object)] : undefined;
     if (!known) return this.#deriveShape(table, object);
@@ -85,7 +85,6 @@ export class Shape<Name extends string, Facts> {
     return known.facts;
   }
 
-  /** Returns 0 if the key is missing. */
   at(table: JsonTable, slot: number) {
     const { distances, arraysBefore, arrayDistances } = this.#layout;
     const distance = distances[slot] ?? 0;

@@ -13,11 +13,11 @@ import { anyValue, checkElements, defineObjectType, optional, reportWrongType, r
 
 const noMetrics: readonly string[] = [];
 
-/** The doubles start as NaN, because V8 compiles again if an integer becomes a double. */
+/** Doubles start as NaN, because V8 recompiles code if an integer becomes a double. */
 export const newTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
-  /** The final policy version, or else the initial version. */
+  /** The final policy version. Default: the initial policy version. */
   version: Number.NaN,
   /** A sum of `trainingBits`. */
   training: 0,
@@ -34,7 +34,7 @@ const functionType = defineObjectType(
   kindsAsFacts,
 );
 
-/** Assumed: only the function of a tool is required. */
+/** Assumed: `function` is the only required field of a tool. */
 const toolType = defineObjectType({ type: string, function: required(Kind.object, functionType.check) }, kindsAsFacts);
 
 const checkTools: Check = (table, list, report) => {
@@ -63,10 +63,10 @@ const checkStartTime: Check = (table, node, report) => {
   return fits;
 };
 
-/** `exception_rate` ignores these keys, because it counts exceptions of groups. */
+/** `exception_rate` counts the exceptions of groups, not these keys. */
 const failureKeys = ["exception", "exceptions"] as const;
 
-/** Assumed: messages and reward are required. Other fields can be absent, or null with a warning. */
+/** Assumed: `messages_and_choices` and `reward` are required, and other fields can be null. */
 const trajectoryType = defineObjectType(
   {
     messages_and_choices: required(Kind.array),
@@ -93,7 +93,6 @@ const { slots } = shape;
 export const isTrajectory = ({ table, node }: JsonValue): boolean =>
   kindAt(table, node) === Kind.object && trajectoryType.check(table, node, () => undefined);
 
-/** Lists the keys of the metadata, and keys that the interface does not define. */
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
   const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
@@ -102,7 +101,6 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-/** Returns false and sets no facts if a field is invalid. */
 export const inspectTrajectory = (table: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
@@ -190,7 +188,6 @@ const inspectMetadata = (table: JsonTable, object: number, report: Report) => {
   }
 };
 
-/** The names of the metrics; undefined if a metric is repeated, reserved or of a wrong type. */
 const metricsShape = new Shape([], (_, table, object) => {
   const members = mapMembers(table, object);
   const areUnique = members.size === (json.nodeAfter(table, object) - object - nodeSize) / (2 * nodeSize);

@@ -6,7 +6,7 @@ import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/** Reports a problem of the value at the path `steps` below `node`. */
+/** Reports a problem at the path `steps` below `node`. */
 export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
 
 export type Check = (table: JsonTable, node: number, report: Report) => boolean;
@@ -27,7 +27,6 @@ export const optional = (acceptedKinds: number, check?: Check) => ({
 
 export const anyValue: Field = { acceptedKinds: 255, expected: "anything" };
 
-/** Reports problems in the order of `fields`. */
 export const defineObjectType = <Name extends string, Derived>(
   fields: Readonly<Record<Name, Field>>,
   derive: DeriveFacts<Name, Derived>,
@@ -50,7 +49,7 @@ export const defineObjectType = <Name extends string, Derived>(
     if ((kind & acceptedKinds & ~absentOrNull) !== 0) further?.(table, node, report);
     if ((kind & acceptedKinds) !== 0) return;
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
-    // If an object is not a trajectory, only its missing messages (slot 1) are reported.
+    // An object that is not a trajectory gets one problem, for the missing messages (slot 1).
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;
     const instead = () =>
       hintForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));
@@ -81,12 +80,12 @@ export const reportWrongType = (
   return false;
 };
 
-/** `rule` is reported for elements of other kinds. Default: `wrong-type` with the field `<field>.<index>`. */
+/** An element of another kind violates `rule`. Default: `wrong-type`. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
 export const checkElements = (table: JsonTable, list: number, type: ElementType, report: Report) => {
   const { kind, rule } = type;
-  // A list of numbers never fits, and it is one node without elements.
+  // A list of numbers has no element nodes, so the loop cannot find the wrong kind.
   let fits = countNumbers(table, list) === 0;
   const end = nodeAfter(table, list);
   for (let at = list + nodeSize; at < end && fits; at = nodeAfter(table, at)) fits = kindAt(table, at) === kind;

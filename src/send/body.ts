@@ -10,13 +10,14 @@ import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 /** Chunks of this size need few writes and fit in the processor's cache. */
 const chunkBytes = 2 ** 19;
 
-/** After this many bytes, the event loop handles signals and replies. Each read adds `readCostBytes`. */
+/** After this many bytes, the event loop gets a turn for signals and answers. */
 const maxBytesBetweenTurns = 2 ** 20;
+/** The fixed cost of a read, in bytes. */
 const readCostBytes = 2 ** 15;
 
 type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChunkBytes?: number };
 
-/** Yields chunks that reuse memory. Checks each part before its last chunk. @throws Failure `input-changed` */
+/** Each chunk is valid until the next chunk. @throws Failure `input-changed` before the last chunk of a changed part */
 export async function* readBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
   const { parts } = dataset.found;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
@@ -40,7 +41,7 @@ export async function* readBody(dataset: Dataset, { envelope, request, maxChunkB
   yield chunk.subarray(0, filled);
 }
 
-/** Checks the parts of a source. @throws Failure `input-changed` */
+/** @throws Failure `input-changed` if a part of the source changed */
 export const verifySource = async (dataset: Dataset, source: number) => {
   const { parts } = dataset.found;
   const reader = openPartReader(dataset, chunkBytes);
@@ -79,7 +80,7 @@ const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: num
   let bytesSinceTurn = 0;
 
   const toInputChanged = (part: number) => inputChanged(sources[sourceOf.at(part)]?.name ?? "the input");
-  /** Synchronous reads are faster for cached bytes. */
+  /** Synchronous reads are faster if the system has cached the bytes. */
   const readBytes = async (part: number, { from, into }: { from: number; into: Buffer }) => {
     const count = sources[sourceOf.at(part)]?.bytes.read(into, from) ?? 0;
     bytesSinceTurn += into.length + readCostBytes;

@@ -67,7 +67,7 @@ const sendAndReport = async (delivery: Delivery) => {
   const requests = planRequests(dataset, {
     envelope: delivery.envelope(),
     groups: outcomes.groupsWith("not_sent"),
-    // The service may now accept a size that it refused in an earlier run.
+    // `--one-request` ignores an earlier 413, because the service may now accept the size.
     limit: { ...delivery.limit(), ...(oneRequest ? { bytes: maxRequestBytes, isDiscovered: false } : {}) },
     oneRequest,
   });
@@ -86,7 +86,7 @@ const sendAndReport = async (delivery: Delivery) => {
   const replaced = jobs.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
   await delivery.subtractRefused();
   const rejected = listRejected(outcomes, sent.refused);
-  // The result must show what was logged even if the rejects file cannot be written.
+  // The result must show the logged groups even if rollcall cannot write the rejects file.
   const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
   return logResult(dataset, {
     ...options,
@@ -110,7 +110,7 @@ const writeBody = async (delivery: Delivery, jobs: readonly Job[]) => {
 
 const maxPauseMs = 2000;
 
-/** Sends the jobs, and retries groups that other runs claim. */
+/** Sends the jobs, and then the groups that other runs claimed but did not log. */
 const send = async (delivery: Delivery, jobs: readonly Job[]) => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
@@ -136,7 +136,7 @@ const send = async (delivery: Delivery, jobs: readonly Job[]) => {
       });
       await delivery.sendJobs(requests.map((request) => ({ request })));
       takenGroups = sender.removeTakenGroups();
-      // Progress of other runs restarts the wait.
+      // The wait restarts if this run claimed a group.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     }
   } catch (thrown) {

@@ -1,4 +1,4 @@
-/** Delivers groups with a ledger and a rejects file. */
+/** Connects the sender with the ledger and the rejects file. */
 import type { Client } from "../client/index.ts";
 import { isFailure } from "../failure.ts";
 import { type Dataset, type DedupKeys, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
@@ -14,7 +14,6 @@ import { emptySendResult, type SendProgress } from "./send-result.ts";
 import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts";
 
 export interface DeliverOptions extends RunLedgerOptions {
-  /** Returns the log URL, or the path of the local store. */
   destination: () => Promise<string>;
   client: () => Promise<Client>;
   maxRequestBytes: number;
@@ -26,10 +25,10 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Default: the path of the first file, followed by `.rejected`. */
   rejects: string | undefined;
   redact: (json: string) => string;
-  /** The options that select this run's ledger and service in `rollcall ledger`. */
+  /** The options of `rollcall ledger` that select this run's ledger and service. */
   ledgerArgs: readonly string[];
   compression: Compression | undefined;
-  /** Writes one body in a dry run. `number` counts requests from 1. A piece is valid until `write` resolves. */
+  /** The request to write in a dry run, numbered from 1. A piece is valid until `write` resolves. */
   body?: { number: number; write: (piece: Uint8Array) => Promise<void> } | undefined;
   onProgress: (progress: SendProgress) => void;
   onResend: (requests: number) => void;
@@ -59,7 +58,6 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const sendResult = () => sender?.result() ?? emptySendResult();
   const envelope = () => makeEnvelope(dataset, options.split);
 
-  /** Returns undefined if the input no longer has the bytes of the entry. */
   const toJob = ({ id, key, firstTried, ...entry }: Entry) => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));
     if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;

@@ -1,4 +1,4 @@
-/** Failures of logging groups. */
+/** Creates the failures of `log`. */
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import * as sentences from "../sentences.ts";
@@ -85,7 +85,7 @@ interface RejectedFacts extends LogCounts {
   unreadable: number;
   file: string;
   isEmpty: boolean;
-  /** True if the input was converted. The rejects file may then lack records of its groups. */
+  /** True for converted input. The rejects file may then lack records of rejected groups. */
   isConverted: boolean;
 }
 
@@ -100,7 +100,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-/** @param inputDiffers true if the input lacks bytes of a request to resend */
+/** @param inputDiffers true if the input lacks bytes of an unresolved request */
 export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails) => {
   const unknown = sentences.pluralize(facts.unknown, "group");
   const message = `the outcome of ${unknown} of earlier runs is unknown; ${sentences.formatLogged(facts)}`;

@@ -1,4 +1,4 @@
-/** Stores the outcomes of groups, one byte each. */
+/** Stores the outcome of each group in one byte. */
 import { Column, type Groups } from "../groups/index.ts";
 
 const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;

@@ -1,4 +1,4 @@
-/** Handles refused requests, and locates their problems in the input. */
+/** Handles refused requests, and locates refused values in the input. */
 import type { Path } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import { requestRefused } from "../client/failures.ts";
@@ -17,7 +17,7 @@ interface NextStep {
   requests?: readonly PlannedRequest[];
   limit?: number;
   refused?: readonly RejectedGroup[];
-  /** Default: the failure of the reply. */
+  /** Default: the failure of the answer. */
   stop?: Failure | undefined;
 }
 
@@ -26,7 +26,7 @@ interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefus
   answer: Answer;
 }
 
-/** Cuts a request of several groups at half its size, or at the larger limit in the ledger. */
+/** Cuts a request of several groups into halves, or at the ledger's limit if that is larger. */
 export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
   const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
   const { groups, bytes } = refusal.request;
@@ -44,7 +44,7 @@ export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit
 
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
-/** With `--on-refused skip`, rejects a single group, or the groups that the reply names. */
+/** With `--on-refused skip`, rejects the groups that the answer names, or the only group of the request. */
 export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
   const { envelope, request, answer, onRefused } = refusal;
   const { status, body, failure } = answer;
@@ -99,7 +99,7 @@ const locateProblems = async (
   const locate = async ({ position, path }: RefusalItem) => {
     const group = request.groups[position ?? -1];
     if (group === undefined) return undefined;
-    // Each trajectory of a bare group is a part.
+    // In a bare group, each trajectory is a separate part.
     const isBare = dataset.groups.isBare(group);
     const [list, step, ...inside] = path;
     const trajectory = isBare && list === "trajectories" ? parsePosition(step) : undefined;
@@ -112,7 +112,7 @@ const locateProblems = async (
   const problems: Problem[] = [];
   for (const item of items.slice(0, maxItems)) {
     const { loc, msg } = item;
-    // If the file has changed, the problem has no location.
+    // If the file changed, the problem has no location.
     const location = await locate(item).catch(() => undefined);
     const text = !location && loc.length > 0 ? `${loc.join(".")}: ${msg}` : msg;
     problems.push({ ...createProblem("refused-by-service", { text }, location), from: "service" });

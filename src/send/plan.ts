@@ -1,4 +1,4 @@
-/** Divides groups into requests of nearly equal size. Equal inputs have equal plans. */
+/** Divides groups into requests, in the same way for the same input. */
 import { createHash } from "node:crypto";
 import { type Dataset, locateGroup } from "../groups/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
@@ -8,7 +8,7 @@ export type RequestEnvelope = Readonly<ReturnType<typeof makeEnvelope>>;
 
 export interface BodyLimit {
   bytes: number;
-  /** True if the limit follows from a 413. */
+  /** True if an earlier 413 set the limit. */
   isDiscovered: boolean;
   refusedBytes?: number;
 }
@@ -21,7 +21,7 @@ const compareSize = (bytes: number, limit: BodyLimit) => {
 
 type EnvelopedGroups = { envelope: RequestEnvelope; groups: Uint32Array };
 
-/** A group over the limit gets a separate request. @throws Failure `one-request-too-large` */
+/** A group over the limit gets its own request. @throws Failure `one-request-too-large` */
 export const planRequests = (
   dataset: Dataset,
   { limit, oneRequest, ...enveloped }: EnvelopedGroups & { limit: BodyLimit; oneRequest: boolean },
@@ -58,7 +58,7 @@ export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   return { groups: enveloped.groups, bytes: bytesOf(0, count) };
 };
 
-/** Makes as few requests as possible. Unless `areFull`, their sizes are nearly equal. */
+/** Makes as few requests as possible. Unless `areFull`, the requests have nearly equal sizes. */
 export const cutRequests = (
   dataset: Dataset,
   { limit, areFull = false, ...enveloped }: EnvelopedGroups & { limit: number; areFull?: boolean },
@@ -87,7 +87,7 @@ const measureBodies = (dataset: Dataset, { envelope, groups }: EnvelopedGroups) 
   return { count: groups.length, bytesOf };
 };
 
-/** Halves the groups evenly, and returns the size of the larger body. */
+/** Halves the groups, and returns the size of the larger half. */
 export const findHalfBytes = (dataset: Dataset, enveloped: EnvelopedGroups) => {
   const sizes = measureBodies(dataset, enveloped);
   const { count, bytesOf } = sizes;

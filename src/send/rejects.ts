@@ -1,4 +1,4 @@
-/** Writes rejected groups, byte for byte, and their reasons. */
+/** Writes rejected groups to the rejects file, and the problems to the reasons file. */
 import { createHash, hash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { group: number; problems: readonly Problem[] };
 
-/** `redact` also escapes control and bidi characters. */
+/** `redact` redacts secrets, and escapes control and bidi characters. */
 export const openRejects = (
   dataset: grouping.Dataset,
   { path, written, redact }: { path: string; written: WrittenFiles; redact: (json: string) => string },
@@ -25,7 +25,7 @@ export const openRejects = (
   // The data of a pipe may be private.
   const mode = combineModes(dataset.sources, 0o600);
 
-  /** Records the digests if the files already contain exactly `rejected`, as after `convert`. */
+  /** If the files contain exactly `rejected`, records their digests, so that this run can replace the files. */
   const adopt = async (rejected: readonly RejectedGroup[]) => {
     const digest = await hashFile(path);
     if (digest === undefined || digest === (await written.readDigest(path))) return;
@@ -39,7 +39,7 @@ export const openRejects = (
 
   return {
     countLines: reader.countLines,
-    /** @throws Failure `rejects-exist`; `rejects-unwritable` if `isNeeded` */
+    /** @throws Failure `rejects-exist`, or `rejects-unwritable` if `isNeeded` */
     async requireWritable(isNeeded: boolean, rejected: readonly RejectedGroup[] = []) {
       try {
         await adopt(rejected);
@@ -63,7 +63,7 @@ export const openRejects = (
   };
 };
 
-/** The ledger stores a digest under this name before rollcall writes the file. */
+/** The ledger stores the new digest under this name before `commit`. */
 const pendingName = (path: string) => `${path}.new`;
 
 const requireReplaceable = async (file: string, written: WrittenFiles) => {
@@ -113,7 +113,7 @@ const hashPieces = async (pieces: Pieces, onPiece?: (piece: Buffer) => void) => 
 
 const hashFile = async (path: string) => {
   try {
-    // No recorded digest is empty, so `requireReplaceable` refuses a path that is not a file.
+    // An empty digest makes `requireReplaceable` refuse a path that is not a file.
     return (await stat(path)).isFile() ? await hashPieces(createReadStream(path)) : "";
   } catch (thrown) {
     if (getErrorCode(thrown) === "ENOENT") return undefined;
@@ -171,7 +171,7 @@ const countLineEnds = (bytes: Buffer) => {
   return count;
 };
 
-/** Yields bytes, any part that begins in these bytes, and any record of another tool. */
+/** Yields the original bytes of each part. */
 async function* copyParts(
   parts: readonly grouping.GroupPart[],
   { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },
@@ -191,7 +191,7 @@ async function* copyParts(
   }
 }
 
-/** True if an earlier file has the group's `group_id`. In one file, both groups would be read as one group. */
+/** True if a group of another file has the same `group_id`. In the rejects file, both groups would become one. */
 const hasAmbiguousGroupId = async (
   parts: readonly grouping.GroupPart[],
   { firstSources, window }: { firstSources: Map<string, Source>; window: grouping.ReadWindow },
@@ -220,7 +220,7 @@ const indexErrorsByLine = ({ problems }: grouping.Dataset) => {
 
 const marginBytes = 4096;
 
-/** Returns the line of the part, or only the part if the line has other data. */
+/** Returns the whole line of the part. If the line has other data, returns the part alone. */
 const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWindow) => {
   const { source, part } = groupPart;
   const start = Math.min(part.start, marginBytes);

@@ -1,4 +1,4 @@
-/** Attempts a request until it is logged or no further attempt is allowed. */
+/** Attempts a request until the outcome is final or no retry is allowed. */
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
@@ -12,7 +12,7 @@ import { emptyCallList, findCallList } from "./send-result.ts";
 
 export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
 
-/** The status of an answer decides the outcome, even if sending the body failed (guarantees.md). */
+/** Applies the table of outcomes in guarantees.md. */
 export const classifyAttempt = (attempt: Attempt): Outcome => {
   if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
   const { status, isBodySent, hasRetryAfter } = attempt;
@@ -24,15 +24,14 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
   return status === 409 ? "unknown" : "refused";
 };
 
-/** True if no further attempt is allowed. */
 export const isFinalOutcome = (outcome: Outcome) => ["logged", "too-large", "refused"].includes(outcome);
 
-/** The time after the first attempt in which a key prevents a second log (guarantees.md). */
+/** A service honors a key for this time after the first attempt (guarantees.md). */
 const keyHonoredMs = 24 * 60 * 60 * 1000;
 
 type KeyFacts = Pick<SendOptions, "idempotency"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
 
-/** True if the service will not log the request again. */
+/** True if the service does not log a resent request twice. */
 export const isKeyHonored = (
   { key, firstTried }: RecordedRequest,
   { runLedger, idempotency }: KeyFacts,
@@ -52,7 +51,7 @@ export interface SentRequest {
   request: PlannedRequest;
   number: number;
   recorded: RecordedRequest;
-  /** If true, the outcome is unknown until an attempt succeeds. */
+  /** True if the outcome is unknown until an attempt succeeds. */
   mayBeLogged: boolean;
   unknownFailure?: Failure | undefined;
   retryFailure?: Failure | undefined;
@@ -65,7 +64,7 @@ interface RequestContext extends SendOptions {
   retryBudget: RetryBudget;
   isStopped: () => boolean;
   onRetry: (attempt: Attempt, outcome: Outcome, retry: Retry) => void;
-  /** Called with the size of each sent piece, and after the attempt with the negative sum. */
+  /** Receives the size of each sent piece and, after the attempt, the negative sum. */
   onBytesSent: (bytes: number) => void;
 }
 
@@ -75,7 +74,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
   const chunks = () => readBody(dataset, { envelope, request });
   const pieces = compression && (await compress(chunks(), compression));
   const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
-  // The service makes at most one call for each trajectory.
+  // The service records at most one call for each trajectory.
   const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
   let firstEndMs: number | undefined;
   for (let next = 2; ; next++) {
@@ -134,7 +133,7 @@ const attemptOnce = async (
   }
 };
 
-/** The time for the request in flight after a signal (guarantees.md). */
+/** After a signal, a request in flight has this time to end (guarantees.md). */
 export const graceMs = 5000;
 
 const openGracePeriod = ({ signal, urgent }: RequestContext["signals"]) => {

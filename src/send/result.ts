@@ -148,7 +148,7 @@ const toCauseDetails = (cause: Failure | undefined): FailureDetails => {
   return { http, where, remedy, stack, stoppedBy: cause.code, cause };
 };
 
-/** With `--strict`, the warnings that are created here stay warnings. */
+/** With `--strict`, warnings that this function creates stay warnings. */
 const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts) => {
   const { problems } = dataset;
   const { dividedInto } = sent;

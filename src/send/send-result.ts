@@ -1,4 +1,4 @@
-/** Defines the result of sending, and reads call ids of replies. */
+/** Defines the result of sending, and reads call ids of answers. */
 import type { Retry } from "../client/index.ts";
 import type { Failure } from "../failure.ts";
 import { getValue, parseJson } from "../json/walk.ts";
@@ -6,7 +6,7 @@ import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
 export interface SendProgress {
-  /** The number of ended requests, with any outcome. */
+  /** The number of requests that ended, with any outcome. */
   requests: number;
   of: number;
   /** Bytes that are logged or being sent. */
@@ -27,19 +27,19 @@ export interface RequestChange {
 
 export interface SendResult {
   replies: Reply[];
-  /** Incomplete answers to logged requests, and answers that are not JSON. */
+  /** Answers with a status 2xx that are incomplete or not JSON. */
   unreadableReplies: { request: string | number; status: number; isCut: boolean }[];
   firstCall: string | undefined;
   attempted: number;
   attemptedBytes: number;
   attemptedOrQueued: number;
-  /** The number of logged requests if a 413 divided the only planned request. Otherwise 0. */
+  /** If a 413 divided the only planned request, the number of logged requests; otherwise 0. */
   dividedInto: number;
-  /** The error of a request that was being retried when the run ended. */
+  /** The failure of a request that rollcall was retrying when the run ended. */
   obstacle: Failure | undefined;
   refused: RejectedGroup[];
   unknownIds: Set<string | undefined>;
-  /** Requests whose known outcome could not be recorded in the ledger. */
+  /** Requests with a known outcome that the ledger could not record. */
   unrecorded: { id: string | undefined; status: number | null; isLogged: boolean }[];
   recordFailure: Failure | undefined;
   unknown: (SentRequest & { isKeyHonored: boolean }) | undefined;
@@ -52,7 +52,7 @@ export const emptySendResult = (stop?: Failure): SendResult => ({
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
 });
 
-/** The limit for the bodies of all replies together (output.md). */
+/** If all answers together are larger, rollcall prints none of them (output.md). */
 export const maxPrintedBytes = 64 * 1024;
 
 export interface Reply {
@@ -65,7 +65,7 @@ export const emptyCallList = "[]";
 
 const maxCallIdBytes = 200;
 
-/** Returns the reply's `call_ids` (assumed key) as JSON, or `[]` if they are missing, invalid, too many or too long. */
+/** Assumed: the key is `call_ids`. Returns the ids as JSON, or `[]` if they are missing or invalid. */
 export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string) => {
   const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
   const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;

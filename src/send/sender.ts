@@ -32,7 +32,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let isInterrupted = false;
   let takenGroups: number[] = [];
   let isSharing = false;
-  /** The maximum size of a request with several groups after a 413. */
+  /** After a 413, the maximum size of a request with several groups. */
   let limit = Number.POSITIVE_INFINITY;
 
   const stopWith = (failure: Failure | undefined) => {
@@ -64,7 +64,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     reportProgress({ ...change, groups: groups.length, bytes, reason, failure: attempt.failure });
   };
 
-  /** If recording fails, the next run finds an unknown outcome. */
+  /** If the ledger cannot record an outcome, the next run finds an unknown outcome. */
   const record = async (request: requests.SentRequest, state: RecordedOutcome["state"]) => {
     const { recorded, lastOutcome } = request;
     await runLedger.recordOutcome(recorded, { ...lastOutcome, state }).catch((thrown: unknown) => {
@@ -132,7 +132,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
         },
       });
     } catch (thrown) {
-      // A `Failure` is thrown before the last byte or between attempts. Other errors leave the outcome unknown.
+      // A `Failure` comes before the last byte or between attempts. After other errors, the outcome is unknown.
       if (!(thrown instanceof Failure)) sentRequest.mayBeLogged = true;
       if (sentRequest.mayBeLogged) markUnknown(sentRequest);
       await record(sentRequest, sentRequest.mayBeLogged ? "unknown" : "not_sent");
@@ -159,13 +159,13 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (isLogged) {
       progress.bytes += request.bytes;
       progress.groups += request.groups.length;
-      // An echo in an error reply does not count, because a gateway may have sent it.
+      // An echo in an error answer does not count, because a gateway can send such an answer.
       const { key } = sentRequest.recorded;
       const isEchoed = attempt.kind === "answered" && key !== "" && attempt.idempotencyKey === key;
       if (isEchoed && !runLedger.willHonorKeys) await runLedger.recordKeyEcho();
       await runLedger.recordPassedSize(request.bytes);
     }
-    // The refused size of one group is also a limit for requests of several groups.
+    // This size limits later requests, even if the refused request had one group.
     if (isTooLarge) await runLedger.recordRefusedSize(request.bytes);
     reportChange(request, { attempt, outcome: isUnknown ? "unknown" : outcome, retry: undefined });
     if (isLogged || (outcome === "unknown" && options.onUnknown === "leave")) return;
@@ -197,7 +197,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {
-    // Runs with the same input start at random jobs, so that they claim different groups.
+    // Each run continues at a random job, so that runs with the same input claim different groups.
     if (!isSharing) for (const job of queue.splice(0, Math.floor(host.random() * queue.length))) queue.push(job);
     isSharing = true;
     const takenElsewhere = new Set(findGroups(taken, dedupKeys.find));
@@ -217,7 +217,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       },
       stop: sent.stop ?? (isInterrupted ? toSignalFailure(host) : undefined),
     }),
-    /** After a signal, each job has one attempt. */
+    /** If `isAfterSignal`, attempts each job once. */
     async send(jobs: readonly Job[], isAfterSignal: boolean) {
       signals = isAfterSignal ? { signal: host.urgent, urgent: host.urgent } : host;
       retryBudget = client.retryBudget();

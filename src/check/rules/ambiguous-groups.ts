@@ -1,6 +1,6 @@
-/** Finds ambiguous groups. */
+/** Lists names of group keys, and finds ambiguous groups. */
 
-/** The most certain names are first. */
+/** The likeliest group key is first. */
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
@@ -11,16 +11,16 @@ export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
 };
 
 interface Membership {
-  /** Records can share a group only if their file sets are equal. */
+  /** Records with different numbers cannot share a group. */
   fileSet: number;
-  /** Undefined if the record is a whole group. */
+  /** Undefined if the record has no group key. */
   group: number | undefined;
   isUnknown: boolean;
 }
 
 /**
- * Maps each ambiguous group to the position of the first unknown record that may belong to the group. If all groups
- * have adjacent members, only groups next to the record are ambiguous. Otherwise, all groups of its file set are.
+ * Maps each ambiguous group to the index of the first unknown record that may belong to the group. If the members of
+ * groups are adjacent, an unknown record affects only its neighbors. Otherwise, it affects all groups of its file set.
  */
 export const findAmbiguousGroups = (memberships: readonly Membership[], needsProof: boolean) => {
   const areApart = !areMembersAdjacent(memberships, needsProof);
@@ -39,7 +39,7 @@ export const findAmbiguousGroups = (memberships: readonly Membership[], needsPro
   return ambiguous;
 };
 
-/** True if no group continues after another group. With `needsProof`, at least one group must have adjacent members. */
+/** True if no group continues after another group. `needsProof` also requires a group with two adjacent records. */
 const areMembersAdjacent = (memberships: readonly Membership[], needsProof: boolean) => {
   const seen = new Set<number>();
   let previous: number | undefined;

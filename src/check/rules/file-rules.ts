@@ -18,7 +18,7 @@ const corruptFile = (program: string, name: string) =>
     example: problem({ wrong: "cut" }, name),
   });
 
-/** UTF-8 of this size fits in a V8 string, because each UTF-16 unit comes from at least one byte. */
+/** The maximum length of a V8 string. UTF-8 of n bytes has at most n UTF-16 units. */
 export const maxTextBytes = 2 ** 29 - 24;
 
 const nonFiniteRule = (example: string, advice: string, why: string) =>

@@ -13,7 +13,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** Splits `fault (fix)`. The fix is optional. */
+/** Splits the text `fault (fix)`. */
 const splitFix = (wrong: string, defaultFix = "fix the record") => {
   const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write|omit) .*)\)$/s.exec(wrong) ?? [];
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
@@ -61,7 +61,7 @@ export const inputRules = {
     why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
-  /** If no trajectory has the key, this is an error of the whole input, and `others` lists other keys. */
+  /** `others` is set if no trajectory has the key. The problem is then an error. */
   "group-key-missing": warning<{ key: string; others?: readonly string[] }>({
     message: ({ key, others }) =>
       others

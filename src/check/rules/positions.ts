@@ -10,18 +10,18 @@ interface PositionedBytes {
   bytes: Buffer;
   start: number;
   line: number;
-  /** Counts the UTF-16 units in the line before the first byte. */
+  /** Returns the number of UTF-16 units in the first line before `bytes`. */
   unitsBefore?: () => number;
 }
 
-/** The mark only moves forward, so that lines are counted once. */
+/** Counts the lines before a mark, which never moves back. */
 export class PositionCounter {
   readonly #text: PositionedBytes;
   #mark = 0;
   #lineEnd: number | undefined;
   #lineStart = 0;
   #line: number;
-  /** The next count of columns starts at `at`, because a long line can have many problems. */
+  /** The next count of columns starts here, because a long line can have many problems. */
   #counted = { lineStart: 0, at: 0, units: 0 };
 
   constructor(text: PositionedBytes) {
@@ -29,7 +29,6 @@ export class PositionCounter {
     this.#line = text.line;
   }
 
-  /** Moves the mark to `at`, and returns its line. */
   mark(at: number) {
     while (this.#mark < at) {
       this.#lineEnd ??= endOfLine(this.#text.bytes, this.#mark);
@@ -71,11 +70,11 @@ export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file
 
 export type Path = readonly (string | number)[];
 
-/** Finds the innermost value that contains `byte`, and the path from `from` to this value. */
+/** Finds the innermost value at `byte`, and the path from `from` to this value. */
 export const findInnermost = (table: JsonTable, { from, byte }: { from: number; byte: number }) => {
   const path: (string | number)[] = [];
   for (let holder = from; ; ) {
-    // In an object, the node before a value is its key.
+    // In an object, each value follows a key.
     const keySize = firstByteAt(table, holder) === openBrace ? nodeSize : 0;
     const end = nodeAfter(table, holder);
     let child = holder + nodeSize;

@@ -6,13 +6,13 @@ import { redactText } from "./secrets.ts";
 
 const maxPerRule = 1000;
 
-/** More errors are stored for the reasons file. */
+/** The limit for errors if the run writes a reasons file. */
 const maxPerRuleWithRejects = 100_000;
 
 export type ProblemLocation = Pick<Problem, "file" | "line" | "column" | "path" | "offset" | "readAt" | "readPath">;
 export type RuleCount = Readonly<{ rule: string; severity: Severity; count: number }>;
 
-/** Creates a problem, and redacts its secrets. */
+/** Redacts secrets in the message and the advice. */
 export const createProblem = <Name extends RuleName>(
   rule: Name,
   data: RuleData<Name>,
@@ -36,7 +36,7 @@ export class Problems {
     this.strictness = strictness;
   }
 
-  /** Returns undefined if the rule is silenced. Locates only stored problems. */
+  /** Returns undefined if `--allow` silences the rule. Calls `location` only for stored problems. */
   report<Name extends RuleName>(
     name: Name,
     data: RuleData<Name>,
@@ -64,7 +64,7 @@ export class Problems {
     return stored.length < max || lastInput !== input;
   }
 
-  /** Replaces a rule's problems with one error of the whole input. `--allow` does not silence this error. */
+  /** Replaces all problems of the rule with one error. `--allow` does not silence this error. */
   replaceWithError<Name extends RuleName>(name: Name, data: RuleData<Name>, location: ProblemLocation) {
     const severity = "error";
     const stored = [{ ...createProblem(name, data, location), severity }] satisfies Problem[];
@@ -76,7 +76,7 @@ export class Problems {
     this.#inputRules.add(name);
   }
 
-  /** True if there is an error that rejecting groups cannot fix. */
+  /** True if an error is about the whole input. */
   get isInputBroken() {
     const isOfInput = (rule: string) => this.#inputRules.has(rule) || getRuleSubject(rule) === "input";
     return this.counts.some(({ rule, severity }) => severity === "error" && isOfInput(rule));
@@ -115,7 +115,7 @@ export class Problems {
     return this.counts.reduce((sum, { severity, count }) => sum + (severity === "error" ? count : 0), 0);
   }
 
-  /** Sorts by file, line and column. The files in `inputs` are first, in their order. */
+  /** Sorts by the order of `inputs`, then by file name, line and column. */
   sorted(): readonly Problem[] {
     const order = new Map(this.inputs.map((name, at) => [name, at]));
     const rank = ({ file = "" }: Problem) => order.get(file) ?? order.size;

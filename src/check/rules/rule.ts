@@ -1,4 +1,4 @@
-/** Defines the parts of a rule, and texts that examples share. */
+/** Defines the type of rules, and texts for examples. */
 import type { Severity } from "../../failure.ts";
 
 export type RuleText<Data> = string | ((data: Data) => string);
@@ -6,18 +6,18 @@ export type RuleText<Data> = string | ((data: Data) => string);
 export interface Rule<Data> {
   severity: Severity;
   message: RuleText<Data>;
-  /** The message without content of the file; undefined if `message` has no such content. */
+  /** The message without content of the input. Default: `message`. */
   redactedMessage?: string;
   advice: RuleText<Data>;
   /** Undefined if the message gives the reason. */
   why?: string;
-  /** Problems about `whole` have no excerpt. Rejecting groups cannot solve problems about `input`. */
+  /** A value, a whole group or trajectory (without excerpt), or the whole input. */
   about: "value" | "whole" | "input";
   example: ExampleInputs | ExampleProblem<Data>;
 }
 
 export interface ExampleInputs {
-  /** The contents by file name; undefined for a missing file. */
+  /** The contents by file name. Undefined means a missing file. */
   files: Readonly<Record<string, string | Uint8Array | undefined>>;
   split?: string;
   groupBy?: string;
@@ -39,12 +39,11 @@ const ruleFactory =
     example: typeof example === "string" || example instanceof Uint8Array ? fileExample(example) : example,
   });
 
-/** Defines a rule that cannot be silenced. */
 export const error = ruleFactory("error");
 export const errorOfWhole = ruleFactory("error", "whole");
 export const errorOfInput = ruleFactory("error", "input");
 
-/** Defines a warning, which `--strict` makes an error and `--allow` silences. */
+/** Defines a problem that `--strict` makes an error and `--allow` silences. */
 export const warning = ruleFactory("warning");
 export const warningOfWhole = ruleFactory("warning", "whole");
 

@@ -1,10 +1,10 @@
-/** Finds secrets by the key formats of well-known services. */
+/** Finds and redacts secrets of well-known services. */
 import type { JsonReader } from "../../json/reader.ts";
 import { backslash, type Span } from "../../json/walk.ts";
 
 type Secret = Span & { kind: string };
 
-/** Each pattern must begin with two characters or character sets, because `secretPrefixes` is computed from them. */
+/** Each pattern must begin with two characters or character sets, which become `secretPrefixes`. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
   ["an API key of Anthropic", /^sk-ant-[\w-]{20,}/],
   ["an API key of OpenRouter", /^sk-or-[\w-]{20,}/],
@@ -39,7 +39,7 @@ const isHexByte = markBytes(/[\da-f]/);
 
 const hexPair = "[0123456789abcdef][0123456789abcdef]";
 
-/** The first two bytes of secrets, as little-endian numbers. */
+/** The first two bytes of each secret, as a little-endian number. */
 export const secretPrefixes = new Set<number>();
 for (const source of [...keyFormats.map(([, { source }]) => source), hexPair]) {
   const [firsts = "", seconds = ""] = (source.match(/\[\w+\]|\w/g) ?? []).map((set) => set.replace(/\W/g, ""));
@@ -58,7 +58,7 @@ export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<Js
 };
 
 const matchSecret = (bytes: Buffer, from: number, end: number) => {
-  // The letter after a backslash belongs to an escape, such as `\n` in `\nsk-…`.
+  // In `\nsk-…`, the letter n belongs to an escape, not to the key.
   const isEscape = bytes[from - 1] === backslash;
   const start = isEscape ? from + 1 : from;
   if (isEscape && isPrivateKey(bytes, from))
@@ -73,7 +73,7 @@ const matchSecret = (bytes: Buffer, from: number, end: number) => {
   return undefined;
 };
 
-/** Old keys of Weights & Biases look like commit ids, so they must follow `wandb_api_key`. */
+/** Old keys of Weights & Biases look like commit ids, so `wandb_api_key` must precede the key. */
 const namedKey = /(?<!\w)[0-9a-f]{40}(?!\w)(?<=(?:wandb_api_key|WANDB_API_KEY)\W{1,8}[0-9a-f]{40})/;
 const namedKeyLength = 40;
 
@@ -102,7 +102,7 @@ const isPlaceholder = (key: string) =>
 
 const redaction = "***";
 
-/** Also matches truncated private keys. */
+/** A private key matches even if the start or the end is missing. */
 const anyKeyFormat = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
@@ -115,7 +115,7 @@ const anyKeyFormat = new RegExp(
 
 export const redactText = (text: string) => text.replace(anyKeyFormat, redaction);
 
-/** Adjusts `from` and `to` to the new text. */
+/** Returns the redacted text, and the range from `from` to `to` in this text. */
 export const redactSecrets = ({ text, from, to }: { text: string; from: number; to: number }) => {
   let [start, end] = [from, to];
   let removedLength = 0;

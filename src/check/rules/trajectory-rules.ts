@@ -1,4 +1,4 @@
-/** Defines rules for types of trajectories and groups, and for training. */
+/** Defines rules for trajectories and groups. */
 import { formatCommandLine } from "../../shell-words.ts";
 import {
   answer,
@@ -15,7 +15,7 @@ import {
   warningOfWhole,
 } from "./rule.ts";
 
-/** A text that is computed only if the problem is stored. */
+/** A text that rollcall computes only for stored problems. */
 type LazyText = () => string | undefined;
 
 const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
@@ -77,7 +77,6 @@ const omitKeyAdvice = "omit the key (in Pydantic: model_dump(exclude_none=True))
 export const tools = (name: string) => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
 export const choice = (more = "") => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
-/** Returns 30 trajectories. Their rewards are 0 and 1 in turn, but the last reward is `last`. */
 export const rewards = (last: number) =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
@@ -91,7 +90,7 @@ export const versions = (...policyVersions: readonly number[]) =>
 /** The parts are separate, so that this file contains no complete key. */
 const key = ["sk", "proj", "Ab3dEfGh1JkLmN0pQrStUvWxYz"].join("-");
 
-/** Rules for valid input that services may refuse, that metrics exclude, or that harms training. */
+/** Warnings about valid input. */
 export const trainingRules = {
   "tool-incomplete": warning<{ field: string }>({
     message: ({ field }) => `a tool has no ${field}`,

@@ -1,4 +1,4 @@
-/** Sends the complete groups of followed files in batches. */
+/** Sends the complete groups of followed files. */
 import { isFailure } from "../../failure.ts";
 import { finalizeGroup, openGroupReporter } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
@@ -6,10 +6,10 @@ import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
 import { graceMs } from "../request.ts";
 
-/** A group that became complete after a stopping error is not sent. */
+/** A group with `isAfterError` is not sent, because an earlier error ends the run. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
 
-/** `isAfterSignal` limits each request to one attempt. `canBePartial` allows a last request that is not full. */
+/** `isAfterSignal` allows one attempt for each request. `canBePartial` allows a last request below the limit. */
 type BatchOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
 
 export const openBatches = (delivery: Delivery) => {
@@ -19,7 +19,7 @@ export const openBatches = (delivery: Delivery) => {
   const { columns } = found.parts;
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
   const reportProblems = openGroupReporter(dataset);
-  /** Complete groups that are not sent, or whose outcome in another run is unknown. */
+  /** Complete groups that are not sent yet, and groups with an unknown outcome of another run. */
   let pending: number[] = [];
   let refusedCount = 0;
   let waitingSince: number | undefined;
@@ -63,7 +63,7 @@ export const openBatches = (delivery: Delivery) => {
   };
 
   const sendWithLedger = async ({ isAfterSignal, canBePartial }: BatchOptions) => {
-    // Equal groups of two files have the same dedup key, so only the first group is sent now.
+    // Equal groups of two files have the same dedup key, so `sendBatch` sends one.
     const byKey = new Map<number, number>();
     for (const group of listPending("not_sent")) byKey.set(numberOf(group), byKey.get(numberOf(group)) ?? group);
     const candidates = Uint32Array.from(byKey.values());

@@ -1,4 +1,4 @@
-/** Follows a growing file, and sends its groups in batches. */
+/** Follows a growing file, and sends complete groups. */
 import { basename } from "node:path";
 import { Failure, isFailure } from "../../failure.ts";
 import * as grouping from "../../groups/index.ts";
@@ -15,7 +15,7 @@ import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "
 export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
     Omit<FollowedFileOptions, "split" | "host"> {
-  /** The longest time before a complete group is sent. */
+  /** The longest time that a complete group waits. */
   everyMs: number;
   groupSize: number | undefined;
   groupIdleMs: number;
@@ -41,10 +41,10 @@ export const followFile = async (options: FollowOptions) => {
 /** rollcall polls, because some file systems do not report changes. */
 const pollIntervalMs = 250;
 
-/** A renamed file is finished only after this time without new lines, because writers switch files late. */
+/** A renamed file can still grow, so it is finished after this time without new lines. */
 const quietMs = 1000;
 
-/** Gives each key a number, because the keys of earlier runs are read before the groups. */
+/** Numbers the dedup keys, because keys of earlier runs have no groups yet. */
 const openKeyNumbers = () => {
   const keys = new grouping.Digests();
   const table = new grouping.DigestTable(keys);
@@ -102,7 +102,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     if (onInvalid === "stop") throw grouping.invalidInput(problems, { valid: "some" });
   };
 
-  /** Returns true if the next file may be read. */
+  /** Returns true if `follow` may read the next file. */
   const poll = async (file: FollowedFile, isLastPoll: boolean) => {
     const { assembler, tail, index } = file;
     if (file.isRewritten) return true;
@@ -130,7 +130,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const waitMs = Math.max(10, Math.min(pollIntervalMs, everyMs, groupIdleMs || pollIntervalMs));
     for (;;) {
       const isLastPoll = host.signal.aborted;
-      // If another run sent the same bytes as a group, the group is complete.
+      // If another run sent the bytes of a group, the group is complete.
       if (await runLedger.hasChanged()) {
         await batches.catchUp();
         for (const { assembler } of files.all) assembler.completeSent();
@@ -173,7 +173,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const result = logResult(dataset, {
       ...delivery.options,
       resendLogged: false,
-      // A signal is the normal end of a complete run.
+      // A signal is the normal end of a run that sent all groups.
       sent: { ...delivery.sendResult(), stop: stop ?? (isComplete ? undefined : signal) },
       rejectsFile: delivery.rejects?.countLines() ? delivery.rejectsFile : undefined,
     });

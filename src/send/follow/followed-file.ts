@@ -1,4 +1,4 @@
-/** Reads the complete lines of a followed file, and of later files with its name. */
+/** Reads the complete lines of a followed file, and of later files with the same name. */
 import { stat } from "node:fs/promises";
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
@@ -31,9 +31,9 @@ export interface FollowedFile {
   tail: inputs.Tail;
   assembler: grouping.GroupAssembler;
   scan: Scan;
-  /** Monotonic milliseconds. */
+  /** A time of `host.elapsed`. */
   changedAt: number;
-  /** True if the file lost its name and is not expected to grow. */
+  /** True if a later file exists and this file no longer grows. */
   isFinished: boolean;
   isRewritten: boolean;
 }
@@ -74,7 +74,7 @@ export const openFollowedFiles = (
     throw grouping.invalidInput(problems);
   };
 
-  /** Returns the first line with an error. */
+  /** Returns the first line with a new error. */
   const reportNewMismatches = () => {
     const count = requests.byContent.size + shapes.size;
     if (count === comparedCount) return undefined;
@@ -142,11 +142,10 @@ export const openFollowedFiles = (
         }
         await tail.skip(end);
       } catch (thrown) {
-        // The next poll finds the reason.
+        // The next poll finds that the file was rewritten.
         if (!(thrown instanceof inputs.ShrunkSourceError)) throw thrown;
       }
     },
-    /** Returns true if the last line of a file has no line end. */
     async reportUnfinished() {
       let hasUnfinished = false;
       for (const { tail, isRewritten } of all) {
