@@ -126,9 +126,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const nearOption = option && findNearest(option, known);
   const suggestion = isUnknownCommand ? meant : nearOption && `--${nearOption}`;
   // The message omits the value of an unknown option, because the value may be a secret.
-  const message = value
-    ? `unknown option '--${option}'`
-    : text.replace(missingValue, "$1 requires a value: $1$2");
+  const message = value ? `unknown option '--${option}'` : text.replace(missingValue, "$1 requires a value: $1$2");
   throw invalidArguments(message, suggestion ? `did you mean ${suggestion}?` : seeHelp);
 };
 

@@ -67,7 +67,11 @@ describe("docs/guide/input-formats.md", () => {
 });
 
 describe("docs/operate/configuration.md", () => {
-  const defaultOf = ({ derivedFrom, fallback, localFallback }: (typeof settingTable)[keyof typeof settingTable]): string => {
+  const defaultOf = ({
+    derivedFrom,
+    fallback,
+    localFallback,
+  }: (typeof settingTable)[keyof typeof settingTable]): string => {
     if (localFallback !== undefined) return `\`${localFallback}\` in the profile \`local\``;
     if (typeof fallback !== "function") return fallback === undefined ? "" : `\`${fallback}\``;
     if (derivedFrom === undefined) return "the profile's name";

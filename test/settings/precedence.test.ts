@@ -55,7 +55,7 @@ describe("a profile", () => {
     );
     expect(home.notices).toEqual([
       "ROLLCALL_BASE_URL is not used, because the profile work has its own URL",
-      "ROLLCALL_LOG_BASE_URL, ROLLCALL_BASE_URL are not used, because the profile work has its own URL",
+      "ROLLCALL_LOG_BASE_URL is not used, because the profile work has its own URL",
     ]);
     expect(settings.get("split")).toBe("env");
   });

@@ -27,7 +27,7 @@ describe("rollcall profile", () => {
     expect([unsure.code, unsure.stderr]).toEqual([
       2,
       expect.stringMatching(
-        /cannot delete the profile "work" with 2 settings \(base_url, split\) and 2 keys \(log, calls\), .*\n.*--yes/,
+        /cannot delete the profile "work" with 2 settings \(base_url, split\) and 2 keys \(log, calls\): .*\n.*--yes/,
       ),
     ]);
     expect(Object.keys(Object(saved("settings.json").profiles))).toContain("work");
