@@ -234,7 +234,7 @@ export class Checker {
     const bytes = parts.hasDigests ? table.bytes.subarray(start, end) : emptyBuffer;
     parts.push(
       {
-        // Spread syntax is slower here.
+        // The object lists each property, because spread syntax is slower.
         kind,
         valid,
         trajectories: count,

@@ -27,7 +27,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
     groupKeyCandidates.flatMap((key) => {
       const name = `${holder}${key}`;
       const keyValue = readKeyValue(value, name);
-      return keyValue ? [{ name, text: JSON.stringify(keyValue) }] : [];
+      return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
     }),
   );
 };
@@ -35,7 +35,7 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
 export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
   const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
-  const text = value ? JSON.stringify(value) : findGroupKeys(trajectory).find(isCertain)?.text;
+  const text = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
   return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
 };
 

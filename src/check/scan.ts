@@ -112,7 +112,7 @@ export class Scan {
     if (span.start >= span.end) return;
     const isClean = isUtf8(content);
     const isJson = isClean && reader.read(content, { skipsLeaves: true });
-    // `content` may be invalid now, because `reader.read` can move the text to new memory.
+    // After `reader.read`, the text can be in new memory, so `content` may point to old memory.
     const table = isJson ? reader.viewTable() : { ...emptyTable, bytes: isClean ? reader.reserve(span.end) : content };
     const origin = { start: start + bom, line: this.#line, unitsBefore: () => Math.min(1, bom) };
     const positions = new PositionCounter({ ...origin, bytes: table.bytes });

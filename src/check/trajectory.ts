@@ -19,7 +19,7 @@ export const newTrajectoryFacts = () => ({
   reward: Number.NaN,
   /** The final policy version. Default: the initial policy version. */
   version: Number.NaN,
-  /** A sum of `trainingBits`. */
+  /** Bits, which `trainingBits` describes. */
   training: 0,
   metricNames: noMetrics,
   metrics: [Number.NaN],
@@ -63,7 +63,7 @@ const checkStartTime: Check = (table, node, report) => {
   return fits;
 };
 
-/** `exception_rate` counts the exceptions of groups, not these keys. */
+/** A trajectory should not have these keys, because `exception_rate` counts only the exceptions of groups. */
 const failureKeys = ["exception", "exceptions"] as const;
 
 /** Assumed: `messages_and_choices` and `reward` are required, and other fields can be null. */

@@ -49,7 +49,7 @@ export const defineObjectType = <Name extends string, Derived>(
     if ((kind & acceptedKinds & ~absentOrNull) !== 0) further?.(table, node, report);
     if ((kind & acceptedKinds) !== 0) return;
     if (node > 0) return void reportWrongType(table, { node, field, wanted }, report);
-    // An object that is not a trajectory gets one problem, for the missing messages (slot 1).
+    // If the object has no messages (slot 1) and is not a trajectory, a problem of the reward is not reported.
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;
     const instead = () =>
       hintForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));

@@ -70,7 +70,7 @@ const formatCommandTerm = (command: Command): string => {
   const name = commands.lastWord(command);
   if (!only)
     return [name, ...Object.entries(args).map(([arg, kind]) => commands.formatArgument(arg, kind, "…"))].join(" ");
-  // Users mainly type `serve` without a subcommand.
+  // Users mainly type such a command, for example `serve`, without a subcommand.
   if (subcommands.every((one) => one.subcommands.length > 0)) return name;
   if (others.length === 0) return `${name} ${formatCommandTerm(only)}`;
   const listed = subcommands.map(commands.lastWord).join("|");

@@ -137,6 +137,13 @@ describe("the API of the page for groups", () => {
     ]);
   });
 
+  it("shows the group key 0", async () => {
+    const row = '{"messages_and_choices":[{"role":"user","content":"q"}],"reward":1,"metadata":{"group_id":0}}';
+    const page = await viewing([fileOf("g.jsonl", row)]);
+    await whenRead(page);
+    expect(rowsOf((await page.ask("/api/rows")).body).rows).toMatchObject([{ key: "0" }]);
+  });
+
   it("serves trajectories byte for byte", async () => {
     const odd =
       '{"messages_and_choices": [ {"role":"user","content":"\\u003cb\\u003e"} ],"reward":1.50,"id":9007199254740993}';

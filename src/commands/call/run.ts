@@ -104,7 +104,7 @@ const omitFromReply = (read: ReadCall, prefix: string) => {
 
 type IdsRequest = Readonly<{ typedIds: readonly string[]; canBeEmpty: boolean; signal: AbortSignal }>;
 
-/** Reads ids from stdin in place of the first `-`. @throws Failure `call-ids-unreadable`; the signal's reason */
+/** Reads ids from stdin in place of the first `-`. @throws Failure `call-ids-…`, `invalid-call-id`, `interrupted` */
 async function* readCallIds(host: Host, { typedIds, canBeEmpty, signal }: IdsRequest) {
   const input = async function* () {
     try {

@@ -95,7 +95,7 @@ describe("rollcall check", () => {
     ["prompt_id", (id: number) => `"metadata":{"info":{"prompt_id":${id}}},"prompt_id":"${id}"`],
     ["info.prompt_id", (id: number) => `"question":${id},"info":{"prompt_id":${id}}`],
   ])("suggests --group-by %s for trajectories without a group", async (name, keyed) => {
-    const files = filesOf([1, 2, 1].map((id) => line(id, `,${keyed(id)}`)).join("\n"));
+    const files = filesOf([0, 1, 0].map((id) => line(id, `,${keyed(id)}`)).join("\n"));
     const problems = (await document(files)).document.problems as readonly { rule: string; advice: string }[];
     const [, named = ""] =
       /--group-by (\S+)/.exec(problems.find(({ rule }) => rule === "single-trajectory-group")?.advice ?? "") ?? [];
