@@ -1,4 +1,4 @@
-/** Saves replies that contain catalogs, and reads catalogs from files. */
+/** Saves and reads files with catalogs. */
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ const historyFolder = (folder: string, { address, catalog, provider }: CatalogId
   return join(folder, "catalog-history", `${catalog}-${digest}`);
 };
 
-/** Files have the time of their reply as name, with `-` for `:`, because Windows refuses `:` in names. */
+/** The time of the reply, with `-` for `:`, because Windows forbids `:` in names. */
 const namePattern = /^(\d{4}-\d\d-\d\dT\d\d)-(\d\d)-(\d\d\.\d{3}Z)\.json\.gz$/;
 
 const listFiles = (folder: string) =>
@@ -38,7 +38,7 @@ const listFiles = (folder: string) =>
 const readReply = (path: string) =>
   ignoreErrors(() => gunzipSync(readFileSync(path), { maxOutputLength: maxReplyBytes }));
 
-/** If the latest file has the same bytes, changes only the mtime of this file. @throws errors of `node:fs` */
+/** The mtime of a file is the time of the last equal reply. @throws errors of `node:fs` */
 export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, time: Date) => {
   const history = historyFolder(folder, id);
   const files = listFiles(history);
@@ -54,7 +54,7 @@ export const saveCatalog = (folder: string, id: CatalogId, bytes: Uint8Array, ti
   for (const file of files.slice(0, 1 - maxSavedReplies)) rmSync(file.path, { force: true });
 };
 
-/** Returns the last reply up to a time, or else the first later reply. */
+/** Returns the last reply up to `time`, or else the first reply after `time`. */
 export const findSavedCatalog = (folder: string, id: CatalogId, time: number) => {
   const files = listFiles(historyFolder(folder, id));
   const later = files.filter(({ fetchedAt }) => fetchedAt > time);
@@ -67,7 +67,7 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   return undefined;
 };
 
-/** Reads the output of `-o json` or `-o jsonl`. `-` is standard input. */
+/** Reads the format of `-o json` or `-o jsonl`. */
 export const readCatalogFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
@@ -79,7 +79,7 @@ export const readCatalogFile = async (file: string, host: Host) => {
   if (!reply)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;
-  // A list without ids, such as a list of trajectories, is not a catalog.
+  // A list of trajectories, for example, has no ids.
   const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
   if (models && (hasId || models.entries.length === 0)) return models;
   throw invalidCatalogFile(file, "it has no list of models");

@@ -1,4 +1,4 @@
-/** Computes the exact cost of using a model. */
+/** Computes the exact cost of tokens, images and requests. */
 import type { CatalogModel } from "../contract/models.ts";
 import * as decimals from "../decimal.ts";
 import { getValue, isObject } from "../json/walk.ts";
@@ -8,7 +8,7 @@ import { readPrice } from "./fields.ts";
 export const noUsage = { prompt_tokens: 0, cached_tokens: 0, completion_tokens: 0, images: 0, requests: 0 };
 export type Usage = Readonly<typeof noUsage>;
 
-/** Prefers the summary of a call to its output, because the summary includes child calls. */
+/** Prefers `summary` to `output`, because `summary` includes child calls. */
 export const readCallUsage = (call: unknown): Usage | undefined => {
   const inOutput = parseUsage(getValue(call, ["output", "usage"]));
   const byModel = getValue(call, ["summary", "usage"]);
@@ -16,7 +16,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   if (usages.length === 0) return inOutput;
   const sum = (unit: keyof Usage) => usages.reduce((all, usage) => all + usage[unit], 0);
   const [prompt_tokens, completion_tokens] = [sum("prompt_tokens"), sum("completion_tokens")];
-  // Unlike the output, a summary usually lacks cached tokens.
+  // `summary` usually lacks cached tokens.
   if (inOutput?.prompt_tokens === prompt_tokens && inOutput.completion_tokens === completion_tokens) return inOutput;
   return {
     ...noUsage,
@@ -27,7 +27,7 @@ export const readCallUsage = (call: unknown): Usage | undefined => {
   };
 };
 
-/** Parses a usage in the format of OpenAI or Anthropic. */
+/** Parses the format of OpenAI or Anthropic. */
 const parseUsage = (value: unknown): Usage | undefined => {
   const count = (name: string, within = value) => {
     const number = getValue(within, [name]);
@@ -35,10 +35,10 @@ const parseUsage = (value: unknown): Usage | undefined => {
   };
   const details = getValue(value, ["prompt_tokens_details"]) ?? getValue(value, ["input_tokens_details"]);
   const [read, written] = [count("cache_read_input_tokens"), count("cache_creation_input_tokens")];
-  // Only Anthropic's `input_tokens` excludes cached tokens.
+  // Anthropic's `input_tokens` excludes cached tokens.
   const input = count("input_tokens");
   const prompt = count("prompt_tokens") ?? (input === undefined ? undefined : input + (read ?? 0) + (written ?? 0));
-  // An embedding has no output tokens.
+  // Embeddings have no output tokens.
   const noCompletion = count("total_tokens") === prompt ? 0 : undefined;
   const completion = count("completion_tokens") ?? count("output_tokens") ?? noCompletion;
   if (prompt === undefined || completion === undefined) return undefined;
@@ -47,17 +47,17 @@ const parseUsage = (value: unknown): Usage | undefined => {
   return { ...noUsage, prompt_tokens: prompt, cached_tokens, completion_tokens: completion, requests };
 };
 
-/** US dollars. `total` is null if a needed price is unknown. */
+/** Amounts are in US dollars. */
 export type Cost = ReturnType<typeof computeCost>;
 
-/** Needs prices of images and requests only if `needsUnitPrices` is true. */
+/** If `needsUnitPrices` is false, unknown prices of images and requests count as 0. */
 export const computeCost = (
   { pricing }: CatalogModel,
   { usage, needsUnitPrices }: { readonly usage: Usage; readonly needsUnitPrices: boolean },
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
-  // Some services write input_cache_reads.
+  // Some services name this price `input_cache_reads`.
   const cacheReadNames = ["input_cache_read", "input_cache_reads"];
   const cacheRead = cacheReadNames.find((name) => readPrice(pricing, name) !== undefined) ?? "input_cache_read";
   for (const [name, count, isNeeded] of [
@@ -79,7 +79,7 @@ export const computeCost = (
   return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
 };
 
-/** Sorts costs with an unknown total last. */
+/** Sorts unknown totals last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) => {
   const [left = decimals.zero, right = decimals.zero] = [a, b].map(({ at_least }) => decimals.parseDecimal(at_least));
   return Number(a.total === null) - Number(b.total === null) || decimals.compareDecimals(left, right);

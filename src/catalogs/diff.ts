@@ -1,4 +1,4 @@
-/** Finds the differences of two catalogs. */
+/** Finds the differences between two catalogs. */
 import type { CatalogModel } from "../contract/models.ts";
 import { textOf } from "../contract/replies.ts";
 import { formatDecimal } from "../decimal.ts";
@@ -11,7 +11,7 @@ export type Change = Readonly<
   Record<"id" | "change", string> & Record<"name" | "field", string | null> & Record<"from" | "to", unknown>
 >;
 
-/** Sorts by id. If models share an id, compares the n-th model of each catalog. */
+/** Pairs models with the same id in catalog order. */
 export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const ids = [...new Set([...before.keys(), ...after.keys()])].sort();

@@ -11,10 +11,10 @@ type FieldOptions = Readonly<{
   rank: number;
   heading?: string;
   align?: "right" | "decimal";
-  /** The kind of change in `catalog diff`, which ignores fields without a kind. */
+  /** The kind of change in `catalog diff`. Without a kind, `catalog diff` ignores the field. */
   change?: string;
   read?: (row: FieldRow) => unknown;
-  /** `spelled` returns the JSON of the value as in the reply. */
+  /** `spelled` returns the unchanged JSON of the value. */
   text?: (value: unknown, spelled: () => string) => string;
 }>;
 
@@ -44,13 +44,13 @@ const wordList: Pick<FieldOptions, "text"> = {
   text: (value, spelled) => textsOf(value)?.join(", ") ?? spelled(),
 };
 
-/** Unix seconds. Services send 0 if the time is unknown. */
+/** Values are Unix seconds. Services send 0 for an unknown time. */
 const unixTime: Pick<FieldOptions, "text"> = {
   text: (value, spelled) =>
     typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
 };
 
-/** The last millisecond whose year has four digits. */
+/** The last millisecond of the year 9999. */
 const maxMs = Date.UTC(10_000, 0) - 1;
 export const dayMs = 86_400_000;
 export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
@@ -66,7 +66,7 @@ export const modelFields: readonly [FieldColumn, ...FieldColumn[]] = [
 
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 
-/** Some of these names are not in the interface. Assumed: prices are in US dollars. */
+/** Assumed: prices are in US dollars. */
 export const knownPriceNames: readonly string[] = [
   ...priceNames,
   ...["input_cache_reads", "input_cache_write", "input_cache_writes", "internal_reasoning"],
@@ -74,7 +74,7 @@ export const knownPriceNames: readonly string[] = [
 
 const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== "image" && name !== "request";
 
-/** Converts a price per token to a price per million tokens. */
+/** Returns US dollars per million tokens, image or request. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
 export const statedPrices = (pricing: unknown) =>
@@ -89,16 +89,16 @@ export const parsePrice = (value: unknown) => {
   return !amount || amount.digits < 0n ? undefined : amount;
 };
 
-/** Returns US dollars per token or unit, or undefined for an invalid price. */
+/** Returns US dollars per token, image or request. */
 export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
 
-/** Returns a text such as `0.3 $/M`, or an unchanged invalid price. */
+/** Returns a text such as `0.3 $/M`. An invalid price stays unchanged. */
 export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
   return price ? `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}` : formatPlain(value);
 };
 
-/** Returns percent, such as `-33.3`. With `roundUp`, a rise above a limit never looks like the limit. */
+/** Returns percent, such as `-33.3`. With `roundUp`, 5.01 becomes `+5.1`, because 5.01 exceeds a limit of 5. */
 export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false) => {
   const [was, is] = [shiftDecimal(from, to.places).digits, shiftDecimal(to, from.places).digits];
   if (was === 0n) return "";
@@ -113,7 +113,7 @@ export const priceField = (name: string, rank: number, title = name) =>
     rank,
     align: "decimal",
     read: ({ entry }) => statedPrices(entry?.pricing).get(name),
-    // An invalid price with digits looks like a valid price.
+    // Marks an invalid price with digits, because users could take it for a valid price.
     text: (value, spelled) => {
       const text = textOf(value) ?? spelled();
       const price = typeof value === "object" ? undefined : parsePrice(text);
@@ -156,13 +156,13 @@ export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | u
 export const listCountries = (datacenters: unknown) =>
   listDatacenters(datacenters)?.flatMap(({ country_code: code = null }) => (code === null ? [] : formatPlain(code)));
 
-/** Sorts a list. Assumed: null, 0, "" and [] state nothing. */
+/** Assumed: null, 0, "" and [] mean "not stated". */
 export const toStatedFact = (fact: unknown): unknown => {
   if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
   return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
 };
 
-/** Returns null for a missing date, or undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`. */
+/** Returns null for a missing date, and undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   if (date === undefined || date === null || date === "") return null;
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
@@ -170,7 +170,7 @@ export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };
 
-/** A word is a part of the id or name, or a glob over the id. */
+/** Each word is a part of the id or name, or a glob for the id. */
 export const compilePattern = (pattern = "") => {
   const words = pattern.toLowerCase().split(/\s+/).filter(Boolean);
   return (id = "", name = "") => {
@@ -181,10 +181,10 @@ export const compilePattern = (pattern = "") => {
   };
 };
 
-/** Does not backtrack, unlike a regular expression. */
+/** A regular expression could backtrack for a long time. */
 const matchesGlob = (text: readonly string[], glob: string) => {
   const all = [...text.keys(), text.length];
-  /** The ends of the prefixes that match the glob so far. */
+  /** The positions up to which `text` matches the processed part of `glob`. */
   let ends = [0];
   for (const char of glob) {
     if (char === "*") ends = all.slice(ends[0] ?? all.length);

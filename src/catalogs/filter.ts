@@ -1,4 +1,4 @@
-/** Filters models, ignoring case. A missing field matches only `--not-deprecated`. */
+/** Filters models. A model without the filtered field matches no filter except `--not-deprecated`. */
 import type { CatalogModel } from "../contract/models.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal } from "../decimal.ts";
@@ -9,7 +9,7 @@ import * as fields from "./fields.ts";
 
 type Strings = readonly string[];
 
-/** Milliseconds since 1970. */
+/** Maps the current time to another time, both in ms since 1970. */
 export type RelativeTime = (now: number) => number;
 
 export type Filter = Readonly<
@@ -19,7 +19,7 @@ export type Filter = Readonly<
       Record<"free" | "deprecated" | "notDeprecated", boolean> &
       Record<"deprecatedWithin" | "createdSince", RelativeTime | undefined> & {
         pattern: string | undefined;
-        /** US dollars per million tokens, image or request. */
+        /** Limits are in US dollars per million tokens, image or request. */
         maxPrice: readonly (readonly [name: string, limit: string])[] | undefined;
       }
   >
@@ -41,7 +41,7 @@ const wordsOption = <Name extends string>(
 const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK";
 const countries = "datacenters.country_code";
 
-/** A missing country is an empty word. */
+/** A missing country becomes an empty word, so that `--only-country` does not match. */
 const readCountries = ({ datacenters }: CatalogModel) =>
   (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
 
@@ -51,7 +51,7 @@ const parameters =
   "temperature top_p top_k min_p top_a repetition_penalty frequency_penalty presence_penalty stop seed max_tokens logit_bias";
 const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8";
 
-/** Assumed: services use the `usual` values. */
+/** Assumed: services use these words. */
 const wordsOptions = [
   wordsOption("inputModality", "input_modalities", modalities),
   wordsOption("outputModality", "output_modalities", modalities),
@@ -123,7 +123,7 @@ const listCriteria = (filter: Filter, now: number) => {
   return criteria;
 };
 
-/** `matches` reads the fields in `columns`. @param now ms since 1970 */
+/** `columns` names the fields that `matches` reads. @param now ms since 1970 */
 export const compileFilter = (filter: Filter, now: number) => {
   const criteria = listCriteria(filter, now);
   const matches = (model: CatalogModel) => criteria.every(({ test }) => test(model));
@@ -133,16 +133,13 @@ export const compileFilter = (filter: Filter, now: number) => {
 export const usualWords = (option: string) =>
   [...wordsOptions, priceOption].find(({ name }) => toOptionName(name) === option)?.usual ?? [];
 
-/** False for unassigned codes such as `XX`, and for unofficial codes such as `UK`. */
+/** Returns false for unassigned codes such as `XX`, and for unofficial codes such as `UK`. */
 const isCountry = (code: string) => {
   if (!/^[A-Z]{2}$/.test(code) || new Intl.Locale(`und-${code}`).region !== code) return false;
   return new Intl.DisplayNames("en", { type: "region", fallback: "none" }).of(code) !== undefined;
 };
 
-/**
- * A word must be one of the usual words, occur in a listed model, or be a country code.
- * @throws Failure `invalid-option-value`
- */
+/** Accepts usual words, words of listed models, and country codes. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: Filter, listed: readonly { readonly entry: CatalogModel }[]) => {
   if (listed.length === 0) return;
   for (const { name, column, usual, read } of [...wordsOptions, priceOption]) {

@@ -1,4 +1,4 @@
-/** Filters, prices, compares and locks model catalogs. */
+/** Filters and compares catalogs, computes costs, and checks lock files. */
 export * from "./catalog-files.ts";
 export * from "./cost.ts";
 export * from "./diff.ts";

@@ -1,4 +1,4 @@
-/** Reads and writes lock files. Equal facts give equal files. */
+/** Reads and writes lock files. Equal facts produce equal bytes. */
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import { type ServiceObject, textOf } from "../contract/replies.ts";
@@ -31,7 +31,7 @@ const LockedModel = z.object({
 });
 export type LockedModel = z.infer<typeof LockedModel>;
 
-/** Omits facts of a wrong type. Returns undefined if the id is missing. */
+/** Omits facts of a wrong type. */
 export const toLockedModel = ({ catalog, entry }: Pick<CatalogEntry, "catalog" | "entry">) => {
   const countries = listDatacenters(entry.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
   const facts: ServiceObject = { ...entry, catalog, countries, pricing: toLockedPrices(entry.pricing) };
@@ -56,7 +56,7 @@ export type LockFile = NonNullable<ReturnType<typeof readLock>>;
 const lockVersion = 1;
 const lockKey = "rollcall_lock";
 
-/** Returns undefined if the file does not exist. @throws Failure `lock-unreadable`, `invalid-lock` */
+/** @throws Failure `lock-unreadable`, `invalid-lock` */
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (!bytes) return undefined;
@@ -87,7 +87,7 @@ const readLockBytes = (file: string) => {
   }
 };
 
-/** Returns false if the file is up to date. `clean` escapes invisible characters. */
+/** `clean` escapes invisible characters. */
 export const writeLock = (file: string, models: readonly LockedModel[], clean: (json: string) => string) => {
   const written = clean(formatLock(models));
   const before = readLockBytes(file)?.toString("utf8");

@@ -18,7 +18,6 @@ export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) 
   return byId;
 };
 
-/** Joins each model with all entries of the same id. */
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
@@ -28,7 +27,7 @@ export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) =>
   });
 };
 
-/** Composes `{"catalogs":[…],"data":[…]}` from the service's bytes. */
+/** Copies the service's raw JSON into `{"catalogs":[…],"data":[…]}`. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]) => {
   const toText = (raw?: Uint8Array) => raw && toBuffer(raw).toString("utf8");
   const data = rows.map(({ model, catalog = null, raw }) =>

@@ -9,7 +9,7 @@ import type { CatalogEntry } from "./rows.ts";
 /** `maxRise` is in percent, and `now` is in ms since 1970. */
 type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
 
-/** The message follows the model's id, and has sample values in braces. */
+/** `message` follows the model's id. Braces contain example values. */
 const defineRule = (severity: Severity) => (why: string, message: string) => {
   return { severity, why, message, example: message.replaceAll(/[{}]/g, "") };
 };
@@ -84,7 +84,7 @@ const tolerated: readonly RuleName[] = [
   "max-output-decreased",
 ];
 
-/** `path` starts at the model. `words` replace the braces in the rule's message. */
+/** `path` begins at the model in the lock file. `words` replace the braces in the message. */
 const toRegression = (rule: RuleName, path: LockPath, values: readonly unknown[], words = values) => {
   const [locked = "", current = ""] = values.map((value) => String(value ?? ""));
   const rest = words.values();
@@ -176,13 +176,13 @@ export const acceptAdvice = (file: string) => `${acceptWay(file)}, or ignore it 
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
-/** Sorts by the lines of the lock file. */
+/** Sorts the differences by their lines in the lock file. */
 export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], policy: LockPolicy) => {
   const served = listed.flatMap((one) => toLockedModel(one) ?? []);
   return lock.models.flatMap((locked, at) => {
     const { catalog, id } = locked;
     const models = served.filter((model) => model.catalog === catalog);
-    // If entries share the id, the entry with the fewest changes counts. Deprecations only break a tie.
+    // If several entries share the id, the entry with the fewest changes counts. Deprecations decide ties.
     const [regressions = [toRegression("model-removed", ["id"], [], [catalog])]] = models
       .filter((model) => model.id === id)
       .map((model) => findRegressions(locked, model, policy))

@@ -11,7 +11,7 @@ import type { Route } from "./request.ts";
 /** Node's default, 250 ms, is too short for slow networks. */
 const addressTimeoutMs = 500;
 
-/** Servers usually keep idle connections longer. */
+/** Most servers keep idle connections for a longer time. */
 const maxIdleMs = 1000;
 
 export type Connections = ReturnType<typeof openConnections>;
@@ -19,28 +19,28 @@ export type Connection = Awaited<ReturnType<Connections["open"]>>;
 
 export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
   const closing = new AbortController();
-  // Each socket adds a listener.
+  // Each socket adds a listener to the signal.
   setMaxListeners(0, closing.signal);
   const socketOptions = {
     timeout: connectTimeoutMs,
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: addressTimeoutMs,
-    // Pauses the body until its previous piece has left the process.
+    // Each piece of a body waits until the previous piece has left the process.
     highWaterMark: 1,
     signal: closing.signal,
   };
   const connectSocket = buildConnector(socketOptions);
   const delaysTierUp = Number.parseInt(nodeVersion, 10) < 22;
   const connect: Connector = (to, callback) => {
-    // Node would connect a new socket even after an abort.
+    // Node connects a new socket despite an aborted signal.
     if (closing.signal.aborted) return callback(new TransportError("ABORTED"), null);
     const startParser: typeof callback = (...connected) => {
-      // On Node 20, V8's optimization of undici's parser would delay the end of the process by 95 ms.
+      // On Node 20, the optimization of undici's parser would delay the exit by 95 ms.
       setFlagsFromString("--wasm-tiering-budget=1000000000");
       try {
         callback(...connected);
       } finally {
-        // This budget is V8's default.
+        // This value is V8's default.
         setFlagsFromString("--wasm-tiering-budget=1800000");
       }
     };

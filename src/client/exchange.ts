@@ -12,16 +12,16 @@ export type OutgoingRequest = Readonly<{
   body?: Uint8Array | StreamedBody | undefined;
   silenceMs: number;
   /**
-   * The maximum time from the request, or from the last piece of a streamed body, to the end of the reply. With
-   * `onReplyPiece`, the time ends when the reply begins.
+   * The time limit for the request and the reply. Each piece of a streamed body restarts this limit. With
+   * `onReplyPiece`, the limit applies until the headers of the reply.
    */
   totalMs: number;
-  /** The limit for connecting is this time, but at least `minConnectMs` and at most `connectTimeoutMs`. */
+  /** The time limit for connecting, raised to `minConnectMs` or lowered to `connectTimeoutMs`. */
   connectMs: number;
   signal: AbortSignal;
   maxReplyLength: number;
   onHead?: (status: number, headers: ReplyHeaders) => void;
-  /** Receives the body instead of `ExchangeResult.bytes`. Returns false to pause. */
+  /** Receives the reply's body, so that `ExchangeResult.bytes` is empty. Returns false to pause. */
   onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }>;
 
@@ -32,7 +32,7 @@ export type ExchangeResult = Readonly<{
   headers: ReplyHeaders;
   bytes: Uint8Array;
   error: TransportError | undefined;
-  /** False if the service cannot have the whole streamed body. */
+  /** True if the service may have the whole body. */
   isBodySent: boolean;
 }>;
 
@@ -58,7 +58,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       clearTimeout(timer);
       signal.removeEventListener("abort", interrupt);
       if (error) connection.destroy();
-      // Gives undici time to notice whether the service closes the connection.
+      // undici needs time to notice a closed connection.
       else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
       if (error?.code === "BODY_FAILED") return reject(error.cause);
       const bytes = Buffer.concat(pieces);
@@ -70,7 +70,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
       if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxSetTimeoutMs));
     };
     const startTotalTimer = () => startTimer(request.totalMs + clockSlackMs, "ENDLESS");
-    /** Yields the last byte separately. undici requests this byte only after all other bytes have left the process. */
+    /** Yields the last byte separately. undici requests this byte after all other bytes have left the process. */
     const yieldBody = async function* ({ length, chunks }: StreamedBody) {
       let left = length;
       try {
@@ -80,7 +80,7 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
           for (let from = 0; from < chunk.length; ) {
             const to = Math.min(from + pieceBytes, isLastChunk && left > 1 ? chunk.length - 1 : chunk.length);
             startTotalTimer();
-            // A service may answer early and close its side. Node drops an unread reply if the next write fails.
+            // undici must read an early reply now, because Node drops an unread reply after a failed write.
             await waitForSocketEvents();
             if (isOver) return;
             left -= to - from;
@@ -152,23 +152,20 @@ export const runExchange = (connection: Connection, request: OutgoingRequest): P
 export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
 
-/** True if the proxy forwards the request. For TLS to the service or the proxy, undici opens a tunnel. */
+/** With TLS to the service or to the proxy, undici opens a tunnel instead. */
 export const isForwardedByProxy = ({ to, proxy }: Route) =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
-/** undici reads an early reply between two pieces. */
+/** Between two pieces, undici can read an early reply. */
 const pieceBytes = 64 * 1024;
 
-/** Waits three turns of the event loop, because undici reports a closed socket two turns late. */
+/** undici reports a closed socket two turns of the event loop late. */
 const waitForSocketEvents = () =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
 export class TransportError extends Error {
   override readonly name = "TransportError";
-  /**
-   * A code of the system or of Node, a code with a text in failures.ts, BODY_FAILED if the request's body threw, or
-   * UNKNOWN.
-   */
+  /** A code of the system or Node, or a code of this client such as `CUT`. */
   readonly code: string;
   readonly status: number | undefined;
 
@@ -182,10 +179,10 @@ export class TransportError extends Error {
 /** The limit for name resolution, proxy, TCP and TLS together (guarantees.md). */
 export const connectTimeoutMs = 10_000;
 
-/** TCP needs more than 1 s if the first packet is lost. */
+/** If the first packet is lost, TCP needs more than 1 s. */
 const minConnectMs = 2000;
 
-/** Half of V8's longest string. */
+/** Half the length of V8's longest string. */
 export const maxReplyBytes = 256 * 1024 * 1024;
 
 const undiciCodes: Readonly<Record<string, string>> = {
@@ -210,7 +207,7 @@ const toErrorCode = (thrown: unknown) => {
   if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
   const code = getErrorCode(thrown);
   if (code === "unknown") return "UNKNOWN";
-  // The error has no `syscall` if the other side ended the connection.
+  // If the other side ended the connection, the error has no `syscall`.
   if (code === "ECONNRESET" && !Object.hasOwn(Object(thrown), "syscall")) return "CUT";
   return undiciCodes[code] ?? code;
 };
@@ -220,6 +217,6 @@ const permanentCodes =
 export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 
-/** With `waitsForHost`, also true if the host is unknown or refuses connections. */
+/** If `waitsForHost` is true, unknown hosts and refused connections are retryable. */
 export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean) =>
   !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

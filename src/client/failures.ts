@@ -57,7 +57,7 @@ const formatSaid = (message: string | undefined) => (message ? `: ${message}` : 
 const formatSeconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
 const formatAttempt = (tries: number) => (tries > 1 ? ` on attempt ${tries}` : "");
 
-/** True if a later attempt can succeed (guarantees.md). */
+/** Returns true if a later attempt can succeed (guarantees.md). */
 export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
 
 const replyFaults: Readonly<Record<string, string>> = {
@@ -129,7 +129,7 @@ const credentialRefused = (
   }
   const { from, profile } = credential;
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
-  // Variables except ROLLCALL_CREDENTIAL_COMMAND override a saved key.
+  // ROLLCALL_CREDENTIAL_COMMAND does not override a saved key.
   const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
   const keyAdvice = variable
     ? `check the key in ${variable}`
@@ -144,7 +144,7 @@ const credentialRefused = (
 const proxyHint = (variable: string) =>
   `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
 
-/** @param encoding the compression that the service does not accept */
+/** @param encoding the compression that the service refused */
 export const requestRefused = (status: number, details: FailureDetails, encoding?: string) => {
   const { problems = [], http } = details;
   const [first] = problems;
@@ -260,7 +260,7 @@ const connectionHint = ({ code, status }: ConnectionError, setting: string) => {
   return setting.startsWith("log_base_url") ? "increase --timeout" : "increase --max-wait";
 };
 
-/** The limit is high, because the screen redacts secrets before it shortens a message. */
+/** The limit is high, because the screen cannot redact a part of a secret. */
 const maxMessageLength = 128 * 1024;
 
 const maxSearchedBytes = 4 * 1024 * 1024;

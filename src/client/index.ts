@@ -20,7 +20,7 @@ export type ClientOptions = Readonly<{
   maxWaitMs: number;
   /** Default: true. */
   retries?: boolean;
-  /** True if reads also wait for a host that is unknown or refuses connections. */
+  /** True if reads retry after an unknown host or a refused connection. */
   waitsForHost: boolean;
   insecureHttp: boolean;
   onRetry?: (reason: string, retry: Retry) => void;
@@ -29,16 +29,16 @@ export type ClientOptions = Readonly<{
 
 export type Reply<Value> = Readonly<{ value: Value; bytes: Uint8Array }>;
 
-/** The next chunk may reuse the memory of the previous chunk. */
+/** Each chunk may reuse the memory of the previous chunk. */
 export interface StreamedBody {
   readonly length: number;
   chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
 
-/** The result of an attempt to log. A retry may log the groups again (guarantees.md). */
+/** A retry may log the groups again (guarantees.md). */
 export type Attempt =
   | Answer
-  /** No status was read. `code` is the code of a transport error. */
+  /** The reply has no status. `code` is the code of a transport error. */
   | Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
 
 export type Answer = Readonly<{
@@ -46,7 +46,7 @@ export type Answer = Readonly<{
   status: number;
   isBodySent: boolean;
   retryAfterMs: number | undefined;
-  /** True even if `Retry-After` is invalid. */
+  /** True if the reply has `Retry-After`, valid or invalid. */
   hasRetryAfter: boolean;
   idempotencyKey: string | undefined;
   body: Uint8Array;
@@ -59,6 +59,6 @@ export type Retry = Readonly<{
   /** The number of the next attempt, from 2. */
   attempt: number;
   waitMs: number;
-  /** The time that is left of `--max-wait` after the wait. */
+  /** The rest of `--max-wait` after this wait. */
   leftMs: number;
 }>;

@@ -12,7 +12,7 @@ export type RequestTarget = ReturnType<typeof findTarget>;
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown) => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = new URL(baseUrl(endpoint.host));
-  // The path of the endpoint also begins with `/v1`.
+  // Removes `/v1`, because the endpoint's path begins with `/v1`.
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
   const path = `${base}${buildPath(endpoint.path, parameters)}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
@@ -23,7 +23,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
 const buildPath = (path: string, parameters: unknown) => {
   const values = Object.entries(parameters ?? {}).map(([name, value]) => [name, String(value)] as const);
   for (const [parameter, value] of values) {
-    // URL parsers resolve `.` and `..` even if percent-encoded. A lone surrogate cannot be encoded.
+    // URL parsers resolve `.` and `..` even in percent-encoding. UTF-8 cannot encode a lone surrogate.
     const isWellFormed = Buffer.from(value).toString() === value;
     if (/^\.{0,2}$/.test(value) || !isWellFormed) throw invalidPathParameter(parameter, value);
   }
@@ -35,7 +35,7 @@ export type Route = Readonly<{
   proxy: { url: URL; authorization: string | undefined } | undefined;
 }>;
 
-/** Finds the proxy. Loopback addresses never use a proxy. @throws Failure `invalid-proxy` */
+/** Loopback addresses never use a proxy. @throws Failure `invalid-proxy` */
 export const findRoute = (to: URL, env: Host["env"]): Route => {
   const scheme = to.protocol.replace(":", "_proxy");
   const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
@@ -87,7 +87,7 @@ export const buildHeaders = (
 
 export const userAgent = ({ nodeVersion, platform }: Host) => `rollcall/${version} node/${nodeVersion} ${platform}`;
 
-/** Interface 5. A pair with a line end is not encoded, so that `isHeaderValue` rejects it. */
+/** Interface 5. `isHeaderValue` must reject a pair with a line end, so this pair stays unencoded. */
 const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: Credential) => {
   if (use !== "calls") return `Bearer ${secret}`;
   const pair = `${username}:${secret}`;
@@ -96,7 +96,6 @@ const buildAuthorization = (use: Endpoint["use"], { secret, username = "api" }: 
 
 const isHeaderValue = (value: string) => /^[\x21-\x7e]([\t\x20-\x7e]*[\x21-\x7e])?$/.test(value);
 
-/** Returns undefined if the endpoint needs no credential, or if `refusedOne` is the only credential. */
 export const findCredential = async (
   options: Pick<ClientOptions, "credential">,
   { endpoint: { use }, route: { to } }: RequestTarget,
@@ -124,7 +123,7 @@ export const toShownHeaders = (headers: Headers, projectHeader: string | undefin
     return shownHeaderNames.has(lowerName) || lowerName === projectHeader?.toLowerCase() ? [`${name}: ${value}`] : [];
   });
 
-/** Prints no body and no credential. Returns a function that prints the reply. */
+/** Prints headers without the credential. Returns a function that prints the reply's headers. */
 export const traceRequest = (
   { trace, host }: Pick<ClientOptions, "trace" | "host">,
   request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },

@@ -11,16 +11,15 @@ import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest 
 
 /** Default of `--timeout` for a read (guarantees.md). */
 export const readSilenceMs = 30_000;
-/** A log may take longer, because the service computes metrics before it replies. */
+/** The service computes metrics before it answers a log. */
 const logSilenceMs = 300_000;
 
-/** Limit from the last piece of a log to the end of its reply, in multiples of `--timeout`. */
+/** The time limit for the reply to a log, in multiples of `--timeout`. */
 const maxReplySilences = 2;
 
-/** Enough for the call ids of a million trajectories. */
+/** The call ids of a million trajectories fit. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
-/** Announces retries, except attempts 2 and 3 after waits below 1 s. */
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
   const announced = new Set<string>();
   return (reason: string, retry: Retry) => {
@@ -67,7 +66,7 @@ export const openClient = (options: ClientOptions) => {
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    // If the service closed an idle connection, the outcome of a log would be unknown.
+    // If the service closed a reused connection, the outcome of a log would be unknown.
     const connection = await (await connections).open(route, !exchanges.isStreamed(content.body));
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
@@ -142,7 +141,6 @@ export const openClient = (options: ClientOptions) => {
   return {
     send,
     attempt,
-    /** Asks for no credential. */
     describeRequest: <P extends Schema>(
       endpoint: Endpoint<P>,
       { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
@@ -175,7 +173,7 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: numbe
   }
 };
 
-/** Returns the wait in milliseconds. Services send milliseconds, seconds or a date (RFC 9110, 10.2.3). */
+/** Returns milliseconds. `Retry-After` contains seconds or a date (RFC 9110, 10.2.3). */
 export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) => {
   const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
@@ -200,7 +198,7 @@ export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
   return {
     limits() {
       const connectMs = endMs - host.elapsed();
-      // With `--max-wait 0s`, the only attempt also needs a limit.
+      // `--max-wait 0s` still allows one attempt.
       return { connectMs, totalMs: maxWaitMs === 0 ? 2 * silenceMs : Math.max(1, connectMs) };
     },
     wait: async (...given: Parameters<typeof wait>) => host.elapsed() <= endMs && (await wait(...given)),

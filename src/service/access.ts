@@ -13,11 +13,10 @@ import type { ServiceOptions } from "./index.ts";
 import { Refusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
-/** Returns a reason to refuse a request from another site, or undefined. */
 export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
   const { host = "", origin, "sec-fetch-site": site } = headers;
   const name = hostName(host);
-  // The host name of a web page can resolve to this machine (DNS rebinding).
+  // A web page's host name can resolve to this machine (DNS rebinding).
   if (!isLoopback(name) && !allowHosts.some((allowed) => allowed.toLowerCase() === name)) {
     return `unknown host ${JSON.stringify(host)} (allow it with --allow-host)`;
   }
@@ -110,7 +109,7 @@ export const openAuthenticator =
     return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };
   };
 
-/** Creates a key. The store saves only the key's digest. */
+/** The store saves the digest, not the key. */
 export const createKey = () => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
   return { key, digest: keyDigest(key) };

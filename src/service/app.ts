@@ -1,4 +1,4 @@
-/** The web application of the interface. */
+/** Answers the HTTP requests of the local service. */
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
@@ -57,7 +57,7 @@ export const createApp = (options: AppOptions) => {
     });
     await next();
   });
-  // These paths need no credential, so the answers contain only the state.
+  // These paths need no credential, so the answers contain no data.
   app.get("/healthz", ({ var: { exchange } }) => {
     exchange.operation = "health";
     return answerState(200, "up");

@@ -6,10 +6,10 @@ import type { HttpBindings } from "@hono/node-server";
 import { findDecompressor } from "../input/index.ts";
 import { Refusal } from "./operation.ts";
 
-/** The limit for all bodies in memory. At the limit, only the oldest request is read. */
+/** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */
 const uploadBudgetBytes = 256 * 1024 * 1024;
 
-/** Returns a function that passes a body to `use`, and throws Refusal 400, 413 or 415. */
+/** The returned function throws Refusal 400, 413 or 415. */
 export const openBodyReader = (maxBytes: number) => {
   let bytesInMemory = 0;
   const requests = new Set<HttpBindings["incoming"]>();

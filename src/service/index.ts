@@ -48,7 +48,7 @@ export const openService = async (options: ServiceOptions) => {
   const { key, path: keyFile } =
     options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
-  // The signal is `urgent`, because requests in flight are still stored after a normal stop.
+  // After a normal stop, requests in flight still need the store.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;

@@ -44,7 +44,7 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
       key === undefined ? undefined : { key, digest: hash.update(`${model}\0`).update(bytes).digest() };
     const earlier = idempotency && (await store.findByKey(project, idempotency.key));
     const request = { ...summary, model, project, loggedAt: now(), bytes, idempotency };
-    // After `findByKey`, another client can still save a request with the same key.
+    // After `findByKey`, another client can save a request with this key.
     const { digest = new Uint8Array(), metrics, callIds, isNew } = earlier ?? (await store.saveRequest(request));
     if (idempotency && Buffer.compare(digest, idempotency.digest) !== 0) {
       const msg = "Idempotency-Key was used with another model or body";

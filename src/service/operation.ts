@@ -31,7 +31,7 @@ export const invalidRequest = (faults: readonly ValidationItem[]) => {
 
 type ErrorFormat = (refusal: Refusal) => unknown;
 
-/** In validation errors (interface 7), `detail` has items. Assumed: in other errors, `detail` is a sentence. */
+/** Interface 7. Assumed: without items, `detail` is a sentence. */
 export const detailError: ErrorFormat = ({ message, items }) => ({
   detail: items?.map((item) => ({ ...item, loc: item.loc.map(String) })) ?? message,
 });
@@ -41,13 +41,13 @@ export const openAiError: ErrorFormat = ({ message, status }) => ({
   error: { message, type: "invalid_request_error", param: null, code: status === 401 ? "invalid_api_key" : null },
 });
 
-/** Assumed: if a call cannot be read, the error is an object with the key `reason`. */
+/** Assumed: errors about calls have this format. */
 export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
 export type Operation = Readonly<{
   endpoint: Endpoint;
   errorFormat: ErrorFormat;
-  /** Returns the body of a reply with status 200, and the number of newly stored bytes. @throws Refusal */
+  /** Returns the body of a reply with status 200. @throws Refusal */
   answer: (request: {
     caller: Caller;
     parameters: Readonly<Record<string, string>>;
@@ -81,7 +81,7 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   ]);
 };
 
-/** The maximum number of objects and arrays, which take memory even if they are empty. */
+/** The maximum number of objects and arrays, because each takes memory. */
 const maxParsedValues = 2 ** 22;
 
 export const parseBounded = (value: JsonValue) => {

@@ -13,7 +13,7 @@ import { defineOperation, detailError, openAiError, Refusal, reasonError } from 
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 
-/** Lists models (interface 4.2). Ignores the project header, which only tracks usage. */
+/** Interface 4.2. Ignores the project header, because that header tracks usage. */
 export const modelsOperation = (store: Store) =>
   defineOperation(listModels, openAiError, async ({ caller }) => {
     const models = await store.listModels(caller.projects);
@@ -21,7 +21,7 @@ export const modelsOperation = (store: Store) =>
     return JSON.stringify({ object: "list", data });
   });
 
-/** Lists catalogs (interface 4.4 and 4.5). */
+/** Interface 4.4 and 4.5. */
 export const catalogOperations = (dataDir: string) => [
   defineOperation(listAnalysisModels, detailError, ({ parameters }) =>
     readCatalog(dataDir, "analysis", parameters.analysis_provider),
@@ -31,7 +31,7 @@ export const catalogOperations = (dataDir: string) => [
   ),
 ];
 
-/** Interface 4.3. Copies the values of the trajectory byte for byte. Assumed: `call` is null if it does not exist. */
+/** Interface 4.3. Copies the values of the trajectory byte for byte. Assumed: for an unknown id, `call` is null. */
 export const callOperation = (store: Store) =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
@@ -71,7 +71,7 @@ type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 
 const json = JSON.stringify;
 
-/** Formats a call (interface 2.4). Fields that logged trajectories lack are null. */
+/** Interface 2.4. Fields that trajectories lack are null. */
 const formatCall = (call: StoredCall, request: SchemaOutput<typeof readCall.body>) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
@@ -136,7 +136,7 @@ const splitConversation = (messagesAndChoices: string, model: string) => {
   const turns = parseRawJson(messagesAndChoices).items.map((turn) => parseTurn(turn.json));
   const last = turns.at(-1)?.isFromModel === true ? turns.pop() : undefined;
   const choices = turns.flatMap(({ choice }) => choice ?? []);
-  // A message is copied unchanged, because clients treat a completion as a sampled turn.
+  // Clients treat a completion as a sampled turn, so a message must not become a completion.
   const toOutput = ({ choice, message }: ReturnType<typeof parseTurn>) =>
     choice === undefined
       ? message

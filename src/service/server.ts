@@ -21,7 +21,7 @@ const limits = {
   maxHeaderSize: 16_384,
   headersTimeout: 10_000,
   requestTimeout: 300_000,
-  // Most clients close idle connections before this time, so they do not use closed connections.
+  // Most clients close idle connections earlier, and so never use a closed connection.
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2_000,
 };
@@ -64,7 +64,7 @@ export const listen = async (options: ListenOptions) => {
   const boundPort = typeof bound === "object" ? bound?.port : port;
   return {
     url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
-    /** Waits for requests in flight. Resolves with false if requests were aborted after `maxCloseMs`. */
+    /** Waits for requests in flight. After `maxCloseMs`, aborts these requests and resolves with false. */
     close: async () => {
       isClosing = true;
       for (const response of responses.values()) closeAfterResponse(response);

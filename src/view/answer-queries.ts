@@ -79,7 +79,7 @@ const sortValue = (facts: GroupFacts, key: SortKey) => {
   return facts[key] ?? Number.NaN;
 };
 
-/** Compares numbers. NaN is last in both directions. */
+/** Sorts NaN last in both directions. */
 export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return isDescending ? b - a : a - b;
@@ -96,7 +96,6 @@ const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, 
 const isWithin = (value: number | null, [from, to, below]: Range) =>
   value !== null && value >= from && (below === undefined ? value <= to : value < to);
 
-/** Returns a number from 0 to 1. */
 export const relativePosition = (value: number, from: number, to: number) => {
   // The difference of two large numbers can overflow a double.
   const share = from === to ? 0.5 : (value / 2 - from / 2) / (to / 2 - from / 2);

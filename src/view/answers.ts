@@ -1,9 +1,9 @@
-/** The query in the page's URL, and the types of answers. Numbers in a query begin at 1. */
+/** The query in the page's URL, and the types of answers. In a query, the first group has the number 1. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
 
-/** The number of UTF-16 units. */
+/** The limit in UTF-16 units. */
 export const maxSearchLength = 20_000;
 
 const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
@@ -33,7 +33,7 @@ const Query = z.object({
   text,
   /** A CEL expression, as for `--where`. */
   where: text,
-  /** The rule whose problems are shown, or `any`. */
+  /** The rule whose problems the page shows, or `any`. */
   problems: text,
   group: z.optional(ordinal),
   trajectory: z.optional(ordinal),
@@ -44,11 +44,10 @@ export const allGroups: Query = { sort: "group", descending: false, page: 1 };
 
 const defaults = new Map<string, unknown>(Object.entries(allGroups));
 
-/** Formats a query as JSON without default values. */
+/** Omits default values. */
 export const formatQuery = (query: Query) =>
   JSON.stringify(query, (key, value) => (defaults.get(key) === value ? undefined : value));
 
-/** Returns undefined for an invalid query. */
 export const parseQuery = (json: string): Query | undefined => {
   try {
     return Query.safeParse(JSON.parse(json || "{}")).data;
@@ -62,7 +61,7 @@ const innerViews = ["trajectory", "group", "problems"] as const;
 export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
   innerViews.find((view) => query[view] !== undefined) ?? "groups";
 
-/** Returns the query of the parent view. The parent of a filtered table is the table of all groups. */
+/** The parent of a filtered table is the table of all groups. */
 export const parentQuery = (query: Query): Query => {
   if (selectView(query) !== "groups") return { ...query, [selectView(query)]: undefined };
   const { sort, descending, page, ...filters } = query;
@@ -97,7 +96,7 @@ export interface GroupStore<Facts extends GroupFacts> {
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
-/** `done` and `of` are bytes of the input in the phase `reading`, and numbers of groups in later phases. */
+/** `done` and `of` count bytes in the phase `reading`, and groups in later phases. */
 export type Progress = Readonly<{
   phase: "opening" | "reading" | "measuring" | "read";
   done: number;
@@ -156,7 +155,7 @@ export type GroupFacts = {
 
 export type GroupRow = GroupFacts &
   Readonly<{
-    /** The group key, for example a task id. */
+    /** The group key. */
     key: string | null;
     /** The start of the prompt, on one line. */
     prompt: string;
@@ -214,7 +213,7 @@ export type GroupContent = Readonly<{
   isReadable: boolean;
   members: readonly TrajectorySummary[];
   exceptions: readonly string[];
-  /** The number of first messages that all trajectories share. */
+  /** The number of equal messages at the start of all trajectories. */
   common: number;
   findings: readonly Finding[];
   command: string | null;

@@ -1,4 +1,4 @@
-/** Computes the charts. */
+/** Computes the data of the charts. */
 import { computeMoments, findBounds } from "../groups/index.ts";
 import { relativePosition } from "./answer-queries.ts";
 import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
@@ -66,7 +66,7 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   return [...dots.values()];
 };
 
-/** Sorts the files, with `step-9` before `step-10`. */
+/** Sorts `step-9` before `step-10`. */
 const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {

@@ -1,4 +1,4 @@
-/** The HTML of the page, and its export to a file that sends no requests. */
+/** Formats the page, and exports a page that sends no requests. */
 import { createHash } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Failure } from "../failure.ts";
@@ -39,7 +39,7 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 /** A browser opens pages beyond these limits slowly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-/** Formats the page. `safe` redacts secrets in JSON. @throws Failure `input-changed`; the signal's reason */
+/** `safe` redacts secrets in JSON. @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (input: ViewInput, { now, signal }: Host, safe: (json: string) => string) => {
   const { store, measure } = openSession(input);
   await measure(signal);

@@ -1,4 +1,4 @@
-/** The server and the export of the page. Only requests with the token get data. */
+/** The server of the page. A request without the token gets no data. */
 import { randomBytes } from "node:crypto";
 import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
@@ -15,7 +15,7 @@ export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 
-/** A URL can contain `text` and `where`. UTF-8 has up to 3 bytes per UTF-16 unit, and `%XX` encodes one byte. */
+/** A URL can contain two texts. Each UTF-16 unit takes up to 9 characters, such as `%E2%82%AC`. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
 const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
@@ -45,7 +45,7 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
     showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
       progress = { phase: "reading", done: bytes, of };
     },
-    /** Reads the input again if it has changed when the page is loaded. @throws errors of `read` and of the session */
+    /** Reads a changed input again when the browser loads the page. @throws errors of `read` and of the session */
     async showInput(read: ReadInput) {
       for (;;) {
         const input = await read();

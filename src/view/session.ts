@@ -1,4 +1,4 @@
-/** Reads groups on request, and measures them in the background. */
+/** Reads groups on request, and measures all groups in the background. */
 import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
 import { checkResult } from "../send/index.ts";
@@ -64,7 +64,7 @@ export const openSession = (input: ViewInput) => {
         measured = group + 1;
         const facts = groups[group];
         if (!facts) continue;
-        // `filter` returns arrays with unused capacity, which would take 100 MB for 100,000 groups.
+        // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
         const isComplete = rewards.every(Number.isFinite);
         facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);
         if (isComplete && rewards.length > 0)
@@ -79,7 +79,7 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-/** This list is shared, because separate empty lists for 100,000 groups would take 20 MB. */
+/** All groups share this list, because 100,000 empty lists would take 20 MB. */
 const none: readonly never[] = [];
 
 const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
@@ -112,7 +112,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
   };
 };
 
-/** Excludes rewards that are farther from `middle` than its width, unless the width is 0. */
+/** Excludes rewards whose distance from the range `middle` exceeds the width of this range. */
 const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];

@@ -45,7 +45,7 @@ export const parseId = (text: string) =>
     : undefined;
 
 export const pieceBytes = 2 ** 20;
-/** The number of the first piece with spans. A body has fewer pieces, because it has at most 512 MiB. */
+/** The number of the first piece with spans. A body of 512 MiB has fewer pieces. */
 export const firstSpanPiece = 2 ** 10;
 export const spanBytes = 16;
 

@@ -4,7 +4,7 @@ import type { Span } from "../../json/walk.ts";
 import * as ids from "./ids.ts";
 import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
-/** Finds the request by the end of the id, which all ids of the request share. */
+/** All ids of a request have the same end. */
 const findCallSql = `
   SELECT id, model, split, logged_at, rest, substring(bytes, ?, ${ids.spanBytes}) AS span
   FROM rollcall.logged JOIN rollcall.logged_body ON logged = id AND piece = ? - first_ms + ${ids.firstSpanPiece}
@@ -94,7 +94,7 @@ export const createQueries = (database: Database) => ({
       return row && toStoredKey(row);
     },
     add: async ({ name, digest, projects, uses, created }: StoredKey) => {
-      // The statement is repeated after a lost connection, so an equal digest is a success.
+      // After a lost connection, `query` repeats the statement, so an equal digest is a success.
       const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
          ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
            created = excluded.created, revoked = NULL
@@ -122,7 +122,7 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
   return Buffer.concat(await Promise.all(parts));
 };
 
-/** Names are stored as JSON, because SQLite ends a text at a NUL and cannot store lone surrogates. */
+/** Names are stored as JSON, because SQLite cannot store NUL or lone surrogates. */
 const parseName = (text: string) => String(JSON.parse(text));
 
 export type StoredKey = ReturnType<typeof toStoredKey>;

@@ -1,4 +1,4 @@
-/** Saves a request in one transaction, unless an earlier request has the same idempotency key. */
+/** Saves a request and its idempotency key in one transaction. */
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { storeOutcomeUnknown } from "../failures.ts";
@@ -57,7 +57,7 @@ const limitParallel = (max: number) => {
     try {
       return await work();
     } catch (thrown) {
-      // All waiting work starts, so that it fails early if the database is unavailable.
+      // If the database is unavailable, all waiting work should fail at the same time.
       active += waiting.length;
       for (const start of waiting.splice(0)) start();
       throw thrown;

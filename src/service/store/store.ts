@@ -60,7 +60,7 @@ const maxServerWaitMs = 5000;
 /** This wait is enough for parallel commits of 50 processes. */
 const maxLockMs = 30_000;
 
-/** Each method throws a Failure if the store cannot be used. After `saveRequest`, the request is on disk. */
+/** If the store cannot be used, methods throw a Failure. After `saveRequest`, the request is on disk. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
 export const openStore = async (

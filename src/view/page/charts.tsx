@@ -1,4 +1,4 @@
-/** Draws the charts. A click filters the table. */
+/** Draws charts with links that filter the table. */
 import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
 import type { Charts, Query, Range, RewardBounds } from "../answers.ts";
@@ -14,7 +14,7 @@ interface ChartProps {
   children: ComponentChildren;
 }
 
-/** Moves the focus inside a chart, because a chart is only one tab stop. */
+/** A chart is one tab stop, so arrow keys move the focus inside the chart. */
 const onArrowKey = (event: KeyboardEvent & { currentTarget: SVGSVGElement }) => {
   if (!event.key.startsWith("Arrow")) return;
   event.preventDefault();
@@ -31,7 +31,7 @@ const Chart = ({ name, caption = name, x, y: [axis, top, bottom], legend, childr
       <span>{axis}</span>
       {bottom}
     </div>
-    {/* biome-ignore lint/a11y: a fieldset is not a drawing, role img hides links, and the drawing is a tab stop */}
+    {/* biome-ignore lint/a11y: a drawing with links needs the role group and a tab stop */}
     <svg role="group" aria-label={name} tabindex={0} onKeyDown={onArrowKey}>
       {children}
     </svg>
@@ -151,7 +151,7 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
   );
 };
 
-/** Draws the mean reward of each file. `of` is the number of all files. */
+/** `of` includes files that the chart omits. */
 export const FileChart = ({ files, of }: { files: Charts["files"]; of: number }) => {
   const styleOf = useRewardStyle();
   const means = files.flatMap(({ mean }) => mean ?? []);

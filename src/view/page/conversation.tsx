@@ -1,4 +1,4 @@
-/** Draws a conversation. Long texts are folded, and tokens are tinted by probability. */
+/** Draws conversations, folds long texts, and tints tokens by probability. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
@@ -133,7 +133,7 @@ export const summarizeTurn = ({ parts }: Turn) => {
   return textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")).slice(0, 200);
 };
 
-/** Assumed: a result is an error if it begins with one of these words, or if one of these keys has a value. */
+/** Assumed: an error begins with one of these words, or has a value for one of these keys. */
 const isError = (parts: readonly Part[] | undefined) => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
@@ -225,7 +225,7 @@ interface PartsProps {
 
 const noPart: Part = { kind: "thought", text: "" };
 
-/** Compares the nth part of a kind with the nth part of this kind in `others`. */
+/** Pairs parts by kind, and parts of one kind by order. */
 const Parts = ({ parts, others, ...shown }: PartsProps) =>
   parts.map((part, at) => {
     const isSameKind = ({ kind }: Part) => kind === part.kind;
@@ -282,7 +282,7 @@ const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
   }
 };
 
-/** The page may load images only from data URLs. */
+/** The page loads no images from the network. */
 const imageSource = ({ url, data, format }: Media) => {
   const source = url ?? `data:${format};base64,${data}`;
   return /^data:image\/(?:png|jpe?g|gif|webp|avif|bmp)(?:;charset=[\w-]+)?;base64,/i.test(source) ? source : undefined;
@@ -290,7 +290,7 @@ const imageSource = ({ url, data, format }: Media) => {
 
 type Token = { text: string; logprob: number };
 
-/** Returns the tokens of a turn. A character belongs to the token that contains its last byte. */
+/** A character belongs to the token with the character's last byte. */
 export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   const logprobs = choiceMembers.find(({ key }) => key === "logprobs")?.value;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -302,7 +302,7 @@ export const tokensOf = ({ choiceMembers }: Turn): readonly Token[] => {
   });
 };
 
-/** Returns the tokens that spell the turn's only text, or no tokens. */
+/** Returns no tokens if the turn has several texts. */
 const tokensOfText = (turn: Turn) => {
   const [text, ...others] = turn.parts.flatMap((part) => (part.kind === "said" ? formatIndented(part.value) : []));
   if (text === undefined || others.length > 0) return [];
@@ -321,7 +321,7 @@ const renderTints = (text: string, tokens: readonly Token[]) => {
   const spans = [];
   for (const { text: tokenText, logprob } of tokens) {
     if (end + tokenText.length > text.length) break;
-    // Depth 0 is a probability above 61%, and depth 5 is at most 1.1%.
+    // Depth 0 means a probability above 61%, and depth 5 means at most 1.1%.
     const depth = Math.min(5, Math.max(0, Math.round(-logprob)));
     const title = `${(Math.exp(logprob) * 100).toFixed(1)}%`;
     spans.push(

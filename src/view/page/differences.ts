@@ -1,10 +1,10 @@
 /** Finds the messages and words that another trajectory lacks. */
 import type { Turn } from "../../calls/conversation.ts";
 
-/** The maximum product of two lengths for an exact comparison. */
+/** The maximum number of pairs of items for an exact comparison. */
 const maxComparisons = 1_000_000;
 
-/** Pairs each turn with an equal turn in `others`, or else with the next turn that has the same role. */
+/** Pairs a turn with an equal turn in `others`, or else with the next free turn of this role. */
 export const alignTurns = (turns: readonly Turn[], others: readonly Turn[], identify: (turn: Turn) => string) => {
   const equal = findShared(turns.map(identify), others.map(identify));
   let free = 0;
@@ -34,7 +34,7 @@ export const findDifferences = (text: string, other: string) => {
   return pieces;
 };
 
-/** Maps positions in `own` to positions of equal items in `others`. Positions of long lists can be out of order. */
+/** Maps positions in `own` to positions of equal items in `others`. For long lists, the positions can be unsorted. */
 const findShared = (own: readonly string[], others: readonly string[]): ReadonlyMap<number, number> => {
   const shared = new Map<number, number>();
   let start = 0;
@@ -47,7 +47,7 @@ const findShared = (own: readonly string[], others: readonly string[]): Readonly
     }
     return shared;
   }
-  /** The length of the longest common subsequence from each pair of positions. */
+  /** The length of the longest common subsequence of `own` from `a` and `others` from `b`. */
   const lengths = new Uint16Array((own.length - start + 1) * width);
   const cell = (a: number, b: number) => (a - start) * width + b - start;
   const lengthAt = (a: number, b: number) => lengths[cell(a, b)] ?? 0;

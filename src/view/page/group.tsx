@@ -1,4 +1,4 @@
-/** Draws a group, with its trajectories side by side. */
+/** Draws the trajectories of a group side by side. */
 import { useMemo, useState } from "preact/hooks";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
@@ -26,12 +26,11 @@ const maxInitiallyShown = 4;
 
 type RankedMember = TrajectorySummary & { at: number };
 
-/** Sorts by reward, but moves the worst trajectory to the second position. */
+/** Sorts by reward, but puts the worst trajectory second. */
 const rankTrajectories = (members: readonly TrajectorySummary[]) => {
   const reward = (member: TrajectorySummary) => member.reward ?? Number.NEGATIVE_INFINITY;
   const best = members.map((member, at) => ({ ...member, at })).sort((a, b) => reward(b) - reward(a) || a.at - b.at);
   const at = best.findIndex((member) => reward(member) === reward(best.at(-1) ?? member));
-  // If `at` is 0 or 1, the worst trajectory is already first or second.
   if (at > 1) best.splice(1, 0, ...best.splice(at, 1));
   return best;
 };

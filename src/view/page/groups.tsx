@@ -60,11 +60,11 @@ export const Groups = ({ state, summary }: GroupsProps) => {
 
 const maxEditions = 20;
 
-/** Returns a number whose changes update the table and the charts. */
+/** A change of this number updates the table and the charts. */
 const editionOf = ({ progress: { phase, done, of } }: PageState) =>
   phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
 
-/** A table without rows has the columns for the previous rows, so that nothing moves. */
+/** An empty table keeps the columns of the previous rows, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 
 const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
@@ -208,7 +208,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
   );
 };
 
-/** For texts. A search by an expression starts at Enter, because incomplete expressions are invalid. */
+/** The delay for texts. Expressions wait for Enter, because an incomplete expression is invalid. */
 const searchDelayMs = 250;
 
 const SearchField = ({ name, label }: { name: "text" | "where"; label: string }) => {

@@ -52,7 +52,7 @@ const App = () => {
     return main.current ? restorePosition(main.current) : undefined;
   }, [title]);
   useLayoutEffect(() => {
-    // The filter whose link had the focus may have disappeared.
+    // The focused filter may have disappeared.
     if (document.activeElement === document.body) main.current?.querySelector<HTMLElement>(".filters")?.focus();
   }, [formatQuery(query)]);
   return (
@@ -106,6 +106,6 @@ const ReadingProgress = ({ state: { progress, written } }: { state: PageState })
 // The page's Content-Security-Policy forbids compiling code.
 z.config({ jitless: true });
 storeToken();
-// The browser does not reload the page if only the token in the hash differs.
+// The browser does not reload the page for a new token in the hash.
 addEventListener("hashchange", () => storeToken() && location.reload());
 render(<App />, document.body);

@@ -1,4 +1,4 @@
-/** Draws Markdown, and marks matches of the search. Links are drawn as text. */
+/** Draws Markdown without links, and marks matches of the search. */
 import type { ComponentChildren } from "preact";
 import { usePage, useSearchedText } from "./navigation.tsx";
 
@@ -24,7 +24,7 @@ export const MarkedText = ({ text }: { text: string }) => {
 
 const fence = /^ {0,3}(?:```|~~~).*\n*/m;
 
-/** A block ends at a blank line, after a heading, and before a heading or an item of a list. */
+/** A block ends at a blank line, after a heading, and before a heading or list item. */
 const blockEnd = /\n\s*\n|\n(?<=^#{1,6} .*\n)|\n(?=#{1,6} | *(?:[-*+]|\d+[.)]) )/m;
 
 export const Markdown = ({ text }: { text: string }) => {
@@ -56,7 +56,7 @@ const renderBlock = (block: string) => {
   );
 };
 
-/** Emphasis begins and ends at the edges of words. The limit shortens the search for a missing end. */
+/** Emphasis begins and ends at the edges of words. The limit bounds the search for a missing end. */
 const span = /(`+|(?<![\w*_])(?:\*\*?|__?)(?![\s*_]))(.{1,2000}?)\1(?:(?<=`)|(?![\w*_]))/s;
 
 const renderSpans = (text: string): ComponentChildren => {

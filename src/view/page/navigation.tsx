@@ -18,7 +18,6 @@ export const useLink = () => {
   return (changes: Partial<Query>) => linkTo({ ...query, ...changes });
 };
 
-/** Returns the attributes of a link that adds or removes the filter. */
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
   const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);
@@ -93,7 +92,7 @@ export const useListKeys = (list: RefObject<HTMLElement | null>, selector: strin
 
 type NavigationBarProps = { children: ComponentChildren; before: Query | undefined; after: Query | undefined };
 
-/** The name of the clicked button, which gets the focus in the next group or trajectory. */
+/** The clicked button gets the focus again in the next group or trajectory. */
 let pressedButton: string | undefined;
 
 export const NavigationBar = ({ children, before, after }: NavigationBarProps) => {
@@ -134,7 +133,7 @@ history.scrollRestoration = "manual";
 const keyOf = (query: Query) => formatQuery({ ...query, page: 1 });
 const linksTo = (href: string) => [...document.querySelectorAll<HTMLElement>(`main a[href="${CSS.escape(href)}"]`)];
 
-// This listener runs first, while the page still shows the previous view.
+// This listener runs first, so the page still shows the previous view.
 addEventListener("hashchange", () => {
   const href = document.activeElement?.getAttribute("href") ?? "";
   const nth = linksTo(href).findIndex((link) => link.matches(":focus"));
@@ -151,7 +150,7 @@ const findPosition = (query: Query) => {
   return { ...position, href: linkTo({ ...leftQuery, trajectory: undefined }), nth: 0 };
 };
 
-/** Restores the position. Tries again when the page's size changes, until it succeeds or the reader acts. */
+/** Tries again at each change of the page's size, until the reader acts or the position is reached. */
 export const restorePosition = (main: HTMLElement) => {
   const { top = 0, rowsTop = 0, href = "", nth = -1 }: Partial<ViewPosition> = findPosition(shownQuery) ?? {};
   const observer = new ResizeObserver(() => move());

@@ -15,7 +15,7 @@ export const formatMeasure = (value: number | boolean | null | undefined) => {
   return withMinus(size < 1 ? String(Number(value.toPrecision(3))) : formatCount(Number(value.toPrecision(6))));
 };
 
-/** A bound has up to 6 digits, because it separates similar values. */
+/** Bounds need 6 digits to separate similar values. */
 const formatBound = (value: number) => withMinus(String(Number(value.toPrecision(6))));
 
 export const formatRange = ([from, to, below]: Range) =>

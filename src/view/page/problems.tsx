@@ -1,4 +1,4 @@
-/** Shows problems of the input, like `rollcall check`. */
+/** Shows the problems that `rollcall check` reports. */
 import type { Finding } from "../answers.ts";
 import { useLink, usePage } from "./navigation.tsx";
 import { counted, formatCount } from "./numbers.tsx";

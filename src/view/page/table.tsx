@@ -1,4 +1,4 @@
-/** Draws lists of facts, and tables that the reader can sort. */
+/** Draws lists of facts, and sortable tables. */
 import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { useListKeys } from "./navigation.tsx";

@@ -62,7 +62,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
     entry?.scrollIntoView();
   };
   useLayoutEffect(() => {
-    // The element with the focus may have disappeared.
+    // The focused element may have disappeared.
     if (document.activeElement === document.body && !isRaw) show(focusedMessage.current);
     if (document.activeElement === document.body) talk.current?.querySelector("section")?.focus();
   }, [isRaw]);

@@ -33,7 +33,7 @@ const embeddedAnswers = data && openEmbeddedAnswers(data);
 
 const tokenKey = "rollcall-view-token";
 
-/** Removes the token from the URL, so that copied URLs lack the token. Returns true if the URL had a token. */
+/** Removes the token from the URL, because the reader may share the URL. Returns true if the URL had a token. */
 export const storeToken = () => {
   const [, token] = /^#token=([\w-]+)$/.exec(location.hash) ?? [];
   if (token === undefined || embeddedAnswers) return false;
@@ -71,13 +71,12 @@ const pollIntervalMs = 250;
 
 type Answer<Of extends Name> = { key: string; value: AnswerTypes[Of] };
 
-/** The last answers, for views that are opened again after the server has ended. */
+/** After the server has ended, reopened views show these answers. */
 const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
 
 /**
- * Fetches the answer until `isComplete` returns true, and again if the query or `edition` changes.
- * `latest` can be the answer to the previous query or edition.
- * If the server has ended, `error` is empty, because the page already reports this.
+ * `latest` can be the answer to the previous query or edition. If the server has ended, `error` is empty, because the
+ * page reports the end.
  */
 export const useAnswer = <Of extends Name>(
   name: Of,
