@@ -19,7 +19,7 @@ export type Filter = Readonly<
       Record<"free" | "deprecated" | "notDeprecated", boolean> &
       Record<"deprecatedWithin" | "createdSince", RelativeTime | undefined> & {
         pattern: string | undefined;
-        /** Limits are in US dollars per million tokens, image or request. */
+        /** Limits are in US dollars per million tokens, per image or per request. */
         maxPrice: readonly (readonly [name: string, limit: string])[] | undefined;
       }
   >
@@ -123,7 +123,7 @@ const listCriteria = (filter: Filter, now: number) => {
   return criteria;
 };
 
-/** `columns` names the fields that `matches` reads. @param now ms since 1970 */
+/** `columns` names the fields that the options of the filter concern. @param now ms since 1970 */
 export const compileFilter = (filter: Filter, now: number) => {
   const criteria = listCriteria(filter, now);
   const matches = (model: CatalogModel) => criteria.every(({ test }) => test(model));

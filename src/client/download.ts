@@ -19,7 +19,7 @@ export type DownloadReply = Readonly<{
   status: number;
   headers: ReplyHeaders;
   retryAfterMs: number | undefined;
-  /** @throws Failure `connection-failed` if the body ends early; the signal's reason */
+  /** @throws Failure `connection-failed` if the download fails, or the reason of an aborted `host.signal` */
   chunks(): AsyncIterable<Uint8Array>;
   cancel(): void;
 }>;

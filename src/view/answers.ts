@@ -1,9 +1,9 @@
-/** The query in the page's URL, and the types of answers. In a query, the first group has the number 1. */
+/** The query in the page's URL, and the types of answers. In a query, `page`, `group` and `trajectory` count from 1. */
 import * as z from "zod/mini";
 
 export const rowsPerPage = 100;
 
-/** The limit in UTF-16 units. */
+/** The limit of `text` and `where`, in UTF-16 units. */
 export const maxSearchLength = 20_000;
 
 const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
@@ -27,7 +27,7 @@ const Query = z.object({
   mean: range,
   spread: range,
   trainable: z.optional(z.boolean()),
-  /** The rule that selected groups violate, or `any`. */
+  /** Selects groups that violate this rule. With `any`, selects groups that violate some rule. */
   rule: text,
   file: text,
   text,

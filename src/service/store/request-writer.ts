@@ -42,7 +42,7 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
       throw isOutcomeUnknown ? storeOutcomeUnknown(file, cause) : cause;
     });
     const row = answers.at(-1)?.[0];
-    // The SQLSTATE of a unique violation.
+    // Without a row, the id conflicts with a saved id, which is a unique violation (SQLSTATE 23505).
     if (!row) throw databaseFailed({ ...file, code: "23505" });
     return toLoggedRequest(row, isNew(row));
   };
@@ -113,7 +113,7 @@ const insertRequest = (id: Uint8Array, request: NewRequest) => {
 const splitBytes = (bytes: Uint8Array, length: number) =>
   Array.from({ length: Math.ceil(bytes.length / length) }, (_, at) => bytes.subarray(at * length, (at + 1) * length));
 
-/** The values of a statement are in memory three times. */
+/** A limit for memory, because drivers copy the values of a statement. */
 const maxStatementBytes = 4 * 2 ** 20;
 const maxStatementRows = 1000;
 
