@@ -227,7 +227,7 @@ describe("a run of the built program", () => {
       undefined,
       [file("j.xml"), file("g.txt")],
     ],
-    [["models", `--api-token=${secret}`], undefined],
+    [["explain", secret], undefined],
   ];
 
   const titleOf = ([args]: Run): string => args.join(" ").replaceAll(`${folder}/`, "");
