@@ -89,7 +89,7 @@ export type FailureDetails = Optional<{
   /** The hint without the advice to rerun. */
   remedy: string;
   isHtmlPage: boolean;
-  /** The file, ledger or profile of the failure. For a filter, its fault. */
+  /** The failing file, ledger or profile, or the fault of a filter. */
   subject: string;
   isConverted: boolean;
   /** True if a rerun resolves the unknown requests. */

@@ -55,7 +55,7 @@ export interface Run {
   /** Reads a document that is next to the record's file, or in the record's archive. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
-  /** Returns true for the first record with an id, also if this record is converted again. */
+  /** Returns true if the record was the first with the id, each time that the record is converted. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
   readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;

@@ -58,7 +58,7 @@ const trajectoryOf = (run: Run, row: Value) => {
   });
 };
 
-/** Each run numbers its tasks, so the group key includes the file. */
+/** NeMo Gym numbers the tasks of each file, so the group key includes the file. */
 const groupOf = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");

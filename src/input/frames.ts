@@ -88,7 +88,7 @@ const isDocumentStart = (bytes: Buffer) => {
   const from = json.skipWhite(bytes, 0);
   if (from === bytes.length) return false;
   const end = json.endOfLine(bytes, from);
-  // If no comma separates two values, each value is a line.
+  // A closing bracket at the end of the first line, and then an opening bracket, mean that the text is lines.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {

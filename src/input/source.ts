@@ -64,7 +64,7 @@ export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">) => origin?.files ?? [name];
 
-/** Keeps only the rights of other users that every file gives. @param otherMode the mode of pipes and URLs */
+/** Returns a mode with only the rights that all files give to other users. @param otherMode the mode of pipes and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);

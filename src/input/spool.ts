@@ -15,7 +15,7 @@ import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source
 /** The limit of a stream in memory. */
 const maxMemoryBytes = 2 ** 30;
 
-/** Similar lines can reach a high ratio. */
+/** The ratio of decompressed to compressed bytes. It can be high for similar lines. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 

@@ -62,7 +62,7 @@ const minEventIntervalMs = 1000;
 export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOptions) => {
   let running: Progress | undefined;
   let phase = "";
-  /** For a bar, the start of the phase, moved later by all waits. For JSON, the time of the last event. */
+  /** A bar stores the start of the phase plus all waits. JSON stores the time of the last event. */
   let since = 0;
   let waitingSince: number | undefined;
   const show = (state: MeterState) => {

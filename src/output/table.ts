@@ -154,7 +154,7 @@ const layOutRows = (
     colWidths: [...widths],
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
-  // cli-table3 knows old character widths, so placeholders replace the cells.
+  // cli-table3 measures newer characters wrongly, so it gets placeholders for the cells.
   for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
   const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");

@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Must be called after the last reply. `hasSeveral`: JSON has a list. `canBeEmpty`: the list may be empty. */
+  /** Call this after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, the list may be empty. */
   readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 }
 
