@@ -119,9 +119,13 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
 
 const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** A message of a service can lack the path. */
-const formatMessage = ({ path = [], from, column, message }: Problem) =>
-  path.length > 0 && (from === "service" || column === undefined) ? `${path.join(".")}: ${message}` : message;
+/** A message of a service, or of a value without a column, can lack the path. */
+const formatMessage = ({ path = [], from, column, message }: Problem) => {
+  const name = path.join(".");
+  const needsPath = from === "service" || column === undefined;
+  const isNamed = name === "" || message.split(/[\s`,]+/).includes(name);
+  return needsPath && !isNamed ? `${name}: ${message}` : message;
+};
 
 /** Does not repeat the problem's file for consecutive positions in this file. */
 const formatOthers = ({ file, others }: Problem) => {
