@@ -14,7 +14,7 @@ export class LazyText {
 
 class LazyJson extends LazyText {}
 
-/** Keeps all digits of 64-bit integers. Returns undefined for null. */
+/** Keeps all digits of 64-bit integers. */
 export const valueToJson = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && !Number.isFinite(value)) return `"${value}"`;
@@ -33,7 +33,7 @@ export const valueToJson = (value: unknown): string | undefined => {
   return `{${members.join(",")}}`;
 };
 
-/** Converts a row to JSON. Undecoded texts of the named columns are empty in the JSON, and returned separately. */
+/** Converts a row to JSON, and returns undecoded texts of the named columns separately. */
 export const extractTexts = (columns: Columns, names: readonly string[]) => {
   const texts = new Map<string, Buffer>();
   const row = { ...columns };
@@ -46,7 +46,7 @@ export const extractTexts = (columns: Columns, names: readonly string[]) => {
   return { bytes: Buffer.from(valueToJson(row) ?? "{}"), texts };
 };
 
-/** Longer texts are decoded on demand, because few are needed. */
+/** Longer texts stay as bytes, because few of them are needed. */
 const maxDecodedBytes = 64;
 
 const bomRemovingDecoder = new TextDecoder();

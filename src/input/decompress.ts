@@ -1,4 +1,4 @@
-/** Decompresses gzip and zstd streams, and reports truncated data and trailing bytes. */
+/** Decompresses gzip and zstd streams. */
 import { pipeline, Transform } from "node:stream";
 import * as zlib from "node:zlib";
 import { getErrorCode } from "../files.ts";
@@ -6,7 +6,7 @@ import { corruptData } from "./failures.ts";
 
 type Chunks = AsyncIterable<Uint8Array>;
 
-/** The decompressor throws UnusableInput, ZstdUnsupported and the stream's errors. */
+/** Returns a function that throws UnusableInput, ZstdUnsupported and the stream's errors. */
 export const findDecompressor = (head: Uint8Array) => {
   if (head[0] === 0x1f && head[1] === 0x8b) return gunzip;
   if (head.length < 4) return undefined;
@@ -21,7 +21,7 @@ const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, 
 async function* gunzip(compressed: Chunks) {
   const decoder = zlib.createGunzip({ chunkSize });
   let size = 0;
-  /** The offset after the last byte that is not NUL. NUL bytes can pad the data. */
+  /** The offset after the last byte that is not NUL, because NUL bytes can pad the data. */
   let contentEnd = 0;
   const measureContent = async function* () {
     for await (const chunk of compressed) {
@@ -38,17 +38,17 @@ async function* gunzip(compressed: Chunks) {
     if (!code.startsWith("Z_")) throw thrown;
     throw corruptData("gzip", code === "Z_BUF_ERROR" ? "cut" : "corrupt", thrown);
   }
-  // Node ignores data after the last member.
+  // Node ignores data after the last gzip member.
   if (contentEnd > decoder.bytesWritten) throw corruptData("gzip", "more");
 }
 
-/** The magic number of frames with data. Skippable frames have 16 other numbers. */
+/** The magic number of a zstd frame with data (RFC 8878, 3.1.1). */
 export const frameMagic = 0xfd2fb528;
 export const isSkippableFrame = (magic: number) => (magic & 0xfffffff0) >>> 0 === 0x184d2a50;
 
 /**
- * Walks over a zstd frame after its magic number (RFC 8878, 3.1.1). Yields the length of each piece, and receives the
- * piece. Returns sizes in bytes. `window` is 0 if the frame declares none. `content` is 0 if unknown.
+ * Walks over a zstd frame after the magic number (RFC 8878, 3.1.1). Yields the length of each piece in bytes. The
+ * caller passes the piece to `next`. Returns sizes in bytes, or 0 for an undeclared size.
  */
 export function* walkFrame(): Generator<number, { window: number; content: number }, Buffer> {
   const descriptor = (yield 1).readUInt8();
@@ -72,7 +72,7 @@ export function* walkFrame(): Generator<number, { window: number; content: numbe
   };
 }
 
-/** A field of two bytes contains the size minus 256. */
+/** A field of two bytes contains the size minus 256 (RFC 8878, 3.1.1.1.4). */
 const contentSize = (field: Buffer) => {
   if (field.length === 8) return Number(field.readBigUInt64LE());
   return field.length === 0 ? 0 : field.readUIntLE(0, field.length) + (field.length === 2 ? 256 : 0);
@@ -80,7 +80,7 @@ const contentSize = (field: Buffer) => {
 
 export class ZstdUnsupported extends Error {}
 
-/** Decodes frames separately, because Node's decoder stops after each frame. */
+/** Decodes each frame separately, because Node's decoder stops after a frame. */
 async function* unzstd(compressed: Chunks) {
   const reader = readPieces(compressed);
   for (;;) {
@@ -119,13 +119,13 @@ async function* decodeFrame(reader: ReturnType<typeof readPieces>, magic: Buffer
   }
 }
 
-/** The number of zstd's parameter `ZSTD_d_windowLogMax`. */
+/** The number of `ZSTD_d_windowLogMax` in zstd.h. */
 const windowLogParameter = 100;
-/** `zstd --long=31` needs this window. */
+/** Files of `zstd --long=31` need a window of 2^31 bytes. */
 const maxWindowLog = 31;
 
 const openZstdDecoder = () => {
-  // Node has this function only since 22.15 and 23.8.
+  // Node before 22.15, and Node 23 before 23.8, lack this function.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
   const decoder: unknown = create({ chunkSize, params: { [windowLogParameter]: maxWindowLog } });

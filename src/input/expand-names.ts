@@ -1,4 +1,4 @@
-/** Finds the files of arguments, globs and folders. */
+/** Expands arguments, globs and folders to names of files. */
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
@@ -8,7 +8,7 @@ import { UnusableInput } from "./failures.ts";
 import { isRemote, listFolder, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 
-/** Expands globs on Windows, because the shell does not. Keeps a glob without a match. */
+/** Expands globs on Windows, because shells on Windows do not expand globs. */
 export const expandPatterns = (files: readonly string[], { platform }: Host) => {
   if (platform !== "win32") return files;
   return files.flatMap((name) => {
@@ -17,10 +17,7 @@ export const expandPatterns = (files: readonly string[], { platform }: Host) => 
   });
 };
 
-/**
- * Returns a function that detects a new size or time of a file, or a new file in a folder. The function ignores URLs,
- * missing files and empty files. If an input is standard input, the function returns false.
- */
+/** Returns a function that detects changed files, and new files in folders. Ignores URLs and empty files. */
 export const createChangeDetector = (names: readonly string[], host: Host) => {
   if (names.length === 0 || names.includes("-")) return () => false;
   const given = expandPatterns(names, host).filter((name) => !isRemote(name));
@@ -42,7 +39,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   const names: string[] = [];
   const repeated: string[] = [];
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
-  // A file that is also an argument is not read again with its folder.
+  // All arguments are known first, so a folder does not add an argument again.
   const known = new Map<string, string>();
   for (const name of given) {
     if (known.has(keyOf(name))) repeated.push(name);
@@ -81,7 +78,7 @@ const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => 
 
 export const isGlob = (path: string) => /[*?]/.test(path);
 
-/** Lists the files that match a glob, in order. `**` matches any number of folders. */
+/** Lists the matching files in sorted order. `**` matches any number of folders. */
 export const expandGlob = (pattern: string) => {
   const baseSegments = pattern.replaceAll("\\", "/").split("/");
   const globs = baseSegments.splice(baseSegments.findIndex(isGlob));
@@ -101,7 +98,7 @@ const listBelow = (folder: string, depth: number): readonly string[] => {
   });
 };
 
-/** Only a segment that starts with a dot matches hidden names. */
+/** To match hidden names, a segment must start with a dot. */
 const toPattern = (segment: string) => {
   if (segment === "**") return "(?:[^./][^/]*/)*";
   const source = segment

@@ -1,4 +1,4 @@
-/** Failures of opening and reading inputs. */
+/** Creates the failures of opening and reading inputs. */
 import { createProblem, type Problems } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import type { DownloadReply } from "../client/index.ts";
@@ -93,7 +93,7 @@ export type RemoteLocation = Readonly<{
   store: "web" | "hub";
   credentialSource: string | undefined;
   url: URL;
-  /** The credential, which is sent only to the origin of `url`. */
+  /** The credential for the origin of `url`. */
   headers: readonly (readonly [name: string, value: string])[];
 }>;
 

@@ -5,10 +5,9 @@ import { findFault, type JsonReader } from "../json/reader.ts";
 import * as json from "../json/walk.ts";
 import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
-/** A longer line can become a `LongText`. */
 export const blockBytes = 2 ** 20;
 
-/** A text of this size fits in the processor's cache, together with its copy and its table. */
+/** A text of this size, its copy and its table fit together in the processor's cache. */
 const cachedBytes = 2 ** 17;
 
 /** Complete lines from the offset `start`. The bytes are valid until the next block is read. */
@@ -19,7 +18,7 @@ export type Lines = Readonly<{
   isLast: boolean;
 }>;
 
-/** A document, or a line that is longer than a block. The span of a line excludes its newline. */
+/** A document, or a line that is longer than a block. The span of a line excludes the newline. */
 export interface LongText extends json.Span {
   readonly kind: "long" | "document";
   readonly isLast: boolean;
@@ -45,7 +44,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
   let filled = 0;
   for (let base = start; base < end; ) {
     const at = base + filled;
-    // The first read must show whether the file is a document.
+    // `readFrames` needs a large first block to recognize a document.
     const size = Math.min(at === start ? blockBytes : cachedBytes, end - at);
     await setImmediate();
     const bytesRead = source.read(buffer.subarray(filled, filled + size), at);
@@ -71,7 +70,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
   }
 }
 
-/** Overwrites the buffer. */
+/** Overwrites `buffer`. */
 const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }) => {
   let at = start;
   while (at < end) {
@@ -88,11 +87,11 @@ const isDocumentStart = (bytes: Buffer) => {
   const from = json.skipWhite(bytes, 0);
   if (from === bytes.length) return false;
   const end = json.endOfLine(bytes, from);
-  // A closing bracket at the end of the first line, and then an opening bracket, mean that the text is lines.
+  // Values without commas between them are lines, not parts of a document.
   if (isCloser(lastByteBefore(bytes, end)) && isOpener(bytes[json.skipWhite(bytes, end)])) return false;
   const lineFault = findFault(bytes.subarray(from, end));
   if (lineFault?.fault === "more" && json.hasLeadingKey(bytes.subarray(from), lineFault.at)) {
-    // A document can lack its opening brace. With this brace, the document is JSON or the start of JSON.
+    // A document can lack its opening brace.
     const fault = findFault(Buffer.concat([Buffer.of(json.openBrace), bytes.subarray(from)]));
     return !fault || fault.fault === "end";
   }
@@ -100,7 +99,7 @@ const isDocumentStart = (bytes: Buffer) => {
   if (end - from < 64 && /^[\s[{]*$/.test(bytes.toString("latin1", from, end))) return true;
   const next = json.skipWhite(bytes, end);
   if (next === bytes.length) return isOpener(lastByteBefore(bytes, end));
-  // If the first line is truncated, the first fault is at the start of the next line or earlier.
+  // A truncated first line causes a fault at the start of the next line or earlier.
   const fault = findFault(bytes.subarray(from));
   return !fault || from + fault.at > next;
 };
@@ -111,8 +110,8 @@ const isOpener = (byte: number | undefined) => byte === json.openBrace || byte =
 const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte === json.closeBracket;
 
 /**
- * Yields blocks of elements up to the closing bracket or a fault. `start` is the offset after the opening bracket. If
- * `isTolerant` is true, elements can be invalid JSON. A table is valid until the next block is read.
+ * Yields blocks of elements up to the closing bracket or a fault. `start` is the offset after the opening bracket.
+ * `isTolerant` allows elements that are not JSON. A table is valid until the next read.
  * @throws ShrunkSourceError; the signal's reason
  */
 export async function* readElements(
@@ -140,19 +139,17 @@ export async function* readElements(
     position = { start: base.start + restAt, line: positions.mark(restAt) };
     reader.reserve(filled).copyWithin(0, restAt, filled);
     filled -= restAt;
-    // An element can be longer than a block.
     size = restAt === 0 ? 2 * size : blockBytes;
   }
 }
 
-/** Returns the offset after a byte order mark, or 0. */
 export const findTextStart = (bytes: Bytes) => json.bomLength(readHead(bytes, json.maxBomLength));
 
 const bytesPerRead = 2 ** 16;
 
 /**
- * Counts the UTF-16 units of a line before `start`. Continues from the last call, because a line can have a million
- * elements. @throws ShrunkSourceError
+ * Counts UTF-16 units from the start of the line to `start`. Continues the last count of the line, because a line can
+ * have a million elements. @throws ShrunkSourceError
  */
 export const countUnitsBefore = (source: Bytes, { line, start }: Position) => {
   const last = source.lastColumn;

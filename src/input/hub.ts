@@ -8,7 +8,7 @@ import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failure
 import type { RemoteAccess } from "./remote.ts";
 import { isAllowed, isSafeTarget, type RemoteContext, requestFile } from "./remote-file.ts";
 
-/** Sends no request. @throws Failure `invalid-remote-url` */
+/** @throws Failure `invalid-remote-url` */
 export const openHub = async (access: RemoteAccess) => {
   const endpoint = (access.host.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
   if (!URL.canParse(endpoint) || !isAllowed(new URL(endpoint), access)) throw invalidRemoteUrl(endpoint, "endpoint");
@@ -20,7 +20,7 @@ export const openHub = async (access: RemoteAccess) => {
     store: "hub",
     credentialSource: token?.from,
     url,
-    // The next page of a list can have another origin, which must not get the token.
+    // The link to the next page of a list can point to another origin.
     headers: token && url.origin === origin ? [["Authorization", `Bearer ${token.value}`]] : [],
   });
   return {
@@ -28,7 +28,7 @@ export const openHub = async (access: RemoteAccess) => {
       const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       return locationAt(name, new URL(`${endpoint}/datasets/${dataset}/resolve/${revision}/${encodePath(path)}`));
     },
-    /** Returns paths relative to the folder. @throws the errors of `requestFile` and `locate` */
+    /** Returns paths relative to the folder. @throws the errors of `requestFile`; Failure `invalid-remote-url` */
     listFiles: async (name: string, hubUrl: string, context: RemoteContext) => {
       const { dataset, revision, path } = parseHubUrl(name, hubUrl);
       const folderPath = path.replace(/\/+$/, "");
@@ -57,7 +57,7 @@ const hubUrlPattern = /^hf:\/\/datasets\/([\w.-]+\/[\w.-]+)(?:@(refs\/(?:convert
 
 const parseHubUrl = (name: string, url: string) => {
   const [, dataset, revision = "main", path = ""] = hubUrlPattern.exec(url) ?? [];
-  // `URL` resolves `..`, so the path could lead to another dataset.
+  // `URL` resolves `..`, so `..` could lead to another dataset.
   const hasDots = path.split("/").some((segment) => /^\.\.?$/.test(segment));
   if (!dataset || hasDots) throw invalidRemoteUrl(name, "dataset");
   return { dataset, revision: encodeURIComponent(revision), path };

@@ -8,7 +8,7 @@ export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zs
 
 export const isRolloutFile = (name: string) => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 
-/** Lists the rollout files below a folder, except hidden files. Returns undefined if `name` is not a folder. */
+/** Lists the rollout files below a folder. Skips names that begin with a dot. */
 export const listFolder = (name: string) => {
   if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
   const files: string[] = [];
@@ -29,7 +29,7 @@ export const listFolder = (name: string) => {
       else if (rolloutFileName.test(entry.name) && entry.isSymbolicLink()) links.push(path);
     }
   }
-  // A file in the folder is not read again through a link.
+  // A link can lead to a listed file.
   const known = new Set(links.length === 0 ? [] : files.map(identifyFile));
   for (const link of links.sort()) {
     if (tryStat(link)?.isFile() !== true || known.has(identifyFile(link))) continue;
@@ -65,7 +65,7 @@ export const leadsTo = (path: string, { dev, ino }: BigIntStats) => {
 /** Returns true for all URLs, also with schemes that rollcall does not read. */
 export const isRemote = (name: string) => /^[a-z][a-z0-9+.-]+:\/\//i.test(name);
 
-/** Removes user, query and fragment, because they can be secret. */
+/** Removes the user, query and fragment of a web URL, because they can be secret. */
 export const plainUrl = (name: string) => {
   const [, scheme = "", rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/)(.*)$/is.exec(name) ?? [];
   const path = /^hf:/i.test(scheme) ? rest : rest.replace(/[?#].*$/s, "").replace(/^[^/]*@/s, "");

@@ -15,18 +15,17 @@ import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 interface OpenOptions extends SpoolOptions {
   readonly files: readonly string[];
-  /** If undefined, URLs are local paths. */
+  /** Without this option, rollcall treats URLs as local paths. */
   readonly remote?: RemoteAccess | undefined;
 }
 
 export type OpenedInputs = Awaited<ReturnType<typeof openInputs>>;
 
-/** With more inputs, each read opens its file, because descriptors are limited. */
+/** With more inputs, rollcall opens a file for each read, because descriptors are limited. */
 const maxOpenFiles = 64;
 
 /**
- * The caller closes the sources. `folders` maps files to their folders. `emptyFiles` are skipped files of folders.
- * `repeated` are further names of the same files.
+ * The caller closes the sources. `folders` maps files to folders. `repeated` contains further names of opened files.
  * @throws Failure `input-missing`, `duplicate-stdin`, `spool-failed`, `remote-…`
  */
 export const openInputs = async ({ files, remote, ...options }: OpenOptions) => {
@@ -75,7 +74,7 @@ const openInput = async (name: string, options: InputOptions) => {
     const facts = statSync(name, { bigint: true });
     if (facts.isCharacterDevice() && endlessDevices.some((device) => tryStat(device)?.rdev === facts.rdev))
       throw new UnusableInput("endless-device", undefined);
-    // Files in /proc have the size 0, so they are read as streams.
+    // Files in /proc have the size 0.
     const file = facts.isFile() && facts.size > 0 ? openFile(name, options) : undefined;
     if (file) return file;
     const stopWaiting = facts.isFIFO() ? unblockOnAbort(name, host) : undefined;
@@ -103,7 +102,7 @@ const openFile = (name: string, { isReopened, takesContainers }: InputOptions) =
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head)) return undefined;
     checkHead(name, head, takesContainers);
-    // Only the short head is cached, so other reads notice changes of the file.
+    // The cached head is short, so most reads notice changes of the file.
     if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     let last = facts;

@@ -14,7 +14,7 @@ import { type Bytes, readRange, ShrunkSourceError, type Source, unreadableRecord
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 
-/** The limit of a decompressed row group. Its rows take further memory. */
+/** The parsed rows of a row group can take more memory. */
 const maxRowGroupBytes = 2 ** 28;
 
 /** Row numbers in the file, from 0. `end` is exclusive. */
@@ -29,7 +29,7 @@ export const openRows = async (
 ): Promise<Records> => {
   const { metadata, defect: fileDefect } = await readMetadata(bytes);
   const { row_groups: groups, schema } = metadata;
-  // hyparquet recognizes JSON only by the older `converted_type`.
+  // hyparquet recognizes JSON by the older `converted_type`.
   for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
@@ -81,7 +81,7 @@ export const openRows = async (
       let total = 0;
       for (const range of ranges) {
         const why = await loadRows(range);
-        // `total_byte_size` counts repeated texts once.
+        // `total_byte_size` counts a repeated text once.
         for (const row of loaded?.rows ?? []) total += minJsonBytesOf(row);
         const defect = why ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
         if (defect) {
@@ -136,7 +136,7 @@ const readEnd = async (bytes: Bytes, wanted: number) => {
 
 const minRowMemoryBytes = 200;
 
-/** Each value takes at least 8 bytes, even if it is repeated. */
+/** Each value takes at least 8 bytes of memory. */
 const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowGroup) => {
   const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? num_rows), 0);
   return Math.max(Number(total_byte_size), 8 * values, minRowMemoryBytes * Number(num_rows));
@@ -145,8 +145,7 @@ const minMemoryBytesOf = ({ columns, num_rows, total_byte_size }: hyparquet.RowG
 const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart, end: rowEnd }: RowRange) => {
   let isDone = false;
   return await new Promise<readonly unknown[]>((resolve, reject) => {
-    // hyparquet does not await all reads of a damaged file. An error that is not awaited would end the process. So the
-    // promise of a failed or late read never settles.
+    // hyparquet does not await all reads of a damaged file, and an unhandled rejection would end the process.
     const slice = (start: number, end = bytes.size) =>
       new Promise<ArrayBuffer>((deliver) => {
         readColumn(bytes, start, end - start).then((part) => isDone || deliver(Uint8Array.from(part).buffer), reject);
@@ -156,7 +155,7 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
         file: { byteLength: bytes.size, slice },
         metadata,
         compressors: createDecompressors(),
-        // These parsers keep the spelling of numbers in JSON.
+        // hyparquet's parser for JSON would change the spelling of numbers.
         parsers: { stringFromBytes: decodeText, jsonFromBytes: decodeJson },
         geoparquet: false,
         ...(columns && { columns: [...columns] }),
@@ -170,11 +169,11 @@ const readRows = async ({ bytes, metadata, columns }: RowFile, { start: rowStart
   });
 };
 
-/** Row groups of any size are accepted up to this number of values. A value takes 100 bytes of memory. */
+/** A value takes about 100 bytes of memory. */
 const minValueLimit = 2 ** 21;
 const maxValuesPerByte = 16;
 
-/** Checks pages, because hyparquet allocates the memory that they claim. @throws Error */
+/** Checks the counts in pages, because hyparquet allocates memory for any count. @throws Error */
 const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparquet.RowGroup) => {
   const compressors = createDecompressors();
   const chosen = group.columns.flatMap(({ meta_data: column }) =>
@@ -196,7 +195,7 @@ const checkPages = async ({ bytes, metadata, columns }: RowFile, group: hyparque
       checkStruct(readerOf(chunk, reader.offset));
       const header = parquetHeader(reader);
       const { data_page_header: v1, data_page_header_v2: v2, compressed_page_size: size } = header;
-      // For version 2, hyparquet reads `num_values - num_nulls` values, and `num_nulls` can be negative.
+      // In version 2, hyparquet reads `num_values - num_nulls` values, so a negative `num_nulls` adds values.
       const count = Math.max(v1?.num_values ?? 0, (v2?.num_values ?? 0) - Math.min(0, v2?.num_nulls ?? 0));
       if (Math.max(count, header.dictionary_page_header?.num_values ?? 0) > left || !(size >= 0))
         throw new Error(`a page of the column ${name} claims more values than the column has (${column.num_values})`);
@@ -212,10 +211,10 @@ const readerOf = (bytes: Uint8Array, offset = 0) => ({
   offset,
 });
 
-/** The maximum number of elements in all lists of a footer or page header. An element takes up to 200 bytes. */
+/** Limits all lists of a footer or page header together. An element takes up to 200 bytes of memory. */
 const maxListElements = 2 ** 20;
 
-/** Checks lists, because hyparquet allocates a list before it reads the elements. */
+/** Checks list lengths in Thrift's compact protocol. hyparquet allocates a list before reading the elements. */
 const checkStruct = (reader: hyparquet.DataReader, lists = { left: maxListElements }) => {
   while (reader.offset < reader.view.byteLength) {
     const field = reader.view.getUint8(reader.offset++);
@@ -238,7 +237,7 @@ const checkElement = (reader: hyparquet.DataReader, type: number, lists: { left:
     const count = list >> 4 === 15 ? readInteger(reader) : list >> 4;
     lists.left -= count;
     if (lists.left < 0) throw new Error(`its lists claim more than ${maxListElements} elements`);
-    // In a list, a boolean takes a byte.
+    // A boolean takes one byte in a list, but no byte in a field.
     for (let at = 0; at < count; at++) checkElement(reader, Math.max(3, list & 15), lists);
   }
 };
@@ -250,7 +249,7 @@ const readInteger = (reader: hyparquet.DataReader) => {
   return integer;
 };
 
-/** The length of the longest 64-bit varint. */
+/** The maximum length of a 64-bit varint in bytes. */
 const maxNumberBytes = 10;
 
 type PageDecoder = Pick<hyparquet.ColumnMetaData, "type" | "codec"> &
@@ -266,7 +265,7 @@ const checkRuns = (page: Uint8Array, pageHeader: hyparquet.PageHeader, decoder: 
   if (encoding === "DELTA_BYTE_ARRAY") throw new Error(`parquet unsupported encoding: ${encoding}`);
   const size = Number(pageHeader.uncompressed_page_size);
   const levels = [getMaxRepetitionLevel(schemaPath), getMaxDefinitionLevel(schemaPath)];
-  // Pages of version 2 have uncompressed levels, whose lengths are in the header.
+  // In version 2, levels are uncompressed.
   const lengths = v2 && [v2.repetition_levels_byte_length, v2.definition_levels_byte_length];
   const content = v2 ? page : decompressPage(page, size, codec, compressors);
   let at = 0;

@@ -1,4 +1,4 @@
-/** Reads the records of another tool's file. */
+/** Reads records from files of other tools. */
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
 import * as json from "../json/walk.ts";
@@ -18,34 +18,33 @@ export type RecordKinds = Readonly<{
 export type RawRecord = Readonly<{
   /** The bytes are valid until the next record is read. */
   bytes: Buffer;
-  /** The columns of a Parquet row. Each access to `bytes` composes JSON. */
+  /** The columns of a Parquet row. For such a row, each access to `bytes` composes JSON. */
   columns?: Columns;
-  /** A file, or a part of it (`run.eval!samples/1_epoch_1.json`). */
+  /** The name of a file or of a part, such as `run.eval!samples/1_epoch_1.json`. */
   label: string;
   line: number;
   start: number;
-  /** The file's bytes. Absent for composed records and members. */
+  /** The bytes of the file; absent for composed records and members. */
   within?: Bytes;
   member?: string;
-  /** True for composed bytes, which have no lines and columns in the file. */
+  /** True if rollcall composed `bytes`. */
   isComposed?: true;
-  /** True if a file that can have lines is one record. */
+  /** True if the record is a whole file, although the format allows lines. */
   isDocument?: boolean;
-  /** The reason for an unreadable record, whose `bytes` are empty. */
+  /** The defect of an unreadable record. The record's `bytes` are empty. */
   wrong?: string | undefined;
 }>;
 
-/** The caller uses each batch before it requests the next batch. */
+/** The caller must use each batch before requesting the next batch. */
 type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
 
 export interface Records {
   /** @throws ShrunkSourceError; Failure `input-unreadable` */
   batches(): Batches;
-  /** Absent if `batches` is as fast. */
+  /** Absent if `batches` yields the first record as fast. */
   readFirst?(): Promise<RawRecord | undefined>;
   reread(position: number): Promise<RawRecord | undefined>;
   locate(position: number): Pick<RawRecord, "label" | "line">;
-  /** Returns undefined for a missing or damaged member. */
   readSibling?(name: string): Buffer | undefined;
   readonly text?: Bytes;
 }
@@ -68,7 +67,7 @@ export const openRecords = async (
   return openText(source, records.text === "document");
 };
 
-/** Unless `isOneDocument`, the records are lines, elements of arrays, or one indented object. */
+/** If `isOneDocument` is false, the records are lines, elements of arrays, or one object. */
 const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
   const text = { label: name, within: bytes };
   const recordRanges: (Position & { length: number; wrong: string | undefined })[] = [];
@@ -138,7 +137,6 @@ const findList = async (bytes: Bytes, { start, line }: Position) => {
   return { start: start + open + 1, line: line + json.locateOffset(head, open).line - 1 };
 };
 
-/** A damaged array ends with an unreadable record. */
 async function* cutElements(text: RecordText, list: Position): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
@@ -154,7 +152,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
     };
     yield records();
     const position = { start: base + restAt, line: positions.mark(restAt) };
-    // A comma before the closing bracket is allowed.
+    // A comma can precede the closing bracket.
     if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
     else if (fault) {
       const wrong = "its list of records is truncated or lacks an element (write the whole list)";

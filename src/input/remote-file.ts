@@ -1,4 +1,4 @@
-/** Requests remote files. */
+/** Requests files at URLs, and follows redirects. */
 import type { DownloadReply, Downloads } from "../client/index.ts";
 import { isFailure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
@@ -34,17 +34,16 @@ const followRedirects = async (location: RemoteLocation, context: RemoteContext)
   }
 };
 
-/** Allows https, and allows http with `--insecure-http` or to this machine. */
 export const isAllowed = ({ protocol, hostname }: URL, access: Pick<RemoteAccess, "insecureHttp">) =>
   protocol === "https:" || (protocol === "http:" && (access.insecureHttp || isLoopback(hostname)));
 
-/** Forbids redirects from https to http. */
+/** `--insecure-http` does not allow redirects from https to http. */
 export const isSafeTarget = (from: URL, to: URL, context: RemoteContext) =>
   isAllowed(to, context) && (to.protocol === "https:" || from.protocol === "http:");
 
 const maxErrorLength = 2 ** 16;
 
-/** Buckets send the message as XML. The Hub sends the message in a header or as JSON. */
+/** Buckets send the error message as XML. The Hub sends the message in a header or as JSON. */
 const readErrorMessage = async (reply: DownloadReply) => {
   let body = "";
   try {
@@ -53,7 +52,6 @@ const readErrorMessage = async (reply: DownloadReply) => {
       if (body.length > maxErrorLength) break;
     }
   } catch (thrown) {
-    // The status is reported even if the body breaks off.
     if (!isFailure(thrown, "connection-failed")) throw thrown;
   }
   const [, code] = /<Code>([^<]{1,200})<\/Code>/.exec(body) ?? [];

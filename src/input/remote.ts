@@ -1,4 +1,4 @@
-/** Opens inputs at https:// and hf:// URLs. */
+/** Opens inputs at http://, https:// and hf:// URLs. */
 import { Readable } from "node:stream";
 import { type DownloadOptions, type DownloadReply, loadDownloads } from "../client/index.ts";
 import { withSignal } from "../host.ts";
@@ -16,10 +16,9 @@ export interface RemoteAccess extends DownloadOptions {
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
-/** Files are requested ahead, so that small files do not wait for each other. */
+/** Small files arrive earlier if their requests overlap. */
 const maxFilesAhead = 8;
 
-/** Sends no request yet. */
 export const openRemotes = async (access: RemoteAccess) => {
   const { openDownloads } = await loadDownloads();
   const abort = new AbortController();
@@ -36,7 +35,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   const request = (location: RemoteLocation) => {
     const reply = replies.get(location.name) ?? requestFile(location, context);
-    // `readChunks` throws the error.
+    // This handler prevents an unhandled rejection.
     reply.catch(() => undefined);
     replies.set(location.name, reply);
     return reply;
@@ -51,13 +50,13 @@ export const openRemotes = async (access: RemoteAccess) => {
       yield chunk;
     }
   };
-  /** Returns a different name for each URL. @throws Failure `invalid-remote-url` */
+  /** Returns a name that no other URL has. @throws Failure `invalid-remote-url` */
   const assignName = async (url: string) => {
     const known = names.get(url);
     if (known) return known;
     const plain = plainUrl(url);
     let name = plain;
-    // Different URLs can have equal plain URLs.
+    // URLs that differ in the query have the same plain URL.
     for (let number = 2; locations.has(name); number++) name = `${plain}#${number}`;
     if (!/^(?:https?|s3|gs|hf):/.test(name)) throw invalidRemoteUrl(name, "malformed");
     const isWeb = /^https?:/.test(name);
@@ -67,7 +66,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   };
   return {
     assignName,
-    /** Returns undefined if the URL is not a folder. @throws UnusableInput; Failure */
+    /** @throws UnusableInput; Failure */
     filesBelow: async (url: string) => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
@@ -77,7 +76,7 @@ export const openRemotes = async (access: RemoteAccess) => {
       for (const path of rollouts.toSorted()) files.push(await assignName(`${url}${path}`));
       return files;
     },
-    /** Opens a file by its name from `assignName`. The stream throws the errors of `requestFile`. */
+    /** Expects a name from `assignName`. The stream throws the errors of `requestFile`. */
     open: (name: string) => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);
@@ -101,7 +100,6 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
 };
 
-/** Values of these parameters are secret. A long value without `.` and `/` is always secret. */
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 

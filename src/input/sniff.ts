@@ -1,4 +1,4 @@
-/** Recognizes files by their first bytes, and advises about other formats. */
+/** Recognizes formats by a file's first bytes, and suggests conversions. */
 import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -40,7 +40,7 @@ const toShellWord = (name: string) => (name === "-" || isRemote(name) ? undefine
 const notJson = (kind: string, advice = "convert it to JSON lines with one trajectory or group per line") =>
   new UnusableInput("not-json", { kind, instead: advice });
 
-/** Returns an error with advice, or undefined if the file can be JSON. */
+/** Returns undefined if the file can be JSON. */
 export const findFormatError = (head: Uint8Array, name = "-") => {
   const [a, b, c, d] = head;
   const latin1 = Buffer.from(head).toString("latin1");
@@ -50,7 +50,7 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (a === 0xfe && b === 0xff) return utf16("UTF-16BE");
   const known = findKind(head);
   if (known) return notJson(known.kind, known.advice);
-  // In UTF-16, ASCII characters have a NUL next to them.
+  // In UTF-16, each ASCII character contains a NUL byte.
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   if (binaryHead.test(latin1)) return notJson("binary data");
@@ -61,7 +61,7 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   return kind && notJson(kind);
 };
 
-/** Matches NUL bytes, Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
+/** Matches only NUL bytes, or the start of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
 const binaryHead = /^(?:\0+$|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
 
 const csv = "CSV";
@@ -76,14 +76,14 @@ const rewardPath =
 /** Matches names such as `my_reward` and `scores.style`, but not `scores.id`. */
 const possiblePath = /(?:reward|score|rating)$|(?:reward|score|rating|eval)\w*\.(?!(?:.*[._])?(?:id|idx|index|step)$)/i;
 
-/** Returns the likely path, or else all possible paths. */
+/** If the choice is unclear, returns all possible names. */
 export const findRewardColumns = (names: readonly string[]) => {
   const likely = names.filter((name) => rewardPath.test(name));
   const chosen = likely.length > 1 ? likely.filter((name) => name === "reward") : likely;
   return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
 };
 
-/** Matches the form in which pandas writes messages to CSV. */
+/** Matches a Python list of messages, as pandas writes it to CSV. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
 /** The likeliest name is first. */
@@ -98,7 +98,7 @@ const isConversation = (value: unknown) =>
 /** Messages at these paths lack the last answer, or contain choices. */
 const skippedPaths = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
-/** Finds messages by their value, and the reward by its name. */
+/** Finds messages by value, and the reward by name. */
 export const findColumns = (row: JsonObject) => {
   const values = Object.entries(row).flatMap(([name, value]) => {
     const inner = unwrapJson(value);
@@ -154,7 +154,7 @@ const csvAdvice = (text: string, name: string) => {
 const pageAdvice =
   "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/). For a private file, set HF_TOKEN and use hf://datasets/…";
 
-/** Matches a line after the first that looks like JSON, not like a Markdown link. */
+/** Matches JSON after the first line, but not a Markdown link. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 
 /** Matches lines that are neither JSON nor values of Python. */
@@ -176,10 +176,9 @@ const findTextKind = (text: string) => {
 
 export const ownHeadBytes = 32;
 
-/** If the result is true for all files, rollcall loads no other format. */
+/** If the result is true for all files, rollcall does not load other formats. */
 export const isLikelyOwnFormat = (bytes: Bytes) =>
   /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
 
-/** Searches the first 64 KiB for a key of rollcall's format. */
 export const hasRollcallKey = (bytes: Bytes) =>
   /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(readHead(bytes, 2 ** 16).toString("latin1"));

@@ -1,4 +1,4 @@
-/** Sources of bytes that can be read at any offset. */
+/** Defines sources, and reads bytes at any offset. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import type { Path } from "../check/rules/positions.ts";
@@ -10,7 +10,7 @@ import type { RawRecord } from "./records.ts";
 
 export interface Bytes {
   readonly size: number;
-  /** Fills `into` unless the source ends. Returns the number of read bytes. */
+  /** Reads from the offset `at` until `into` is full or the source ends. Returns the number of read bytes. */
   read(into: Buffer, at: number): number;
   close(): Promise<void>;
   /** The last result of `countUnitsBefore`. */
@@ -23,10 +23,10 @@ export type Source = Readonly<{
   /** A path, a URL without secrets, or `-` for standard input. */
   name: string;
   bytes: Bytes;
-  /** Returns true if the file may have been rewritten since the last call, and not only extended. */
+  /** Returns true if the file may have been rewritten since the last call. Ignores appended data. */
   touched?(): Promise<boolean>;
   isReplaced?(): boolean;
-  /** The origin of lines that were converted or selected. Each line is a group. */
+  /** Present if each line is a converted or selected group. */
   origin?: LineOrigin;
 }>;
 
@@ -35,15 +35,15 @@ type FileLine = Readonly<{ file: string; line: number }>;
 /** A record before conversion, without line ends. */
 export type OriginRecord = FileLine & { readonly bytes: Buffer };
 
-/** The original records of lines. The first line has the number 1. */
+/** The original records of the lines of a source. Line numbers begin at 1. */
 export interface LineOrigin {
   readonly files: readonly string[];
   /** True if `--group-by` can join groups of several files. */
   readonly canRegroup?: boolean;
-  /** Returns true if a fault of the line was already reported. */
+  /** Returns true if rollcall has reported a fault of the line. */
   isBroken(line: number): boolean;
   positionOf(line: number): FileLine;
-  /** Returns the digest for the ledger. @param kept indexes of the used trajectories; default: all */
+  /** @param kept indexes of the remaining trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
   /** @param path the path in the group */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
@@ -64,7 +64,7 @@ export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
 export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">) => origin?.files ?? [name];
 
-/** Returns a mode with only the rights that all files give to other users. @param otherMode the mode of pipes and URLs */
+/** Gives other users a right if every file gives this right. @param otherMode the mode of pipes and URLs */
 export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
@@ -93,7 +93,7 @@ export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => 
   async close() {},
 });
 
-/** Closes the descriptor only once, because another file can get its number. */
+/** Closes once, because another file can get the number of the descriptor. */
 export const createCloser = (descriptor: number) => {
   let isOpen = true;
   return async () => {
@@ -102,7 +102,7 @@ export const createCloser = (descriptor: number) => {
   };
 };
 
-/** Opens the file at each read, because descriptors are limited. @param head the cached first bytes */
+/** @param head the cached first bytes */
 export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {

@@ -12,10 +12,9 @@ import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
 
-/** The limit of a stream in memory. */
 const maxMemoryBytes = 2 ** 30;
 
-/** The ratio of decompressed to compressed bytes. It can be high for similar lines. */
+/** Similar lines can have a high compression ratio. */
 const maxRatio = 1000;
 const minLimitBytes = 2 ** 26;
 
@@ -29,8 +28,8 @@ export type SpoolOptions = Readonly<{
 }>;
 
 /**
- * Decompresses and stores a stream. If the format is unusable, stores only the first bytes, because an endless device
- * could fill the disk. @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; errors of the signal and stream
+ * If the format is unusable, stops after the first bytes, because an endless device could fill the disk.
+ * @throws UnusableInput; ZstdUnsupported; Failure `spool-failed`; errors of the signal and stream
  */
 export const spoolStream = async (stream: Readable, options: SpoolOptions): Promise<Bytes> => {
   const { host } = options;
@@ -82,7 +81,7 @@ export const openSpool = async (host: Host): Promise<Spool> => {
   const path = join(folder, `rollcall-${host.random().toString(36).slice(2)}-${host.now()}`);
   try {
     const descriptor = openSync(path, "wx+", 0o600);
-    // A killed process leaves no file.
+    // Without `unlinkSync`, a killed process would leave the file.
     unlinkSync(path);
     return fileSpool(descriptor, folder);
   } catch {
@@ -97,7 +96,7 @@ const fileSpool = (descriptor: number, folder: string) => {
   let writing: Promise<{ bytesWritten: number }> | undefined;
   const close = createCloser(descriptor);
   const discard = async () => {
-    // A pending write could reach another file with the same descriptor.
+    // After `close`, a pending write could reach another file with the same descriptor.
     await writing?.catch(() => undefined);
     await close();
   };

@@ -1,4 +1,4 @@
-/** Follows a growing file, and notices if the file is rewritten. */
+/** Follows a growing file, and detects rewrites. */
 import { open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/walk.ts";
@@ -11,7 +11,7 @@ const segmentBytes = 2 ** 18;
 
 export type Tail = Awaited<ReturnType<typeof openTail>>;
 
-/** Opens a regular file. The caller closes `source`. @throws the system's errors */
+/** Expects a regular file. The caller closes `source`. @throws the system's errors */
 export const openTail = async (path: string, name: string) => {
   const file = await open(path, "r");
   const opened = await file.stat({ bigint: true });
@@ -20,11 +20,11 @@ export const openTail = async (path: string, name: string) => {
   const segmentChecksums: number[] = [];
   let lastSegmentInTurn = 0;
   let lastComparedFacts = "";
-  /** No line ends between `position` and this offset. */
+  /** No newline is between `position` and this offset. */
   let searchedEnd = 0;
   let wasRewritten = false;
 
-  /** Compares checksums of the first, the last and, in turn, one further segment. */
+  /** Compares checksums of up to three segments: the first, the last, and one that changes with each call. */
   const isUnchanged = async () => {
     const { size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
     if (size < position) return false;
@@ -50,7 +50,7 @@ export const openTail = async (path: string, name: string) => {
       read: (into, at) => (wasRewritten ? 0 : bytes.read(into, at)),
       close: async () => await file.close(),
     },
-    // Each read of a rewritten file fails, so `touched` needs no comparison.
+    // After a detected rewrite, each read fails, so `touched` needs no comparison.
     touched: async () => !wasRewritten && !(await isUnchanged()),
   };
   const take = (lines: Uint8Array) => {
@@ -85,12 +85,12 @@ export const openTail = async (path: string, name: string) => {
       while (position < end)
         take(await readRange(bytes, { start: position, length: Math.min(segmentBytes, end - position) }));
     },
-    /** Returns true after a rewrite. From then on, `source` is empty. */
+    /** After a rewrite, `source` is empty. */
     async isRewritten() {
       wasRewritten ||= !(await isUnchanged());
       return wasRewritten;
     },
-    // If the path leads to no file, `leadsTo` returns undefined.
+    // `leadsTo` returns undefined if the path does not exist.
     isMoved: () => leadsTo(path, opened) === false,
     isCurrent: () => leadsTo(path, opened) === true,
   };

@@ -9,11 +9,7 @@ import { type Bytes, documentTooLong, maxDocumentBytes, type Source, unreadableR
 import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 
-/**
- * Opens the members with matching names as records. Uses only the last of members with the same name. If the list of
- * members is unreadable, the only record describes the defect.
- * @throws UnusableInput; Failure `input-unreadable`
- */
+/** If a name is repeated, uses the last member. @throws UnusableInput; Failure `input-unreadable` */
 export const openMembers = async (
   { name: file, bytes }: Source,
   { names, maxUnpackedBytes }: { names: RegExp; maxUnpackedBytes: number },
@@ -54,7 +50,7 @@ export const openMembers = async (
   };
 };
 
-/** A million of yauzl's entries would take too much memory. */
+/** Copies a few fields, because a million of yauzl's entries would take too much memory. */
 const toMember = (entry: Entry) => {
   const { compressionMethod, compressedSize, uncompressedSize, crc32, relativeOffsetOfLocalHeader: offset } = entry;
   const isEncrypted = (entry.generalPurposeBitFlag & 1) === 1;
@@ -79,7 +75,7 @@ const listMembers = async (bytes: Bytes) => {
     }
   }
   try {
-    // Names need no checks, because they are never used as paths.
+    // yauzl's checks of names are unnecessary, because no name becomes a path.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const archive = await fromRandomAccessReaderPromise(new ZipReader(), bytes.size, options);
     for await (const entry of archive.eachEntry()) {
@@ -94,7 +90,7 @@ const listMembers = async (bytes: Bytes) => {
   }
 };
 
-/** The size of a local header without its name and extra fields. */
+/** The fixed size of a local file header in bytes (APPNOTE.TXT, 4.3.7). */
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 

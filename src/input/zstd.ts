@@ -1,4 +1,4 @@
-/** Decompresses zstd in memory with Node's decoder or, if Node lacks it, with fzstd. */
+/** Decompresses zstd in memory, with fzstd if Node has no zstd decoder. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
 import { toBuffer } from "../json/walk.ts";
@@ -9,7 +9,7 @@ export class UnreadableContent extends Error {}
 
 export const formatExcess = (length: number) => `it decompresses to more than its declared ${length} bytes`;
 
-/** The default limit of zstd, in bytes. */
+/** The default limit of zstd in bytes (2^`ZSTD_WINDOWLOG_LIMIT_DEFAULT`). */
 const maxWindow = 2 ** 27;
 
 /** Returns at most `length` bytes. @throws UnreadableContent; UnusableInput; an Error of the decoder */
@@ -63,7 +63,7 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
 };
 
 const decodeNatively = (frame: Uint8Array, maxLength: number) => {
-  // Older versions of Node lack this function. A maximum of 0 is invalid.
+  // Older versions of Node lack this function. Node rejects a `maxOutputLength` of 0.
   const decode: unknown = Reflect.get(zlib, "zstdDecompressSync");
   const decoded: unknown = typeof decode === "function" ? decode(frame, { maxOutputLength: maxLength + 1 }) : undefined;
   return Buffer.isBuffer(decoded) ? decoded : undefined;

@@ -1,2 +1,2 @@
-/** The compiled kernel in base64 (build/kernel.ts). Empty without a build. */
+/** The compiled kernel in base64, which build/kernel.ts inserts. */
 export const program: string = "";

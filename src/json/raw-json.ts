@@ -1,11 +1,11 @@
-/** Reads and composes JSON. Digits, order and repeated keys do not change. Also runs in browsers. */
+/** Reads and composes JSON with unchanged digits, order and repeated keys, in Node and in browsers. */
 export type RawMember = Readonly<{ key: string; value: RawJson }>;
 
 type Kind = "text" | "number" | "word" | "list" | "object";
 
 const kindsByStart: Record<string, Kind> = { '"': "text", "{": "object", "[": "list", t: "word", f: "word", n: "word" };
 
-/** A value of valid JSON, whose content is read on demand. */
+/** A value of valid JSON. Members and items are read on demand. */
 export class RawJson {
   readonly kind: Kind;
   readonly #source: string;
@@ -138,7 +138,6 @@ const readScalar = (value: RawJson | undefined, kind: Kind) => (value?.kind === 
 export const textAt = (value: RawJson | undefined, ...path: readonly string[]) =>
   readScalar(findValue(value, ...path), "text");
 
-/** Returns the original digits of a number. */
 export const digitsAt = (value: RawJson | undefined, ...path: readonly string[]) =>
   readScalar(findValue(value, ...path), "number");
 
@@ -178,7 +177,6 @@ export const formatJson = (value: RawJson, line: string | undefined, levels = ma
   return `${open}${inner}${parts.join(`,${inner}`)}${line}${close}`;
 };
 
-/** Composes an object from keys and JSON values. Skips undefined values. */
 export const composeMembers = (entries: Iterable<readonly [string, string | undefined]>) => {
   const texts: string[] = [];
   for (const [key, value] of entries) if (value !== undefined) texts.push(`${JSON.stringify(key)}:${value}`);
@@ -190,7 +188,7 @@ export const composeObject = (entries: Readonly<Record<string, string | undefine
 
 export const composeArray = (elements: readonly string[]) => `[${elements.join(",")}]`;
 
-/** Returns the text as JSON, with and without escaped non-ASCII, and both texts as JSON inside a string. */
+/** Lists the spellings of a text in JSON, and in JSON inside a string. Non-ASCII characters can be escaped. */
 export const listSpellings = (text: string): readonly string[] => {
   const plain = JSON.stringify(text).slice(1, -1);
   const ascii = plain.replaceAll(

@@ -23,10 +23,10 @@ export type Fault = (typeof faults)[number];
 /** `at` is a byte offset. */
 export type SyntaxFault = Readonly<{ at: number; fault: Fault }>;
 
-/** 32-bit words per node. */
+/** The number of 32-bit words per node. */
 export const nodeSize = 4;
 
-/** Ids by key, from 1. The kernel accepts up to 256 keys. Only `registerKey` adds keys. */
+/** Ids of keys, from 1. The kernel accepts up to 256 keys. */
 export const keyIds = new Map<string, number>();
 
 /** Returns an id that is valid in all later tables. */
@@ -39,7 +39,7 @@ export const registerKey = (key: string) => {
 /** Finds the fault in bytes that `JSON.parse` refused. */
 export const requireFault = (bytes: Uint8Array) => findFault(bytes) ?? { at: 0, fault: "character" };
 
-/** Returns undefined for texts that `JSON.parse` accepts. */
+/** Returns undefined for valid JSON. */
 export const findFault = (bytes: Uint8Array) =>
   withReader((reader) => (reader.read(bytes) ? undefined : reader.fault()));
 
@@ -51,7 +51,7 @@ export const cacheReader = (uses?: KeyUses) => {
   return <Result>(work: (reader: JsonReader) => Result) => {
     cached ??= new JsonReader(uses);
     const result = work(cached);
-    // A large reader is dropped, because WebAssembly memory never shrinks.
+    // WebAssembly memory never shrinks.
     if (cached.size > maxCachedBytes) cached = undefined;
     return result;
   };
@@ -90,15 +90,15 @@ let compiled: object | undefined;
 
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
-/** Space for reads after a text and for padding before the table. */
+/** Space after a text for wide reads and for the alignment of the table. */
 const readAheadBytes = 128;
 
 export interface KeyUses {
-  /** Keys whose values become a single node. `read` needs `skipsLeaves` for this. */
+  /** Keys whose values become single nodes. Without `skipsLeaves`, `read` ignores these keys. */
   readonly leafKeys?: readonly string[];
-  /** The texts that become part of a shape, by key. An object with another text at one of these keys has no shape. */
+  /** The texts that become part of a shape, by key. A text without an id at such a key prevents a shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
-  /** The first two bytes of runs that `findRun` finds, as a little-endian number. */
+  /** The first two bytes of runs that `findRun` finds, as little-endian numbers. */
   readonly runPrefixes?: Iterable<number>;
 }
 
@@ -119,7 +119,7 @@ export class JsonReader {
   constructor({ leafKeys = [], shapeTexts = {}, runPrefixes = [] }: KeyUses = {}) {
     compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
     try {
-      // This fails under a limit on virtual memory, because V8 reserves gigabytes of addresses.
+      // V8 reserves gigabytes of addresses, so a limit on virtual memory causes a RangeError.
       this.#exports = new WebAssembly.Instance(compiled, {}).exports;
     } catch (thrown) {
       throw thrown instanceof RangeError ? memoryUnavailable(thrown.message) : thrown;
@@ -152,8 +152,8 @@ export class JsonReader {
   }
 
   /**
-   * Reads the complete elements in a piece of a list. The first piece begins after the bracket, and the next piece at
-   * the returned `restAt`. With `isTolerant`, an element that is not JSON becomes two nodes, which `faultOf` reads.
+   * Reads the complete elements in a piece of a list. The first piece begins after the opening bracket. The next piece
+   * begins at `restAt`. With `isTolerant`, an element that is not JSON becomes two nodes for `faultOf`.
    */
   readElements(bytes: Uint8Array, { isLast, isTolerant }: { readonly isLast: boolean; readonly isTolerant: boolean }) {
     this.#load(bytes);
@@ -182,8 +182,8 @@ export class JsonReader {
   }
 
   /**
-   * Returns the start of the first run of at least `length` (≥ 16) letters, digits, `_`, `-` and `.` that begins with
-   * one of `runPrefixes`, or follows a backslash. Returns `end` without such a run.
+   * Returns the start of the first run, or `end`. A run has at least `length` (≥ 16) letters, digits, `_`, `-` and `.`.
+   * A run begins with one of `runPrefixes`, or follows a backslash.
    */
   findRun(from: number, end: number, length: number) {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
@@ -207,7 +207,7 @@ export class JsonReader {
     return toFault(this.#result("fault"), this.#result("faultAt"));
   }
 
-  /** Expects a root with the end 0, which marks a line or element that is not JSON. */
+  /** Expects the root of a line or element that is not JSON. Such a root has the end 0. */
   faultOf({ words }: Pick<JsonTable, "words">, root: number): SyntaxFault {
     return toFault(words[root + nodeSize - 1] ?? 0, words[root + nodeSize] ?? 0);
   }

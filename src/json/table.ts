@@ -1,4 +1,4 @@
-/** Reads values from the table that the kernel writes. */
+/** Reads values from the tables that the kernel writes. */
 import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
 import * as syntax from "./walk.ts";
 
@@ -6,14 +6,14 @@ import * as syntax from "./walk.ts";
 export interface JsonTable {
   readonly bytes: Buffer;
   /**
-   * Four words per node: start, end (exclusive), the node after the content (0 for a key), and a detail. Start and end
-   * are byte offsets. The number of a node is the index of its first word. An array of only numbers is a single node.
+   * A node has four words: the start, the end (exclusive), the node after the content (0 for a key), and a detail.
+   * Start and end are byte offsets. The number of a node is the index of its first word.
    *
    * The detail of a key is its id. The detail of a string is its length in UTF-16 units. The detail of an object is its
-   * shape, or 0. The detail of an array of only numbers is their count.
+   * shape, or 0. An array of only numbers is a single node, whose detail is the count of the numbers.
    */
   readonly words: Int32Array;
-  /** The shapes of two tables can be compared only if both tables have the same object here. */
+  /** Shapes are comparable between tables with the same object here. */
   readonly shapes?: object | undefined;
 }
 
@@ -32,13 +32,12 @@ export const detailOf = ({ words }: JsonTable, node: number) => words[node + 3] 
 /** The detail of a key with escapes or non-ASCII characters. */
 const encodedKey = -1;
 
-/** Returns 0 for a key without an id. */
 export const keyIdOf = (table: JsonTable, key: number) => {
   const id = detailOf(table, key);
   return id === encodedKey ? (keyIds.get(readString(table, key)) ?? 0) : id;
 };
 
-/** Returns 0 unless all elements are numbers. */
+/** Returns 0 if an element is not a number. */
 export const countNumbers = (table: JsonTable, array: number) =>
   nodeAfter(table, array) === array + nodeSize ? detailOf(table, array) : 0;
 
@@ -49,7 +48,7 @@ export const readNumber = (table: JsonTable, node: number) => {
   const end = endOf(table, node);
   const isNegative = bytes[start] === minus;
   let digits = 0;
-  // Integers up to 10^15 are exact doubles, so the quotient of digits and scale is rounded only once (Clinger).
+  // Digits and scale are exact doubles up to 10^15, so the quotient is rounded once (Clinger 1990).
   let scale = 0;
   let isExact = end - start <= maxExactBytes;
   for (let at = isNegative ? start + 1 : start; at < end && isExact; at++) {
@@ -74,7 +73,7 @@ export const readString = (table: JsonTable, node: number) => {
   return within.includes("\\") ? String(JSON.parse(`"${within}"`)) : within;
 };
 
-/** Returns the last value of a repeated key. */
+/** If the key is repeated, returns the last value. */
 export const findMemberNode = (table: JsonTable, object: number, key: string) => {
   const end = nodeAfter(table, object);
   let value: number | undefined;
@@ -92,7 +91,7 @@ const hasKey = (table: JsonTable, node: number, key: string) => {
   return true;
 };
 
-/** Returns a table with a node for each number, after an empty node. */
+/** Returns a table with an empty node, then a node for each number. */
 export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
   const { bytes } = table;
   const count = bytes[startOf(table, array)] === syntax.openBracket ? detailOf(table, array) : 0;
@@ -112,13 +111,12 @@ export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
 
 export type JsonValue = Readonly<{ table: JsonTable; node: number }>;
 
-/** Returns undefined if the bytes are not JSON. */
 export const readRoot = (bytes: Uint8Array): JsonValue | undefined => {
   const table = readTable(bytes);
   return table && { table, node: 0 };
 };
 
-/** Closes a truncated object after the last complete value in its first `maxDepth` levels. */
+/** Cuts and closes a truncated object after the last complete value of the first `maxDepth` levels. */
 export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefined => {
   if (bytes[syntax.skipWhite(bytes, 0)] !== syntax.openBrace) return undefined;
   const closers: number[] = [];
@@ -136,7 +134,7 @@ export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefi
   return closed && Buffer.concat(closed);
 };
 
-/** Returns a reader that skips the content of `leafKeys`, so that tables are small. */
+/** Tables are smaller without the content of `leafKeys`. */
 export const openRootReader = (leafKeys: readonly string[]): typeof readRoot => {
   const withReader = cacheReader({ leafKeys });
   return (bytes) =>
@@ -173,7 +171,6 @@ export const findChild = (holder: JsonValue, step: string | number): JsonValue |
 export const findAt = (value: JsonValue | undefined, path: readonly (string | number)[]) =>
   path.reduce<JsonValue | undefined>((holder, step) => holder && findChild(holder, step), value);
 
-/** Returns the deepest existing value on the path. */
 export const findDeepest = (value: JsonValue, path: readonly (string | number)[]): JsonValue => {
   let deepest = value;
   for (const step of path) {
@@ -203,7 +200,7 @@ export function* childrenOf({ table, node }: JsonValue): Generator<readonly [str
   }
 }
 
-/** Reads a value into a new table if its content was skipped (`KeyUses.leafKeys`). */
+/** If the content was skipped (`KeyUses.leafKeys`), reads the value into a new table. */
 export const expandLeaf = (value: JsonValue): JsonValue => {
   const { table, node } = value;
   const { start, end } = spanOf(value);

@@ -18,7 +18,7 @@ export const openBracket = 0x5b;
 export const closeBracket = 0x5d;
 export const newline = 0x0a;
 
-/** JSON forbids a byte order mark, but some programs write one. */
+/** JSON forbids a byte order mark, but some programs write it. */
 export const bomLength = (bytes: ArrayLike<number>): number =>
   bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? maxBomLength : 0;
 
@@ -39,7 +39,6 @@ export const trimmedEnd = (bytes: Uint8Array, from: number) => {
   return end;
 };
 
-/** True if the bytes begin with a key whose colon is at `at`. */
 export const hasLeadingKey = (bytes: Uint8Array, at: number) => bytes[0] === quote && bytes[at] === colon;
 
 export const endOfLine = (bytes: Uint8Array, from: number) => {
@@ -63,7 +62,7 @@ export const endOfString = (bytes: Uint8Array, at: number) => {
   return bytes.length;
 };
 
-/** Counts objects and arrays, up to `max` + 1. */
+/** Counts objects and arrays, and stops at `max` + 1. */
 export const countNested = (bytes: Uint8Array, max: number) => {
   let count = 0;
   for (let at = 0; at < bytes.length && count <= max; ) {
@@ -74,7 +73,7 @@ export const countNested = (bytes: Uint8Array, max: number) => {
   return count;
 };
 
-/** Yields items without a table, which would take too much memory for a long list. */
+/** Yields spans, because a table of a long list would take too much memory. */
 export function* walkItems(bytes: Uint8Array, start: number): Generator<Span, void> {
   let [depth, from] = [0, start + 1];
   for (let at = start; at < bytes.length && (at === start || depth > 0); at++) {
@@ -95,7 +94,7 @@ export const sliceText = (bytes: Uint8Array, { start, end }: Span) => toBuffer(b
 export const toBuffer = (bytes: Uint8Array) =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
-/** Returns a line and a column, which begin at 1. The column is in UTF-16 units. */
+/** Returns the line and the column, both from 1. The column is in UTF-16 units. */
 export const locateOffset = (bytes: Uint8Array, offset: number) => {
   let [line, from] = [1, 0];
   for (let end = bytes.indexOf(newline); end >= 0 && end < offset; end = bytes.indexOf(newline, from)) {

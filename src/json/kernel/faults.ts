@@ -23,10 +23,10 @@ export const endNext: u32 = 4;
 export let fault: u32 = 0;
 export let faultAt: usize = 0;
 
-/** The byte after the text is white space or 0, so it can be read. */
+/** The address after the text. The byte at this address is white space or 0. */
 let end: usize = 0;
 
-/** Expects a text that is correct before `at`. The kernel expected `next` at `at`. */
+/** Expects correct JSON before `at`. `next` is the token that the kernel expected at `at`. */
 export function findFault(at: usize, limit: usize, next: u32): usize {
   end = limit;
   if (at >= end) return setFault(end, cutOff);
@@ -62,7 +62,7 @@ function faultOf(at: usize): u32 {
   const byte = byteAt(at);
   const next = byteAt(at + 1);
   if (byte === 0x27) return singleQuote;
-  // `#`, `//` and `/*`.
+  // A comment begins with `#`, `//` or `/*`.
   if (byte === 0x23 || (byte === 0x2f && (next === 0x2f || next === 0x2a))) return comment;
   if (isNameByte(byte)) return unknownWord;
   return (byte === plus || byte === point) && isDigit(next) ? badNumber : otherCharacter;
@@ -94,7 +94,7 @@ function findInNumber(from: usize): usize {
   if (at > digits) {
     if (byteAt(digits) === zero && at > digits + 1) return setFault(from, badNumber);
     if (byteAt(at) === point && isDigit(byteAt(at + 1))) at = skipDigits(at + 1);
-    // Skips a point or an `e` without digits, and the sign of the exponent.
+    // If the text ends after a point, an `e` or a sign, the number is cut off.
     const isFraction = byteAt(at) === point;
     at++;
     if (!isFraction && (byteAt(at) === plus || byteAt(at) === minus)) at++;

@@ -1,4 +1,4 @@
-/** The kernel that reads JSON for src/json/reader.ts. */
+/** Exports the functions of the kernel for src/json/reader.ts. */
 import { fault, faultAt } from "./faults";
 import { generation } from "./shapes";
 import { input, rest, table, tableEnd } from "./table";
@@ -8,7 +8,7 @@ export { addKey, keyAddress, setKeyUse } from "./keys";
 export { addRunPrefix, findRun } from "./runs";
 export { beginElements, input, readElements, readLines, readText } from "./table";
 
-/** The fields of `resultFields` in src/json/reader.ts. A call for each field would be slow. */
+/** The values of `resultFields` in src/json/reader.ts. A call for each value would be slow. */
 const fields: usize = memory.data(24, 4);
 
 export function results(): usize {

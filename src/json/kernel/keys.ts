@@ -1,4 +1,4 @@
-/** Gives ids to keys. Registered keys have ids from 1. Keys learned from texts have ids above `maxRegistered`. */
+/** Gives ids to keys: from 1 for registered keys, above `maxRegistered` for keys learned from texts. */
 import { byteAt, isEqual, quote } from "./bytes";
 
 export const maxRegistered: u32 = 256;
@@ -14,19 +14,19 @@ let registeredBytes: usize = 0;
 let learnedBytes: usize = 0;
 let registered: u32 = 0;
 let lastLearnedId: u32 = maxRegistered;
-/** True if ids must be assigned again, because a key had no space or a learned key was registered. */
+/** True if a key had no space, or if a learned key was registered. */
 export let isStale: bool = false;
 
-/** A hash table of ids, with 0 in free slots. At most a quarter is used. */
+/** A hash table of ids, with 0 in free slots. At most a quarter of the slots is used. */
 const slots: usize = memory.data(4 << 13, 8);
 const slotBits: u32 = 13;
 
-/** Eight bytes per id: the address of the key, its length, and the use of its values. */
+/** Eight bytes per id: the key's address (4), length (2) and uses (2). */
 const keys: usize = memory.data(8 * 2048, 8);
 
-/** The use of keys whose values become single nodes (`KeyUses.leafKeys`). */
+/** The bit of keys in `KeyUses.leafKeys`. */
 export const leafUse: u32 = 1;
-/** The use of keys whose registered texts become part of shapes (`KeyUses.shapeTexts`). */
+/** The bit of keys in `KeyUses.shapeTexts`. */
 export const shapeTextUse: u32 = 2;
 
 export function keyAddress(): usize {
@@ -37,7 +37,7 @@ export function keyAddress(): usize {
 export function addKey(length: usize): void {
   if (registered === maxRegistered || registeredBytes + length >= registeredSpace) return;
   const at = keyAddress();
-  // Shapes contain the old id of a key that was learned.
+  // If the key was learned, shapes contain the old id.
   if (idOf(at, length) !== 0) isStale = true;
   registeredBytes += length + 1;
   addId(++registered, at, length);
@@ -64,7 +64,7 @@ export function idOf(at: usize, length: usize): u32 {
   return load<u32>(slotOf(at, length));
 }
 
-/** Learns the key if it has no id. Returns 0 if the key is too long or space is full. */
+/** If the key has no id, learns the key. Returns 0 if the key is too long or the space is full. */
 export function learnedIdOf(at: usize, length: usize): u32 {
   const id = idOf(at, length);
   if (id !== 0 || length > maxLearnedBytes) return id;

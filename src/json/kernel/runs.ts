@@ -1,7 +1,7 @@
 /** Finds long runs of letters, digits, `_`, `-` and `.`, such as secrets. */
 import { backslash, byteAt } from "./bytes";
 
-/** Bits for each value of half a byte. A byte belongs to a run if its low and high half have a common bit. */
+/** Bits for each value of half a byte. A byte belongs to a run if both halves share a bit. */
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
 const byHigh: usize = memory.data<u8>([0, 0, 1, 2, 4, 8, 4, 16, 0, 0, 0, 0, 0, 0, 0, 0]);
 
@@ -27,27 +27,24 @@ function longRuns(bits: u64): u64 {
   return runs & (runs >> 8);
 }
 
-/** 1 for each prefix of two bytes whose runs `findRun` finds. */
+/** Maps an added prefix of two bytes to 1. */
 const prefixes: usize = memory.data(1 << 16);
 
 export function addRunPrefix(prefix: u32): void {
   store<u8>(prefixes + usize(prefix), 1);
 }
 
-/** A run after a backslash begins with the letter of an escape, so its prefix is unknown. */
+/** A run after a backslash begins with the letter of an escape, so the prefix is unknown. */
 function isWanted(run: usize): bool {
   return load<u8>(prefixes + usize(load<u16>(run))) !== 0 || byteAt(run - 1) === backslash;
 }
 
-/**
- * Returns the start of the first run of at least `length` (≥ 16) bytes that has an added prefix, or follows a
- * backslash. Returns `end` without such a run.
- */
+/** `JsonReader.findRun` in src/json/reader.ts describes the result. */
 export function findRun(from: usize, end: usize, length: usize): usize {
   let at = from;
   while (at < end) {
     const runs = longRuns(runBits(at) | (runBits(at + 16) << 16) | (runBits(at + 32) << 32) | (runBits(at + 48) << 48));
-    // Windows overlap by 16 bytes, so at least one window contains 16 adjacent bytes of a run.
+    // Windows overlap by 16 bytes, so a window contains 16 adjacent bytes of each run.
     if (runs === 0) {
       at += windowBytes - minLength;
       continue;

@@ -1,4 +1,4 @@
-/** Gives numbers to the shapes of objects. A shape is the sequence of keys, with the kind or shape of each value. */
+/** Gives a number to each shape: a sequence of keys with the kind or shape of each value. */
 import { isEqual } from "./bytes";
 import { addressOf, forgetLearnedKeys, isStale, lengthOf } from "./keys";
 
@@ -17,17 +17,17 @@ export const emptyShape: u32 = 1024;
 const maxShapes: u32 = 8192;
 let count: u32 = 1;
 
-/** Increases when shapes are forgotten, because later shapes reuse the numbers. */
+/** Increases when `forgetShapes` clears the shapes, because later shapes reuse the numbers. */
 export let generation: u32 = 0;
 
-/** Eight bytes per shape: the member (key id and value shape) that last extended the shape, and the new shape. */
+/** Eight bytes per shape: the last added member (key id and value shape), and the resulting shape. */
 const shapes: usize = memory.data(8 * 8192, 8);
 
-/** A hash table with 16 bytes per extension: shape, added member, new shape. */
+/** A hash table with 16 bytes per added member: shape, member, resulting shape. */
 const slots: usize = memory.data(16 * 16384, 16);
 const slotBits: u32 = 14;
 
-/** Forgets all shapes if the tables are full or stale, because newer shapes may be more frequent. */
+/** If the tables are full, newer shapes may be more frequent than the stored shapes. */
 export function forgetShapes(): void {
   if (!isFull && !isStale) return;
   isFull = false;
@@ -72,14 +72,14 @@ function extend(shape: u32, member: u32): u32 {
   }
 }
 
-/** Ids of the first keys of objects. The index is the lower bits of `before` (see `beginShape`). */
+/** The ids of the first keys of objects. The lower bits of `before` in `beginShape` are the index. */
 const firstKeys: usize = memory.data(2 * 4096, 8);
 const firstKeyMask: u32 = 4095;
 let firstKeySlot: usize = firstKeys;
 
 /**
- * Begins an object. `before` is the shape of the enclosing object so far, or the shape of the previous element in the
- * enclosing array. For the first element, `before` is the key of the array.
+ * If the new object is a member, expects the shape of the earlier members. If the new object is an element, expects the
+ * shape of the previous element, or the array's key before the first element.
  */
 export function beginShape(before: u32): void {
   firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
@@ -89,11 +89,11 @@ export function setFirstKey(id: u32): void {
   store<u16>(firstKeySlot, u16(id));
 }
 
-/** Returns 0 unless the key at `at` is the expected key. */
+/** Returns 0 if another key is at `at`. */
 export function expectedKey(shape: u32, at: usize): u32 {
   if (shape === noShape) return 0;
   const id: u32 = load<u16>(shape === emptyShape ? firstKeySlot : shapes + (usize(shape - emptyShape) << 3));
   if (id === 0) return 0;
-  // Also compares the closing quote, because another key can begin with this key.
+  // Compares the closing quote too, because a longer key can begin with the expected key.
   return isEqual(addressOf(id), at, lengthOf(id) + 1) ? id : 0;
 }

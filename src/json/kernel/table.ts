@@ -19,7 +19,7 @@ import { idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, uses
 import { endOfString, numberCount, skipNumber, skipNumbers, skipWord, unitCount } from "./scalars";
 import * as shapes from "./shapes";
 
-/** `JsonTable` in src/json/table.ts describes the words. */
+/** `JsonTable` in src/json/table.ts describes nodes. */
 const nodeBytes: usize = 16;
 
 const encodedKey: u32 = 0xffffffff;
@@ -39,11 +39,11 @@ let skipsLeaves: bool = false;
 let stop: usize = 0;
 let expectedNext: u32 = valueNext;
 
-/** After `readElements`, the closing bracket or the start of the next piece. */
+/** `readElements` sets this address to the closing bracket or the start of the next piece. */
 export let rest: usize = 0;
 
 function begin(end: usize, terminator: u32, isSkipping: bool): void {
-  // The terminator (0 or a newline) stops the pass in any value. If it is a newline, newlines are not white space.
+  // The terminator is 0 or a newline, and stops the pass in any value.
   store<u8>(end, u8(terminator));
   table = (end + readAheadBytes + 15) & ~usize(15);
   tableEnd = table;
@@ -58,7 +58,7 @@ const jsonResult: u32 = 1;
 const outOfMemoryResult: u32 = 2;
 const incompleteResult: u32 = 3;
 
-/** Skips the content of values whose key has `leafUse` if `isSkipping` is true. */
+/** If `isSkipping` is true, skips the content of values whose key has `leafUse`. */
 export function readText(length: usize, isSkipping: bool): u32 {
   const end = input() + length;
   begin(end, 0, isSkipping);
@@ -129,12 +129,12 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
       if (after === 0) findStop(0, end);
       else findFault(after, end, commaNext);
       tableEnd = root;
-      // An element that may be cut off is read again with the next piece.
+      // If the element may be cut off, the next piece repeats the element.
       if (!isLast && faultAt + readAheadBytes >= end) return incompleteResult;
       if (!isTolerant) return faultyResult;
       after = endOfElement(rest, end);
       if (after === 0) return isLast ? faultyResult : incompleteResult;
-      // An element is missing.
+      // No element is before the comma or bracket.
       if (after === rest) return faultyResult;
       if (!putFault(root, rest, after)) return outOfMemoryResult;
     }
@@ -145,7 +145,7 @@ export function readElements(length: usize, isLast: bool, isTolerant: bool): u32
   }
 }
 
-/** Finds the end of an element that is not JSON. */
+/** Returns 0 if the element may be cut off. */
 function endOfElement(from: usize, end: usize): usize {
   let depth = 0;
   for (let at = from; at < end; at++) {
@@ -174,18 +174,18 @@ function stopAt(at: usize, expected: u32): usize {
 /** The distance in ASCII from `[` to `]` and from `{` to `}`. */
 const closingDistance: u32 = 2;
 
-/** Returns the end of the value and its white space, or 0 if stopped. One function keeps variables in registers. */
+/** Returns the end of the white space after the value, or 0. One function keeps its variables in registers. */
 function readValue(from: usize): usize {
   let at = skipWhite(from);
-  /** The outermost open value whose key has `leafUse`, or 0. */
+  /** The node of the outermost open value whose key has `leafUse`, or 0. */
   let leaf: usize = 0;
   /**
-   * The node of the innermost open array or object, or 0. Until the value is closed, the words of this node are: start,
-   * first byte, enclosing node, and the `shape` before the last inner array or object.
+   * The node of the innermost open array or object, or 0. The words of an open node are the start, the first byte, the
+   * enclosing node, and the `shape` before the last inner array or object.
    */
   let open: usize = 0;
   let opening: u32 = 0;
-  /** The shape of the open object so far. In an array, the array's key, then the shape of the last element. */
+  /** In an object, the shape of the earlier members. In an array, the array's key, then the last element's shape. */
   let shape: u32 = 0;
   let end = tableEnd;
   while (true) {
