@@ -1,7 +1,8 @@
 /** Effective settings, log destinations, and a client of the service. */
 import type { Client, Retry } from "./client/index.ts";
-import type { Context } from "./context.ts";
+import type { Context, GlobalFlags } from "./context.ts";
 import type { Problem } from "./failure.ts";
+import { toOptionArgs } from "./sentences.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 
@@ -109,3 +110,6 @@ const createResolver = async (settings: Settings, identifyStore: () => Promise<s
   const address = settings.address(logTrajectories.host);
   return (model: string) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };
+
+export const listServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
+  toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });

@@ -65,3 +65,7 @@ export const formatCommandLine = (words: readonly string[]) =>
 /** `args` are options for the ledger and the service. */
 export const formatLedgerCommand = (command: string, args: readonly string[]) =>
   `\`${`rollcall ledger ${command} ${formatCommandLine(args)}`.trimEnd()}\``;
+
+/** @param args options for the ledger and the service */
+export const adviseToResolve = (args: readonly string[]) =>
+  `list the requests with ${formatLedgerCommand("status", args)}. For each request with an unknown outcome, run ${formatLedgerCommand("resolve <id>", args)} with --assume-logged if the service has the groups of the request, or with --resend if it does not`;

@@ -78,13 +78,12 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
   const [why, first] =
     setting === undefined
       ? ["is unavailable", "later, "]
-      : ["does not answer like a training service", `check ${setting}, then `];
+      : ["does not answer like a service with this interface", `check ${setting}, then `];
   const problem = untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(settings.profile)}\``);
   const replaced = started.findReplacedOrigin();
   if (replaced !== undefined) {
     const message = `${problem.message}, so the key for ${replaced} was not replaced`;
-    const hint =
-      "check the URL, log in to another profile with --profile <name>, or pass --no-check to replace the saved key";
+    const hint = `check ${setting ?? "the URL"}, log in to another profile with --profile <name>, or pass --no-check to replace the saved key`;
     throw new Failure(failure.code, "login-unanswered", message, { hint, http, where, cause: failure });
   }
   context.screen.warn(problem);

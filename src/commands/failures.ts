@@ -5,6 +5,7 @@ import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
 import { describeSystemCode, didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
+import { adviseToResolve } from "../shell-words.ts";
 
 export const convertRejected = (
   { written, file, ...counts }: Record<"written" | "rejected" | "unreadable", number> & { file: string },
@@ -26,24 +27,31 @@ export const conversionInexact = (count: number, paths: readonly string[]) => {
 export const stdoutIsTerminal = (what: string, hint: string) =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 
-export const ledgerDiffers = (verification: Verification) => {
+export const ledgerDiffers = (verification: Verification, ledgerArgs: readonly string[]) => {
   const { problems } = verification;
   const { read, logged, repeated, unknown, refused, not_sent } = verification.counts;
   const counts = { "not logged": not_sent + refused, unknown, "logged more than once": repeated };
   const parts = Object.entries(counts).flatMap(([what, count]) => (count === 0 ? [] : [`${count} ${what}`]));
   const message = `${logged} of ${pluralize(read, "group")} logged exactly once, ${parts.join(", ")}`;
-  return new Failure("differs", "ledger-differs", message, { problems, hint: selectLedgerHint(verification) });
+  return new Failure("differs", "ledger-differs", message, {
+    problems,
+    hint: selectLedgerHint(verification, ledgerArgs),
+  });
 };
 
-const selectLedgerHint = ({ counts: { not_sent, refused, repeated }, isInvalid }: Verification) => {
+const selectLedgerHint = (
+  { counts: { not_sent, refused, repeated }, isInvalid }: Verification,
+  ledgerArgs: readonly string[],
+) => {
   if (not_sent > 0 && isInvalid)
     return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
   if (not_sent > 0)
-    return "verify with the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send the missing groups";
+    return "verify with --model <model-id> and the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send the missing groups";
   if (refused > 0)
     return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
-  if (repeated > 0) return "verify only one model, split or batch with --model, --split or --batch";
-  return "check whether the service has the groups with an unknown outcome. If it does, run `rollcall ledger resolve <id> --assume-logged` (`rollcall ledger status` shows the id). If not, run your `rollcall log` command with --on-unknown resend";
+  if (repeated > 0)
+    return "if the group was logged for several models, splits or batches, verify one of them with --model, --split or --batch. Otherwise the service has the group more than once, and rollcall cannot remove it";
+  return `${adviseToResolve(ledgerArgs)}. Then run your \`rollcall log\` command again`;
 };
 
 export const resolutionMissing = () =>
@@ -58,11 +66,11 @@ export const noSuchRequest = (
   const searched = allDestinations ? "" : " for the selected service and account";
   const reasons = ids.map((id) => {
     const state = states.get(id);
-    return state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`;
+    return state ? `${id} is already resolved (${state})` : `the ledger has no request ${id}${searched}`;
   });
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = ids.every((id) => states.has(id))
-    ? "resolve only requests with an unknown outcome"
+    ? "to send groups of a logged request again, run your `rollcall log` command with --resend-logged"
     : "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
   return new Failure("not_found", "no-such-request", message, { hint });
 };

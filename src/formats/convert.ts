@@ -130,7 +130,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const hasMoreDocuments = fault?.fault === "more" && !isLine;
     let { wrong } = raw;
     if (fault?.fault === "end") wrong = "it is truncated";
-    if (hasMoreDocuments) wrong = "expected one JSON document, found more data after it";
+    if (hasMoreDocuments) wrong = "found more data after the JSON document";
     const rollouts = value && records.convertRecord(converter, records.toRecord(value, raw, at));
     const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
     const location = records.locateByte(raw, fault?.at ?? 0);

@@ -26,7 +26,7 @@ export const invalidInput = (
   const details = { problems: errors };
   if (problems.errors === 1 && first) {
     const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
-    const hint = [first.advice, skipHint(valid)].flatMap((way) => way ?? []).join("; or ") || undefined;
+    const hint = [first.advice, skipHint(valid)].flatMap((way) => way ?? []).join(". Or ") || undefined;
     const message = `${position}${first.message} [${first.rule}]`;
     return new Failure("invalid_input", "invalid-input", message, { hint, ...details });
   }
@@ -42,7 +42,7 @@ export const invalidInput = (
 const skipHint = (valid: ValidGroups = 0) => {
   if (valid === 0) return undefined;
   const groups = valid === "some" ? "the valid groups" : pluralize(valid, "valid group");
-  return `pass --on-invalid skip to continue with ${groups} and write the others to the rejects file`;
+  return `pass --on-invalid skip to continue with ${groups} and write the invalid groups to the rejects file`;
 };
 
 /** @param position undefined for an expression that cannot be parsed */

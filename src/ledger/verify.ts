@@ -12,7 +12,7 @@ const maxProblems = 20;
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
-  { perScope }: { perScope: boolean },
+  { perScope, ledgerArgs }: { perScope: boolean; ledgerArgs: readonly string[] },
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   const ranks = new Uint8Array(dedupKeys.count);
@@ -49,21 +49,31 @@ export const verifyDataset = async (
     fileStatus.read++;
     if (outcome === "logged") fileStatus.logged++;
     else if (problems.length < maxProblems || counts[outcome] === 1)
-      problems.push(problemMakers[outcome](location, isInvalid));
+      problems.push(problemMakers[outcome](location, { isInvalid, ledgerArgs }));
   }
   const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
-    return { rule: problemMakers[outcome]({}, isInvalid).rule, severity: "error", count: counts[outcome] };
+    return {
+      rule: problemMakers[outcome]({}, { isInvalid, ledgerArgs }).rule,
+      severity: "error",
+      count: counts[outcome],
+    };
   });
   const files = [...byFile.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
   return { counts, isInvalid, entries: matchingEntries, problems, problemCounts, files };
 };
 
+type AdviceFacts = Readonly<{ isInvalid: boolean; ledgerArgs: readonly string[] }>;
+
 const problemMakers = {
-  repeated: (where: ProblemLocation) =>
-    createProblem("duplicate-group", { file: where.file?.replace(/(?<=\.eval)!.*/, "") ?? "-" }, where),
-  unknown: (where: ProblemLocation) => createProblem("unresolved-group", undefined, where),
+  repeated: (where: ProblemLocation, { ledgerArgs }: AdviceFacts) => {
+    const file = where.file?.replace(/(?<=\.eval)!.*/, "") ?? "-";
+    return createProblem("duplicate-group", { statusArgs: [file, ...ledgerArgs] }, where);
+  },
+  unknown: (where: ProblemLocation, { ledgerArgs }: AdviceFacts) =>
+    createProblem("unresolved-group", { ledgerArgs }, where),
   refused: (where: ProblemLocation) => createProblem("group-refused", { text: undefined }, where),
-  not_sent: (where: ProblemLocation, isInvalid: boolean) => createProblem("group-not-logged", { isInvalid }, where),
+  not_sent: (where: ProblemLocation, { isInvalid }: AdviceFacts) =>
+    createProblem("group-not-logged", { isInvalid }, where),
 };
 
 /** The outcomes in ascending priority. */

@@ -2,7 +2,7 @@
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import * as sentences from "../sentences.ts";
-import { formatLedgerCommand } from "../shell-words.ts";
+import { adviseToResolve, formatLedgerCommand } from "../shell-words.ts";
 import type { SentRequest } from "./request.ts";
 import type { SendResult } from "./send-result.ts";
 
@@ -35,11 +35,11 @@ export const requestTooLarge = (bytes: number, groups: number, details: FailureD
   const [content, hint] =
     groups === 1
       ? [
-          ", with only one group",
+          ", and only one group",
           `make the group smaller, ask the operator for a larger limit, or ${sentences.skipRefusedHint}`,
         ]
       : ["", "omit --one-request to send several requests, or ask the operator for a larger limit"];
-  const message = `the service refused a request as too large (413): ${sentences.formatRoundedSize(bytes)}${content}`;
+  const message = `the service refused a request as too large (413). The request has ${sentences.formatRoundedSize(bytes)}${content}`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 
@@ -100,10 +100,9 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
   return new Failure("partial", "log-rejected", message, { hint, isConverted, ...details });
 };
 
-/** @param inputDiffers true if the input lacks bytes of an unresolved request */
-export const logUnresolved = (facts: LogCounts & { inputDiffers: boolean }, details: FailureDetails) => {
+export const logUnresolved = (facts: LogCounts, details: FailureDetails) => {
   const unknown = sentences.pluralize(facts.unknown, "group");
-  const message = `the outcome of ${unknown} of earlier runs is unknown; ${sentences.formatLogged(facts)}`;
+  const message = `${unknown} of earlier runs may or may not have been logged; this run: ${sentences.formatLogged(facts)}`;
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint: toCheckServiceHint(facts) });
 };
 
@@ -116,15 +115,11 @@ interface UnknownFacts
   canResolve: boolean;
 }
 
-const toCheckServiceHint = (facts: LogCounts & { inputDiffers?: boolean }, ids: readonly string[] = []) => {
-  const { ledgerArgs, resendLogged, inputDiffers = false } = facts;
-  const given = ids.length === 0 ? "<id>" : ids.join(" ");
-  const resolve = (option: string) => `run ${formatLedgerCommand(`resolve ${given} ${option}`, ledgerArgs)}`;
-  const source = ids.length === 0 ? ` (${formatLedgerCommand("status", ledgerArgs)} shows the id)` : "";
-  const again = `run the same \`rollcall log\` command with --on-unknown resend${resendLogged ? ", but without --resend-logged" : ""}`;
-  const groups = ids.length === 0 ? "groups with an unknown outcome" : `groups of ${ids.join(", ")}`;
-  const otherwise = inputDiffers ? `pass all files of the first attempt, unchanged, or ${resolve("--resend")}` : again;
-  return `check whether the service has the ${groups}. If it does, ${resolve("--assume-logged")}${source}. If not, ${otherwise}`;
+const toCheckServiceHint = ({ ledgerArgs, resendLogged }: LogCounts, ids: readonly string[] = []) => {
+  const again = resendLogged ? ", but without --resend-logged" : "";
+  if (ids.length === 0) return `${adviseToResolve(ledgerArgs)}. Then run the same \`rollcall log\` command${again}`;
+  const resolve = formatLedgerCommand(`resolve ${ids.join(" ")} --assume-logged`, ledgerArgs);
+  return `check whether the service has the groups of ${ids.join(", ")}. If it does, run ${resolve}. If not, run the same \`rollcall log\` command with --on-unknown resend${again}`;
 };
 
 export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
@@ -144,7 +139,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
     ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
     : facts.hasLedger
       ? `${toCheckServiceHint(facts, ids)}${orRest}`
-      : "check the service before you send the groups with an unknown outcome again, because it may have them";
+      : "check whether the service has the groups with an unknown outcome before you send them again";
   const end = recordFailure ? `, and ${ledgerFailed}: ${recordFailure.message}` : "";
   const message = `${subject} may or may not have been logged${reasons}${end}; ${formatCounts(facts)}`;
   const wholeHint = recordFailure ? `${repairLedgerHint}. Then ${hint}` : hint;

@@ -121,10 +121,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
   }
   if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
-  if (groups.unknown > 0) {
-    const inputDiffers = run.onUnknown === "resend" && !resendLogged && !stop;
-    return logUnresolved({ ...facts, inputDiffers }, stopDetails);
-  }
+  if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;
     const details = { retryable: hasLedger || logged === 0, unsent: isUnsent(groups, sent) };

@@ -9,7 +9,7 @@ export type Bindings = { Bindings: HttpBindings };
 
 export type ListenOptions = Readonly<{
   app: { fetch: Parameters<typeof getRequestListener>[0] };
-  serverName: "the local service" | "the server of the page";
+  serverName: "the local service" | "`rollcall view`";
   address: string;
   port: number;
   maxHeaderBytes?: number;

@@ -90,7 +90,7 @@ export const unreadableCredentialFile = (
   code: string,
   cause: unknown,
 ) => {
-  const message = `cannot read the file in ${where.environment}: ${where.file} (${describeSystemCode(code)})`;
+  const message = `cannot read ${where.file}, the file that ${where.environment} names: ${describeSystemCode(code)}`;
   const hint = `set ${where.environment} to a file that contains the key`;
   return new Failure("usage", "unreadable-credential-file", message, { hint, where, cause });
 };

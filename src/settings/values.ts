@@ -108,7 +108,12 @@ const providerOf = (catalog: "analysis" | "router") => {
 
 const definitions = {
   base_url: { ...url, about: "URL of the service", example: "https://api.example.com", hasOption: true },
-  inference_base_url: { ...url, about: "URL of the models", example: "https://models.example.com/v1", hasOption: true },
+  inference_base_url: {
+    ...url,
+    about: "URL of the service that lists the models",
+    example: "https://models.example.com/v1",
+    hasOption: true,
+  },
   log_base_url: { ...url, about: "URL to log trajectories to", derivedFrom: "base_url", fallback: ({ text }) => text },
   analysis_provider: providerOf("analysis"),
   router_provider: providerOf("router"),

@@ -37,7 +37,7 @@ export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOpti
     onPageLoad: () => onPageLoad(),
   });
   const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
-  const server = await service.listen({ ...options, serverName: "the server of the page", address: "127.0.0.1" });
+  const server = await service.listen({ ...options, serverName: "`rollcall view`", address: "127.0.0.1" });
   return {
     /** Browsers do not send the part after `#`, so traces do not contain the token. */
     url: `${server.url}/#token=${token}`,

@@ -1,6 +1,6 @@
 /** Defines rules for the whole input, responses, the ledger and growing files. */
 import { pluralize } from "../../sentences.ts";
-import { formatLedgerCommand } from "../../shell-words.ts";
+import { adviseToResolve, formatLedgerCommand } from "../../shell-words.ts";
 import {
   error,
   errorOfInput,
@@ -66,7 +66,7 @@ export const inputRules = {
     message: ({ key, others }) =>
       others
         ? `no trajectory has a value for the group key \`${key}\` at the top level or in metadata`
-        : `the group key \`${key}\` is missing or null, so the trajectory is its own group`,
+        : `the group key \`${key}\` is missing or null, so the trajectory is a group of its own`,
     redactedMessage: "the group key is missing or null",
     advice: ({ others }) => {
       if (!others) return "give the key a value in every trajectory, or choose another key with --group-by";
@@ -151,9 +151,9 @@ export const runRules = {
   }),
   "unreadable-response": warning<{ request: string | number; status: number; isCut: boolean }>({
     message: ({ request, status, isCut }) =>
-      `the service answered ${status} to request ${request}, so its groups count as logged, but the answer ${isCut ? "ended early" : "is not JSON"}`,
+      `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer ${isCut ? "ended early" : "is not JSON"}`,
     advice:
-      "check whether the service has these groups. If not, correct base_url and rerun the command. If base_url is correct, copy these groups to a new file, and log it with --resend-logged",
+      "check whether the service has these groups. If it does not, and base_url is wrong, correct base_url and rerun the command. If it does not, and base_url is correct, copy these groups to a new file, and log that file with --resend-logged",
     why: "A proxy or a login page may have answered instead of the service.",
     example: problem({ request: "r7", status: 200, isCut: true }),
   }),
@@ -176,15 +176,16 @@ export const runRules = {
     why: "The service refused a request that contained only this group, because the request was too large.",
     example: problem({ bytes: 70_000_000 }, "step.jsonl", 3),
   }),
-  "duplicate-group": error<{ file: string }>({
+  "duplicate-group": error<{ statusArgs: readonly string[] }>({
     message: "this group was logged more than once",
-    advice: ({ file }) => `list its requests with ${formatLedgerCommand("status", [file])}`,
-    example: problem({ file: "step.jsonl" }, "step.jsonl", 3),
+    advice: ({ statusArgs }) => `list its requests with ${formatLedgerCommand("status", statusArgs)}`,
+    example: problem({ statusArgs: ["step.jsonl"] }, "step.jsonl", 3),
   }),
-  "unresolved-group": error({
+  "unresolved-group": error<{ ledgerArgs: readonly string[] }>({
     message: "this group may or may not have been logged, because its request has an unknown outcome",
-    advice: "check whether the service has the group, and resolve its request with `rollcall ledger resolve`",
-    example: problem(undefined, "step.jsonl", 3),
+    advice: ({ ledgerArgs }) =>
+      `check whether the service has the group, and resolve its request with ${formatLedgerCommand("resolve <id>", ledgerArgs)}`,
+    example: problem({ ledgerArgs: [] }, "step.jsonl", 3),
   }),
   "group-not-logged": error<{ isInvalid: boolean }>({
     message: "this group was not logged",
@@ -202,17 +203,16 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (last at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
-      "ignore this warning if you renamed the file, or passed another file before it. To log the groups again for another step, pass --batch <name>",
+      "ignore this warning if you renamed the file, or named another file first in the command. To log the groups again for another step, pass --batch <name>",
     why: "Groups were logged before by a run whose first input has another name, so rollcall does not log them again.",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
-    advice: ({ ledgerArgs }) =>
-      `list the requests with ${formatLedgerCommand("status", ledgerArgs)}. For each request, run ${formatLedgerCommand("resolve <id>", ledgerArgs)} with --assume-logged if the service has the groups of the request, or with --resend if it does not`,
+    advice: ({ ledgerArgs }) => adviseToResolve(ledgerArgs),
     why: "Groups in an earlier request may or may not have been logged, so rollcall does not send them again.",
     example: problem({ requests: 1, groups: 8, ledgerArgs: [] }),
   }),
@@ -244,7 +244,8 @@ export const runRules = {
   }),
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
-    advice: "run the command again when the line is complete, or run without --follow to send the line now",
+    advice:
+      "run the command again when the line is complete. If only the newline is missing, you can also run without --follow",
     why: "With `--follow`, a line without a newline is incomplete, because a program may still be writing it.",
     example: problem({ bytes: 512 }),
   }),

@@ -67,7 +67,7 @@ export const typeRules = {
   "duplicate-key": error<{ key: string }>({
     message: ({ key }) => `the key \`${key}\` is repeated, but JSON readers keep only one of its values`,
     advice: ({ key }) => (key === "split" ? "remove one of the keys" : "merge the arrays into one, and keep one key"),
-    why: "JSON readers keep one value of a repeated key, so the trajectories or the split in the other value would be lost.",
+    why: "If a key is repeated, JSON readers keep only one of its values. The trajectories or the split of the other value would be lost.",
     example: `{"trajectories":[${trajectory(0)}],"trajectories":[${trajectory(1)}]}`,
   }),
 };
@@ -311,7 +311,7 @@ export const trainingRules = {
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),
   "split-leak": warningOfWhole<{ place: string }>({
-    message: ({ place }) => `the group has the same bytes as the group at ${place}, in a file of --against`,
+    message: ({ place }) => `the group has the same bytes as the group at ${place}, in a file that --against names`,
     redactedMessage: "the group is also in a file of --against",
     advice: "remove the group from one of the splits",
     why: "You cannot evaluate a model on a group that it was trained on. Find groups in both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",

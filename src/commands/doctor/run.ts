@@ -175,16 +175,16 @@ const checkCredential = async (
       const { message, details } = unusable;
       return state === "missing" ? warning(message, details.hint, facts) : toFinding(unusable, facts);
     }
-    const untried = (why: string) => ok(`from ${from}, not tested: ${why}`, { ...facts, accepted: null });
+    const untried = (why: string) => ok(`the key from ${from} was not tested: ${why}`, { ...facts, accepted: null });
     if (isOffline) return untried("--offline");
     const { state: answer, failure } = await testCredential(context, settings, [use], false);
     if (answer === "untried") return untried(use === "calls" ? "no project is set" : "only `rollcall log` can test it");
-    if (!failure) return ok(`from ${from}, accepted by the service`, { ...facts, accepted: true });
+    if (!failure) return ok(`the service accepted the key from ${from}`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unavailable");
     const found = toFinding(failure, { ...facts, accepted: answer === "refused" ? false : null });
     const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
     if (answer === "refused" || isPage) return found;
-    return { ...found, status: "warning", message: `from ${from}, not tested: ${found.message}` };
+    return { ...found, status: "warning", message: `the key from ${from} could not be tested: ${found.message}` };
   } catch (thrown) {
     if (isFailure(thrown, "setting-invalid")) return skipped(`${thrown.details.where?.setting} is invalid`);
     return toFinding(thrown);
@@ -229,7 +229,7 @@ const checkUrl = async (
     const through = proxy === null ? "" : ` through the proxy ${proxy}`;
     // A proxy answers 407 without asking the service.
     if (status < 500 && status !== 407) return ok(`${address} is reachable${through} (status ${status})`, facts);
-    const fix = "rerun later, or ask the operator of the service";
+    const fix = "run `rollcall doctor` again later, or ask the operator of the service";
     return warning(`${address} answers${through} with status ${status}`, fix, facts);
   } catch (thrown) {
     return toFinding(thrown, { address });

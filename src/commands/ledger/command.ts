@@ -5,13 +5,13 @@ import { limitOption, timeOption } from "../lists/options.ts";
 
 const locationOptions = {
   ledger: ledgerOption,
-  "all-destinations": flag("also requests to other services, local stores and accounts"),
+  "all-destinations": flag("include requests to other services, local stores and accounts"),
 };
 
 const filterOptions = {
-  model: text("requests of this model", "id"),
-  split: text("requests of this split", "name"),
-  batch: text("requests of this batch", "name"),
+  model: text("only requests of this model", "id"),
+  split: text("only requests of this split", "name"),
+  batch: text("only requests of this batch", "name"),
 };
 
 const fileOptions = {

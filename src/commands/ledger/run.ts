@@ -1,5 +1,5 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-import { createDestinationFilter, effectiveSettings, hasNoLogUrl } from "../../connect.ts";
+import { createDestinationFilter, effectiveSettings, hasNoLogUrl, listServiceArgs } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { contradiction } from "../../failures.ts";
@@ -7,7 +7,7 @@ import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
 import { checkResult } from "../../send/index.ts";
-import { describeSystemCode, pluralize } from "../../sentences.ts";
+import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
@@ -74,7 +74,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   if (isVerified) return;
   // The problems concern the ledger, so excerpts of the input would not help.
   context.explain = (thrown) => withExcerpts(context, [], thrown, verification.problemCounts);
-  throw failures.ledgerDiffers(verification);
+  throw failures.ledgerDiffers(verification, listLedgerArgs(context, typed));
 };
 
 const knownOutcomeStates = ["logged", "refused", "not_sent", "assumed_logged", "released"] as const;
@@ -101,7 +101,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
   if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
   const kept = `; kept ${pluralize(left, "request")} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
-  screen.notice(`forgot ${pluralize(forgotten, "request")}${left === 0 ? "" : kept}`);
+  screen.notice(`deleted ${pluralize(forgotten, "request")} from the ledger${left === 0 ? "" : kept}`);
 };
 
 export const listCalls = async (context: Context, typed: CallsOptions) => {
@@ -241,6 +241,11 @@ const openLedger = async (
   };
 };
 
+const listLedgerArgs = ({ flags }: Context, { ledger }: FileOptions) => [
+  ...toOptionArgs({ ledger }),
+  ...listServiceArgs(flags),
+];
+
 const compareFiles = async (context: Context, typed: FileOptions, options: { perScope: boolean }) => {
   const settings = await effectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
@@ -248,5 +253,6 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { per
   const { failure } = checkResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { toRead: true, settings });
-  return await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], options);
+  const ledgerArgs = listLedgerArgs(context, typed);
+  return await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], { ...options, ledgerArgs });
 };

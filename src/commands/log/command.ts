@@ -45,7 +45,7 @@ const options = {
       stopOrSkip,
     ),
     "on-refused": cli.choice(
-      "stop: end the run if the service refuses groups; skip: write these groups to the rejects file, and send the others (default: stop)",
+      "stop: end the run if the service refuses groups; skip: write the groups that the service names to the rejects file, and send the others (default: stop)",
       stopOrSkip,
     ),
     rejects: inputs.rejectsOption,
@@ -55,7 +55,7 @@ const options = {
     ledger: inputs.ledgerOption,
     "no-ledger": {
       ...cli.flag("do not record requests; a rerun logs everything again"),
-      conflicts: { "require-ledger": "one forbids a ledger, the other requires it" },
+      conflicts: { "require-ledger": "--no-ledger uses no ledger, but --require-ledger requires one" },
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
     "on-unknown": cli.choice(

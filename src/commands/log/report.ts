@@ -1,6 +1,5 @@
 /** Prints the progress and the result of `log`. */
-import { formatRetry } from "../../connect.ts";
-import type { GlobalFlags } from "../../context.ts";
+import { formatRetry, listServiceArgs } from "../../connect.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { parseJson } from "../../json/walk.ts";
@@ -31,7 +30,7 @@ type MetricsScope = Readonly<Record<"groups" | "logged", number>>;
 const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
   groups === 1
     ? "the only valid group of the input, even if it was not logged"
-    : `all ${groups} valid groups of the input, ${logged} of them logged`;
+    : `the ${groups} valid groups of the input; ${logged} of them are known to be logged`;
 
 /** Returns text, so that the service's answers keep their bytes. */
 const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined, target: PlanTarget) => {
@@ -142,9 +141,6 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   }
   return failure?.retryable === true ? rerun() : failure;
 };
-
-const listServiceArgs = ({ local, profile, base_url, log_base_url, insecure_http }: GlobalFlags) =>
-  toOptionArgs({ local, profile, base_url, log_base_url, insecure_http });
 
 export const openReporter =
   (screen: Screen, meter: Meter, printsEvents: boolean) =>
