@@ -11,13 +11,13 @@ import {
 } from "../json/raw-json.ts";
 
 export type Turn = Readonly<{
-  /** Index in the messages and choices. */
+  /** The index in the list of messages and choices. */
   at: number;
   role: string | undefined;
   isSampled: boolean;
   name: string | undefined;
   toolCallId: string | undefined;
-  /** Members of a choice, except its message. */
+  /** The members of a choice, except `message`. */
   choiceMembers: readonly RawMember[];
   parts: readonly Part[];
 }>;
@@ -31,13 +31,13 @@ export type Part = Readonly<
   | { kind: "other"; members: readonly RawMember[] }
 >;
 
-/** `format` is a type such as `image/png` or `wav`. */
+/** `format` is text such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** If no message is recognized, `rest` contains everything. */
+/** `rest` is the part of the inputs or output that is not in `items`. */
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
-/** Puts a `system` member before the messages, unless they contain a system message. */
+/** Adds the `system` member as the first message, unless a system message exists. */
 export const readInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
@@ -72,16 +72,16 @@ export const toObject = (members: readonly RawMember[]) =>
 export const composeMessage = (role: string, content: RawJson) =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 
-/** Assumed: a choice has a `message`, but no `role`. */
+/** Assumed: a choice has a `message` and no `role`. */
 export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Removes the next answer to a call from the turns, and returns it. */
+/** Removes the next tool message with this call id, and returns it as a turn. */
 type TakeAnswer = (id: string | undefined) => Turn | undefined;
 
-/** A tool's answer becomes the result of its call. */
+/** A tool message becomes the result of the call with the same id. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  /** The id of an answer that became a result is null. */
+  /** Call ids of tool messages. Null means that the message became a result. */
   const answerIds: (string | null | undefined)[] = items.map((item, at) =>
     at >= from && textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined,
   );
@@ -129,7 +129,7 @@ const toToolCall = (call: RawJson, takeAnswer: TakeAnswer) => {
   const kind = "call" as const;
   const callee = findValue(call, "function") ?? findValue(call, "custom") ?? call;
   const [name, id] = [textAt(callee, "name"), textAt(call, "id")];
-  // A call without a name is shown completely.
+  // Without a name, the whole call is shown as arguments.
   if (name === undefined) return { kind, name, id: undefined, callArguments: call, result: undefined };
   const callArguments = findValue(callee, "arguments") ?? findValue(callee, "input");
   return { kind, name, id, callArguments, result: takeAnswer(id) };

@@ -1,4 +1,4 @@
-/** Converts a traced call to a trajectory (interface 2.1) or to messages. Values keep their spelling. */
+/** Converts a traced call to a trajectory (interface 2.1) or to messages, with unchanged values. */
 import {
   composeArray,
   composeMembers,
@@ -15,10 +15,10 @@ import { findOperation } from "./facts.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
-/** A line of JSON, or a reason such as `it was deleted`. */
+/** A line of JSON, or the reason for a failure, such as `it was deleted`. */
 export type ConversionResult = { readonly line: string } | { readonly why: string; readonly needsReward?: true };
 
-/** JSON has line ends only outside of strings. */
+/** A JSON string never contains a raw line end. */
 const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
 
 export const toMessages = (call: RawJson): ConversionResult => {
@@ -81,7 +81,7 @@ const loggedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-/** The local service stores choices before the last turn in `attributes.choices`, and their messages in the inputs. */
+/** Replaces messages with the choices that the local service stores in `attributes.choices`. */
 const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   const choices = [...itemsOf(findValue(call, "attributes", "choices"))];
   const isChoice = (json: string) => findValue(choices[0], "message")?.json === json;

@@ -30,7 +30,7 @@ export const findOperation = (call: RawJson) => {
 
 export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
 
-/** Assumed: the status of a failed call is `error`, and of a running call `running`. */
+/** Assumed: a failed call has the status `error`, and a running call has the status `running`. */
 export const findState = (call: RawJson, prefix: string): CallState => {
   const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
@@ -49,7 +49,6 @@ const hasValue = (call: RawJson, field: string) => {
 
 const isEmpty = (value: RawJson) => isAbsent(value) || value.json === '""';
 
-/** Returns a negative number if the end comes first. */
 export const findDurationMicros = (call: RawJson) => {
   const started = parseMicros(textAt(call, "started_at"));
   const ended = parseMicros(textAt(call, "ended_at"));
@@ -72,7 +71,7 @@ export const findModels = (call: RawJson, prefix: string) => {
 
 const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
-/** Assumed: tokens are in `summary.usage[model]`, or else in `output.usage`. */
+/** Assumed: tokens are in `summary.usage[model]`, otherwise in `output.usage`. */
 export const readUsages = (call: RawJson): readonly Usage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
@@ -95,7 +94,7 @@ const parseTokens = (text = "") => {
 export const sumTokens = ({ prompt, completion, total }: Usage) =>
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
 
-/** Assumed: a `<what>_tokens_total_cost` is in USD unless a `…_cost_unit` next to it is another currency. */
+/** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
 export const readCosts = (call: RawJson, prefix: string) =>
   membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
     const keys = new Set(value.members.map((member) => member.key).filter((key) => key.endsWith("_tokens_total_cost")));
@@ -110,14 +109,14 @@ export const readCosts = (call: RawJson, prefix: string) =>
 
 export const readDollars = ({ unit, total }: Cost) => (unit === "USD" ? total : undefined);
 
-/** Assumed: `key` is in `summary`, or in an object of `summary`. */
+/** Assumed: `key` is in `summary`, or in an object inside `summary`. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
   return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
-/** The fields in the order of interface 2.4. `withPrefix` replaces `vendor`. */
+/** The fields of a call in the order of interface 2.4. */
 export const callFields: readonly string[] = `id project_id op_name trace_id started_at attributes inputs display_name
   parent_id thread_id turn_id ended_at exception output summary vendor_user_id vendor_username vendor_run_id
   vendor_run_step vendor_run_step_end deleted_at storage_size_bytes total_storage_size_bytes`.split(/\s+/);
@@ -146,7 +145,6 @@ export const omitContent = (call: RawJson, prefix: string) => {
   return parseRawJson(composeMembers(kept));
 };
 
-/** Omits lists and objects deeper than `levels`. With `isName`, keeps only short texts, numbers, booleans and null. */
 const omitTexts = (key: string, value: RawJson, isName = false, levels = 16): string | undefined => {
   const { kind, json } = value;
   if (kind === "text")

@@ -1,4 +1,4 @@
-/** Finds a value by its path, such as `output.choices[0].message.content`. */
+/** Finds a value by a path such as `output.choices[0].message.content`. */
 import { wrongValue } from "../failures.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
@@ -7,7 +7,7 @@ import { findNearest } from "../nearest.ts";
 /** A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `found` lists the steps that exist instead. */
+/** `at` ends with the missing step. `found` lists the possible keys and indexes for this step. */
 export type MissingStep = Readonly<{ kind: "missing"; at: string; found: readonly string[]; near: string | undefined }>;
 
 const stepPattern =

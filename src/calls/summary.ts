@@ -62,10 +62,10 @@ const openGroup = (op: string, model: string) => {
       if (amounts.length > 0) callsWithCost++;
       dollars = amounts.reduce(addDecimals, dollars);
     },
-    /** In `seconds`, `tokens` and `cost`, `calls` counts the calls with a value. */
+    /** In `seconds`, `tokens` and `cost`, `calls` is the number of calls with this value. */
     sums: () => {
       const sorted = Float64Array.from(durations).sort();
-      /** Returns seconds, by nearest rank. */
+      /** Returns seconds (nearest-rank method). */
       const percentile = (share: number) => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;

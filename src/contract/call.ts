@@ -1,11 +1,11 @@
-/** Traced calls (interface 2.4 and 4.3). */
+/** Describes traced calls (interface 2.4) and the read operation (interface 4.3). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { describe, freeObject, integer, objectReader, text } from "./replies.ts";
 
 const dateTime = describe("date and time, ISO 8601", text);
 
-/** Interface 2.4. Assumed: `vendor` varies between services (setting `vendor_prefix`). */
+/** Assumed (interface 2.4): the prefix `vendor` varies between services (setting `vendor_prefix`). */
 export const Call = z.looseObject({
   id: text,
   project_id: text,
@@ -34,7 +34,7 @@ export const Call = z.looseObject({
 
 const isIncluded = z._default(z.boolean(), false);
 
-/** Interface 4.3. Assumed: `call` is null if the call does not exist. */
+/** Assumed (interface 4.3): `call` is null if the call does not exist. */
 export const readCall = endpoint({
   name: "read the call",
   method: "POST",

@@ -2,17 +2,17 @@
 import type * as z from "zod/mini";
 import type { ReplyReader } from "./replies.ts";
 
-/** `log` has the URL of `base` by default. */
+/** By default, `log` and `base` have the same URL. */
 export type EndpointHost = "base" | "inference" | "log";
 
-/** The authentication is Basic for `calls`, otherwise Bearer (interface 5). */
+/** The authentication is Basic for `calls` and Bearer for other uses (interface 5). */
 export type CredentialUse = "log" | "inference" | "calls";
 
 export type Credential = Readonly<{
   secret: string;
-  /** The source of the secret, such as a variable. */
+  /** The source of the secret, such as an environment variable. */
   from: string;
-  /** The profile that has the key or the command for the key. */
+  /** The profile with the key, or with the command that prints the key. */
   profile?: string | undefined;
   /** The user name for call reads (interface 5). Default: `api`. */
   username?: string | undefined;
@@ -38,6 +38,6 @@ export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = S
 
 export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>) => value;
 
-/** Encodes each value as one segment, because model ids contain `/`, spaces and `%`. */
+/** Encodes each value as one path segment, because model ids can contain `/`. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>) =>
   path.replaceAll(/\{([a-z_]+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? ""));

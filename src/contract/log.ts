@@ -1,4 +1,4 @@
-/** Schemas of log requests (interface 2.1 and 4.1) and of validation errors (interface 7). */
+/** Describes log requests (interface 2.1, 4.1) and validation errors (interface 7). */
 import * as z from "zod/mini";
 import { isDateTime } from "./date-time.ts";
 import { endpoint } from "./endpoint.ts";
@@ -9,10 +9,10 @@ const checked = (expected: "number" | "int", isValid: (value: unknown) => boolea
     if (!isValid(value)) issues.push({ code: "invalid_type", expected, input: value });
   });
 
-/** The number may be infinite, such as `1e400`. */
+/** Accepts infinity, the value of `1e400` in JavaScript. */
 const JsonNumber = checked("number", (value) => typeof value === "number");
 
-/** The integer may exceed 2^53. */
+/** Accepts integers above 2^53. */
 const JsonInteger = checked("int", Number.isInteger);
 
 const DateTime = z.custom<string>().check(({ value, issues }) => {
@@ -22,7 +22,7 @@ const DateTime = z.custom<string>().check(({ value, issues }) => {
 
 const list = z.array(z.unknown());
 
-/** Assumed (interface 2.1): fields other than `function` may be absent. */
+/** Assumed (interface 2.1): all fields except `function` are optional. */
 const Tool = z.looseObject({
   type: text,
   function: z.looseObject({
@@ -46,7 +46,7 @@ const Tools = z.custom<readonly z.infer<typeof Tool>[]>().check(({ value, issues
     }
 });
 
-/** Interface 2.1. Assumed: fields other than messages and reward may be absent or null. */
+/** Assumed (interface 2.1): all fields except `messages_and_choices` and `reward` are optional. */
 export const Trajectory = z.looseObject({
   messages_and_choices: list,
   tools: z.nullish(Tools),
@@ -60,14 +60,12 @@ export const Trajectory = z.looseObject({
   start_time: z.nullish(DateTime),
 });
 export type Trajectory = z.infer<typeof Trajectory>;
-/** The trajectories of one prompt (interface 2.1). */
 export const TrajectoryGroup = z.looseObject({ trajectories: z.array(Trajectory) });
 export type TrajectoryGroup = z.infer<typeof TrajectoryGroup>;
 
-/** Interface 2.1. Assumed: both fields are required. */
+/** Assumed (interface 2.1): both fields are required. */
 export const LogRequest = z.looseObject({ split: z.string(), trajectory_groups: z.array(TrajectoryGroup) });
 
-/** Interface 4.1. */
 export const logTrajectories = endpoint({
   name: "log trajectories",
   method: "POST",
@@ -77,11 +75,11 @@ export const logTrajectories = endpoint({
   repeatable: false,
   parameters: z.object({ model_id: z.string().check(z.minLength(1)) }),
   body: LogRequest,
-  // Assumed: a success status is enough, with any body.
+  // Assumed: with a success status, any body is valid.
   reply: () => ({ value: undefined }),
 });
 
-/** Assumed: `loc` mixes strings and array positions, although interface 7 says strings. */
+/** Assumed: `loc` can contain array positions, although interface 7 names only strings. */
 export const ValidationItem = z.looseObject({
   loc: z.array(z.union([z.string(), z.number()])),
   msg: z.string(),
@@ -91,5 +89,4 @@ export const ValidationItem = z.looseObject({
 });
 export type ValidationItem = z.infer<typeof ValidationItem>;
 export type Issue = z.core.$ZodIssue;
-/** Interface 7. */
 export const ValidationError = z.looseObject({ detail: z.array(ValidationItem) });

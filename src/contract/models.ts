@@ -1,9 +1,9 @@
-/** Lists of inference models (interface 2.3 and 4.2) and public catalogs (2.5, 4.4 and 4.5). */
+/** Describes inference models (interface 2.3, 4.2) and public catalogs (interface 2.5, 4.4, 4.5). */
 import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { describe, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
 
-/** Interface 2.3. Assumed: `created` is Unix seconds, 0 if unknown. */
+/** Assumed (interface 2.3): `created` is in Unix seconds, or 0 if unknown. */
 export const InferenceModel = z.looseObject({
   id: text,
   object: describe('"model"', text),
@@ -14,7 +14,6 @@ export const InferenceModel = z.looseObject({
 
 const list = { method: "GET", repeatable: true, body: z.undefined(), reply: readListReply } as const;
 
-/** Interface 4.2. */
 export const listModels = endpoint({
   ...list,
   name: "list models",
@@ -27,7 +26,7 @@ export const listModels = endpoint({
 /** Assumed (interface 2.5): prices are decimal strings in US dollars per token, image or request. */
 const Pricing = z.looseObject({ prompt: text, completion: text, image: text, request: text, input_cache_read: text });
 
-/** Interface 2.5. Assumed: `created` is Unix seconds, and enumerated fields can have any string. */
+/** Assumed (interface 2.5): `created` is in Unix seconds. Enumerated fields can contain any string. */
 export const CatalogModel = z.looseObject({
   id: text,
   name: text,
@@ -47,7 +46,6 @@ export type CatalogModel = ServiceObject;
 
 const provider = z.string().check(z.minLength(1));
 
-/** Interface 4.4. */
 export const listAnalysisModels = endpoint({
   ...list,
   name: "list the analysis catalog",
@@ -56,7 +54,6 @@ export const listAnalysisModels = endpoint({
   parameters: z.object({ analysis_provider: provider }),
 });
 
-/** Interface 4.5. */
 export const listRouterModels = endpoint({
   ...list,
   name: "list the router catalog",

@@ -1,9 +1,8 @@
-/** Reads replies, without checking the types of fields. */
+/** Reads replies, but does not check the types of fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";
 
-/** The fields may be absent, null or of any type. */
 export type ServiceObject = JsonObject;
 
 export const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
@@ -11,7 +10,7 @@ export const textOf = (value: unknown) => (typeof value === "string" ? value : u
 export const textsOf = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
-/** Adds JSON Schema members. `notes.id` is the name in `$defs`. */
+/** `notes.id` becomes the name of the schema in `$defs`. */
 export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.GlobalMeta): Of => {
   const noted = schema.clone();
   z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
@@ -24,7 +23,7 @@ export const describe = <Of extends z.ZodMiniType>(description: string, schema: 
 export const text = z.nullish(z.string());
 export const texts = z.nullish(z.array(z.string()));
 export const freeObject = z.nullish(z.record(z.string(), z.unknown()));
-/** Accepts fractions. */
+/** Accepts fractions, although the JSON Schema says integer. */
 export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
 /** Undefined if the reply is not JSON. `invalidPath` is a dotted path. */
@@ -34,7 +33,7 @@ export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 export type ReplyEntry = Readonly<{
   value: ServiceObject;
   raw: Uint8Array;
-  /** The index in the list. Null elements count. */
+  /** The index in the list, which can contain null elements. */
   position: number;
 }>;
 
@@ -42,13 +41,13 @@ export type ReplyList = Readonly<{
   bytes: Uint8Array;
   entries: readonly ReplyEntry[];
   nullCount: number;
-  /** Assumed: `has_more` means more pages, which the interface cannot request. */
+  /** Assumed: `has_more` announces pages that the interface cannot request. */
   hasMore: boolean;
 }>;
 
 const readListRoot = table.openRootReader(["data"]);
 
-/** Reads `{"data":[{…},…]}`. */
+/** Reads `{"data":[{…},null,…]}`. */
 export const readListReply: ReplyReader<ReplyList> = (bytes) => {
   const root = readListRoot(bytes);
   const data = table.memberAt(root, "data");

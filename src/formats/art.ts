@@ -1,4 +1,4 @@
-/** ART's Parquet files of version 2. */
+/** Converts ART's Parquet files of version 2. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
@@ -31,7 +31,7 @@ interface GroupRows {
 const openRows = (run: Run): Converter => {
   const files = new Map<string, Map<number, GroupRows>>();
   const faults: RecordFault[] = [];
-  /** The group is cached, because each of its rows repeats the JSON. */
+  /** The last group_json, which all rows of a group repeat. */
   let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
 
   const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
@@ -82,7 +82,7 @@ const openRows = (run: Run): Converter => {
       record.group = raw;
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
       addRow(row, record, number);
-      // A receipt counts the values of each row, so each row parses its own group_json.
+      // A receipt counts the values of each row, so the cached object cannot be used.
       if (run.receipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
       const groupJson = last.object;
@@ -127,7 +127,7 @@ const requireObject = (value: Value) => {
   return object;
 };
 
-/** Newer writers can record exchanges instead of messages. */
+/** Newer versions of ART can record exchanges instead of messages. */
 const refuseExchanges = (trajectory: Value) => {
   const exchanges = trajectory.get("exchanges");
   const lists = [exchanges, ...trajectory.members("exchanges").map(([, list]) => list)];
@@ -135,7 +135,7 @@ const refuseExchanges = (trajectory: Value) => {
     throw exchanges.error("exchanges are not supported (omit the trajectory)");
 };
 
-/** ART's writer omits an empty messages_and_choices. */
+/** ART omits an empty messages_and_choices. */
 const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, Json>>) => {
   const lacks = (holder: Value) => holder.isObject && !holder.has("messages_and_choices");
   const noMessages = { messages_and_choices: [] };

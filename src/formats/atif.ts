@@ -1,4 +1,4 @@
-/** ATIF documents with the steps of an agent. */
+/** Converts ATIF documents, which record the steps of an agent. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
@@ -32,7 +32,6 @@ const rolloutOf = (run: Run, record: SourceRecord, links: Links) => {
 
 type History = Readonly<{ turns: readonly Json[]; tools: Json | undefined }>;
 
-/** Converts a document with its continuations and subagents. */
 export const readAtif = (run: Run, located: LocatedDocument, links = openLinks(run)) => {
   const { value } = located;
   requireVersion(run, value);
@@ -83,7 +82,7 @@ const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
     return readReference({ path, ids: [] }, file, missing);
   };
-  /** If no step has `is_copied_context`, the leading steps that equal `before` are copies. */
+  /** If no step has `is_copied_context`, removes the common start of `steps` and `before`. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
     const isMarked = steps.some((step) => step.has("is_copied_context"));
     const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
@@ -206,7 +205,7 @@ const replacesContext = (step: Value) => {
   return text.length < maxNoticeLength && isSummary;
 };
 
-/** A longer system message (in UTF-16 units) is a prompt, not a notice. */
+/** The limit in UTF-16 units. A longer system message is a prompt, not a notice. */
 const maxNoticeLength = 2000;
 
 type LocatedDocument = Pick<SourceRecord, "value" | "file">;
@@ -248,14 +247,14 @@ const openLinks = (run: Run) => {
   const documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
   let owners: Map<string, string> | undefined;
-  /** An id counts only if exactly one file below the folder of `from` has the id. */
+  /** Ignores an id that several files below the folder of `from` have. */
   const filesOf = ({ path, ids }: Reference, from: string) => {
     const fromFile = join(from);
     const folder = dirname(fromFile);
     const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
     const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
     for (const id of ids) {
-      // In newer versions, all documents of a run have the same `session_id`.
+      // In newer versions of ATIF, all documents of a run have the same `session_id`.
       if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
       const matches = filesById.get(id)?.filter(isBelow) ?? [];
       if (matches.length === 1) files.push(...matches);
@@ -280,7 +279,7 @@ const openLinks = (run: Run) => {
       for (const id of ids) filesById.set(id, [...(filesById.get(id) ?? []), file]);
       documents.set(file, { ids, references: listReferences(value) });
     },
-    /** Returns true if another document refers to the file. @throws ConversionError if the references are circular */
+    /** True if another document refers to the file. @throws ConversionError for circular references */
     isPart({ file, value }: LocatedDocument) {
       owners ??= findOwners();
       const seen = new Set<string>();
@@ -300,5 +299,5 @@ const openLinks = (run: Run) => {
   };
 };
 
-/** Keeps only the file name of a path that leads out of its folder. */
+/** Returns the file name alone if the path is absolute or leads to a parent folder. */
 const toLocalPath = (path: string) => (isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path);

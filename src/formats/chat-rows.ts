@@ -1,4 +1,4 @@
-/** Rows with chat messages or plain text. */
+/** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortName } from "../check/rules/positions.ts";
@@ -26,7 +26,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   rewardText?: string;
   usedKeys: readonly string[];
   sampled: string;
-  /** True if rows can have tools and metrics, and can be in Parquet. */
+  /** True if rows can have tools and metrics, and files can be Parquet. */
   isDataset: boolean;
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
@@ -69,7 +69,7 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
-/** Adds no note if a receipt lists the numbers. */
+/** A receipt lists these numbers, so a receipt replaces the note. */
 const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, row: Value) => {
   const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
@@ -94,10 +94,10 @@ const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   return undefined;
 };
 
-/** Group keys contain the step, because each step has its own policy. */
+/** Group keys contain the training step, because the policy changes at each step. */
 const stepOf = (row: Value) => row.get("step")?.raw ?? "";
 
-/** The digest does not depend on the spelling of values. */
+/** Parses the JSON first, so that whitespace and escapes do not change the digest. */
 const digestOf = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
@@ -116,12 +116,11 @@ const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => bo
   return first < 0 ? messages : messages.slice(0, first);
 };
 
-/** A row with one of these keys has another format. */
 const foreignKeys =
   `completion completions response output info trajectory_format termination_reason reward_info simulations
   samples group_index`.split(/\s+/);
 
-/** @param path the path of a list, which can be JSON in a string */
+/** @param path the path of a list of messages, or of a string with a JSON list */
 export const messageRows = (path: Path): Format => {
   const name = path.join(".");
   const requireMessages = (row: Value) => {
@@ -185,7 +184,7 @@ const trlRows: ChatRows = {
 
 export const trl = chatRows(trlRows);
 
-/** A list with the length of `completions` has one metadata value for each completion. */
+/** Another list with the length of `completions` has one metadata value for each completion. */
 const convertCompletions = (run: Run, row: Value) => {
   const labels = row.get("labels");
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
@@ -254,7 +253,6 @@ const shareGptTurns = (run: Run, row: Value) => {
     const knownRole = roles.get(from.text ?? "");
     if (knownRole === undefined) throw from.error(`\`from\` is not one of ${[...roles.keys()].join(", ")}`);
     const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
-    // If no call waits for a result, the call was written in the text of a turn.
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
     if (from.text === "function_call") {

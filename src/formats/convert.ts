@@ -1,4 +1,4 @@
-/** Converts inputs of other tools to groups, one per line. */
+/** Converts inputs of other tools to lines with one group each. */
 import { basename, dirname, join } from "node:path";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
@@ -31,7 +31,7 @@ export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
 
-/** Lists converted sources first. @throws Failure `spool-failed`; the signal's reason; errors of reading */
+/** @throws Failure `spool-failed`; the signal's reason; read errors */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt, from, messagesFrom } = options;
@@ -40,7 +40,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
-  // Other sources stay open, because a remote source can be a document of another file.
+  // Sources of other formats stay open, because records can refer to a document in another source.
   const otherSources = sources.filter((source) => !ownSources.includes(source));
   const formats = [];
   for (const [format, files] of byFormat) {
@@ -54,7 +54,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
-  // Unused ids are not an error, because the file can have the rewards of several runs.
+  // Unused ids are not an error, because a file of rewards can cover several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `no rollout has ${pluralize(unusedIds.length, "id")} of --rewards: ${namedIds}`;
@@ -67,9 +67,8 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     sources: [...converted, ...ownSources],
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
-      /** Undefined if the format determines the rewards. */
       rewardFrom: rewards ? "--rewards" : options.rewardFrom?.join("."),
-      // The copy does not change if records are converted again.
+      // Converting records again changes `run.notes`, so the result gets a copy.
       notes: new Map(run.notes),
       recordProblems: run.problems,
       /** The number of records that are not JSON and have no known group. */
@@ -106,7 +105,6 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const converter = format.open(formatRun);
   const output = lines.openGroupLines(await input.openSpool(host), run);
   const { groups } = output;
-  /** `keys` is undefined if the record is not JSON. */
   const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
   let knownKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
@@ -122,7 +120,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const breakUnreadable = (raw: input.RawRecord, at: records.RolloutPosition) => {
     const { bytes, member } = raw;
     const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
-    // If NaN and Infinity are the only faults, the groups are known.
+    // If NaN and Infinity are the only faults, the record still names its groups.
     const lenient = fault && Value.parsePython(bytes);
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
@@ -162,7 +160,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   };
 
   const breakAmbiguous = () => {
-    // A record that shares no key with the first converted record belongs to no other group.
+    // A JSON record without any key of the first converted record is not part of a converted group.
     const possible = new Map(
       [...ungrouped].filter(([, { keys }]) => keys?.some((key) => knownKeys.includes(key)) !== false),
     );
@@ -203,7 +201,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     }
     const folderFileSets = new Map<string, number>();
     await visitRecords(files, host, (raw, at) => {
-      // Files with one record each share groups if they are in the same folder.
+      // Files of one folder share groups if each file is a single record.
       if (raw.isDocument) {
         const folder = dirname(at.file.name);
         at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
@@ -255,7 +253,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionR
   };
 };
 
-/** Avoids awaits, because an await takes more time than a record. */
+/** Awaits only promises, because an await takes longer than the conversion of a record. */
 const visitRecords = async (
   files: readonly records.ConvertedFile[],
   { signal }: Host,
@@ -273,13 +271,13 @@ const visitRecords = async (
   }
 };
 
-/** A document next to a remote file must be an input. */
+/** Finds a document next to a remote file only if this document is an input. */
 const openDocuments = (sources: readonly input.Source[]) => {
   const remotes = new Map(
     sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),
   );
   const foundNames = new Set<string>();
-  /** A document is cached, because the records of a file have the same document. */
+  /** Caches the last document, because all records of a file use the same document. */
   let latest: { name: string; value: Value | undefined } | undefined;
   const load = (name: string, read: () => Buffer | undefined) => {
     if (latest?.name === name) return latest.value;

@@ -1,4 +1,4 @@
-/** The interface of formats, whose functions throw ConversionError. */
+/** Defines the interface of formats, whose functions throw ConversionError. */
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
 import type { Json } from "./output-json.ts";
@@ -11,7 +11,7 @@ export type FormatOptions = Readonly<{
   rewardFrom?: Path | undefined;
   /** Default: `messages`. */
   messagesFrom?: Path | undefined;
-  /** Rewards as JSON numbers, by the ids of rollouts. */
+  /** Maps ids of rollouts to JSON numbers. */
   rewards?: ReadonlyMap<string, string> | undefined;
   groupBy?: string | undefined;
   allowsLossy: boolean;
@@ -25,25 +25,25 @@ export interface SourceRecord {
   readonly file: string;
   readonly position: number;
   readonly member?: string | undefined;
-  /** The group that becomes invalid if the record cannot be converted. */
+  /** The key of the group that becomes invalid if the record cannot be converted. */
   group?: string;
 }
 
 export type Rollout = Readonly<{
-  /** The group key. Its scope is the file or, if `groupsSpanFiles`, the run. Default: the record's group. */
+  /** The group key. With `groupsSpanFiles`, files can share groups. Default: `SourceRecord.group`. */
   group?: string | undefined;
-  /** The converted part. Default: the record. */
+  /** The record's part for this rollout. Default: the whole record. */
   part?: Value;
   documents?: readonly Value[];
   /** The values whose bytes determine the dedup key. Default: `part` and `documents`. */
   identityValues?: readonly Value[];
-  /** Another part of the dedup key, such as a reward from another file. */
+  /** A text that also determines the dedup key, such as a reward from another file. */
   identity?: string | undefined;
   index?: number | undefined;
   trajectory?: Json;
   exception?: Json;
   error?: ConversionError;
-  /** Other members of the group, taken only from the group's first rollout. */
+  /** Other members of the group. Only the group's first rollout sets these members. */
   members?: Members;
 }>;
 
@@ -52,21 +52,21 @@ export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ g
 export interface Run {
   readonly options: FormatOptions;
   readonly files: readonly string[];
-  /** Reads a document that is next to the record's file, or in the record's archive. */
+  /** Reads a document next to the record's file or in the record's archive. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   note(text: string): void;
-  /** Returns true if the record was the first with the id, each time that the record is converted. */
+  /** True for the first record with the id, each time that this record is converted. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
   readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;
-  /** Leaves a value out with a note. @param subject a noun phrase */
+  /** @param subject a noun phrase for the note */
   skip(value: Value, subject: string): readonly never[];
 }
 
 export interface Converter {
   /** Receives each record before the first call of `convert`. */
   preview?(record: SourceRecord): void;
-  /** Returns undefined for a record that belongs to another record or describes the run. */
+  /** Returns undefined for a record that is part of another record or describes a job. */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   /** After the last record, returns the faults that depend on several records. */
   findFaults?(): readonly RecordFault[];
@@ -77,22 +77,20 @@ export interface Converter {
 export type Format = Readonly<{
   name: string;
   title: string;
-  /** Descriptions of the sources of these values. */
+  /** Texts that tell users where these values come from. */
   keys: { group: string; reward: string; sampled: string };
   records: RecordKinds;
-  /** The columns that are read if no receipt is written. Default: all. */
+  /** Without a receipt, only these columns are read. Default: all. */
   columns?: readonly string[];
-  /** Columns with JSON that never becomes text of a trajectory. */
+  /** Columns of strings with JSON. The output never contains these strings. */
   jsonColumns?: readonly string[];
-  /** Matches names with `/` for `\`, and without `.gz` or `.zst`. */
+  /** Matches paths after removal of `.gz` and `.zst`. The separator is always `/`. */
   filePattern?: RegExp;
   /** Names of folders whose files are parts of a record. */
   partFolders?: readonly string[];
   groupsSpanFiles?: boolean;
   takesGroupKey?: boolean;
-  /** Matches files that are read last. */
   lastFilePattern?: RegExp;
-  /** True if JSON can contain NaN and Infinity. */
   hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */
   isLossy?: boolean;

@@ -1,4 +1,4 @@
-/** Writes groups of rollouts as lines of rollcall's format, and maps the lines to records. */
+/** Writes groups as lines of rollcall's format, and maps the lines to records. */
 import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
@@ -16,11 +16,10 @@ import type { Value } from "./value.ts";
 
 interface WrittenRollout extends RolloutPosition {
   readonly start: number;
-  /** The number of bytes, or 0 if the rollout has no trajectory. */
+  /** The number of bytes, or 0 without a trajectory. */
   readonly length: number;
-  /** The range of the part, unless the part is the whole record. */
+  /** The byte range of the part, or undefined for a whole record. */
   readonly span: Value["span"] | undefined;
-  /** Digests of `Rollout.identityValues`, then `Rollout.identity`. */
   readonly digest: string;
   readonly index: number | undefined;
 }
@@ -94,7 +93,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       const length = trajectory === undefined ? 0 : pending.writeOnOneLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
       const digest = identities.map(digestOf).join("") + identity;
-      // A spread would need twice the memory.
+      // Spread syntax would need twice the memory.
       group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
     addBroken(key: string, at: RolloutPosition, part: Value | undefined) {
@@ -104,7 +103,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       group.rollouts.push({ ...at, start: 0, length: 0, span: part?.span, digest: "", index: undefined });
       return group;
     },
-    /** Returns undefined if the buffer is not full, because an await takes time. */
+    /** Returns a promise only if the buffer is full, because an await takes time. */
     flushFull: () => flushFullTo(spool),
     async end(host: Host) {
       if (current) writeText(lineEnd(current));
@@ -114,7 +113,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       ordered = await input.openSpool(host);
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        // A line that is not JSON makes the group invalid.
+        // `!` is not JSON, so the group becomes invalid.
         writeText(group.isBroken ? "!\n" : lineStart);
         const trajectories = group.isBroken ? [] : group.rollouts.filter(({ length }) => length > 0);
         for (const [at, trajectory] of trajectories.entries()) {
@@ -156,7 +155,7 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
       const trajectories = rollouts.filter(({ length }) => length > 0);
       const selected = new Set(kept?.map((at) => trajectories[at]) ?? trajectories);
       const chosen = rollouts.filter((rollout) => rollout.length === 0 || selected.has(rollout));
-      // The order of the records does not change the group.
+      // The digest must not depend on the order of the records.
       const digests = chosen.map(({ digest }) => digest).sort();
       return hash("sha256", digests.join("\n"), "buffer");
     },
@@ -177,7 +176,7 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
       const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
       return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
     },
-    /** Returns each record, part and document once, on one line. */
+    /** Returns each record, part and document once, as a single line. */
     async recordsOf(line) {
       const parts = rolloutsOf(line).map(
         (one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one] as const,
@@ -202,7 +201,6 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
   };
 };
 
-/** Numbers of groups and trajectories start at 1. */
 export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
   for (const [at, { rollouts }] of groups.entries()) {
     let trajectories = 0;

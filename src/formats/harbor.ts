@@ -1,4 +1,4 @@
-/** Trials of Harbor, which are folders with a result and ATIF documents. */
+/** Converts trials of Harbor, which are folders with a result.json and ATIF documents. */
 import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
@@ -61,7 +61,7 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
     ...atif,
     reward,
     metrics: [...atif.metrics, ...value.metricMembers("agent_result"), ...rewards.filter(([key]) => key !== "reward")],
-    // Values of the result override values of the agent's document.
+    // Values of result.json override values of the ATIF document.
     metadata: [...atif.metadata, ...value.flatMembers(), ["exception_type", type]],
     startTime: value.get("started_at") ?? atif.startTime,
   });

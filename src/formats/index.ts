@@ -12,7 +12,7 @@ export type { Conversion } from "./convert.ts";
 export type { Format, FormatOptions } from "./format.ts";
 export type { ReceiptData } from "./receipt.ts";
 
-/** Loads the converters only if an input can need them. @throws Failure `spool-failed`; the signal's reason */
+/** Loads converters only if an input can need a conversion. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
   if (options.from === "auto" && sources.every(({ bytes }) => isLikelyOwnFormat(bytes)))
@@ -20,7 +20,7 @@ export const convertOpened = async (options: FormatOptions, inputs: ConvertibleI
   return await (await import("./convert.ts")).convertInputs(options, inputs);
 };
 
-/** Reads `--rewards`, and keeps all digits. @throws Failure `invalid-option-value` */
+/** Reads the file of `--rewards` without rounding. @throws Failure `invalid-option-value` */
 export const readRewards = async (file: string, host: Host) => {
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
     invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),

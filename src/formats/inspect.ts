@@ -1,4 +1,4 @@
-/** Logs of Inspect, in an archive or in one document. */
+/** Converts logs of Inspect. */
 import { formatCommandLine } from "../shell-words.ts";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
@@ -92,7 +92,7 @@ const gradeOf = (run: Run, value: Value) => {
   return literal(number, value);
 };
 
-/** The grades mean correct, incorrect, partial and no answer. */
+/** The rewards for the grades correct, incorrect, partial and no answer. */
 const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
 const metricsOf = (run: Run, scores: Scores) => {
@@ -104,7 +104,7 @@ const metricsOf = (run: Run, scores: Scores) => {
   });
 };
 
-/** Older logs have one score, whose name is in the results. */
+/** In older logs, a sample has only one score, without a name. */
 const scoresOf = (sample: Value, log: Value | undefined) => {
   const scores = sample.get("scores");
   const older = sample.get("score");
@@ -154,7 +154,7 @@ const idOf = (message: Value | undefined) => message?.textAt("id");
 const modelEvents = (events: readonly Value[]): readonly Value[] =>
   events.flatMap((event) => (event.textAt("event") === "model" ? event : modelEvents(event.items("events"))));
 
-/** Finds the sampled choice of a message by the message's id, or else by its content. */
+/** Finds the choice of a message by message id. Without an id, compares content and tool calls. */
 const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefined)[]) => {
   const choices = new Map<string, Value>();
   const keyOf = (message: Value | undefined) => {
@@ -222,7 +222,6 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const isReasoning = (part: Value) => part.textAt("type") === "reasoning";
   const items = content.items();
   const parts = items.filter((part) => !isReasoning(part));
-  // The summary replaces redacted reasoning.
   const thoughts = items.filter(isReasoning).flatMap((part) => {
     const thought = part.get(part.get("redacted")?.isTrue ? "summary" : "reasoning");
     return thought ? [{ part, thought, content: follow(thought) }] : [];
@@ -251,10 +250,10 @@ const partOf = ({ follow, resolved }: Attachments, part: Value) => {
 
 type Attachments = ReturnType<typeof openAttachments>;
 
-/** A longer scalar is not a reference. */
+/** A scalar with more bytes is not a reference to an attachment. */
 const maxReferenceBytes = 64;
 
-/** Replaces references with attachments, which older logs contain in the transcript. */
+/** Older logs have the attachments in `transcript.content`. */
 const openAttachments = (sample: Value) => {
   const attachment = (id: string, at: Value) => {
     const content = sample.get("attachments", id) ?? sample.get("transcript", "content", id);

@@ -1,10 +1,10 @@
-/** Converts chat messages, tools, tool calls and logprobs. The functions throw ConversionError. */
+/** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../sentences.ts";
 import type { Run } from "./format.ts";
 import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { Value } from "./value.ts";
 
-/** No other choice of the response is recorded, so the index is 0. */
+/** Only one choice of a response is recorded, so the index is 0. */
 export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   finish_reason: finish,
   index: 0,
@@ -22,13 +22,12 @@ export const textChoice = (run: Run, content: Value, finish?: Json) =>
 
 export const orderNote = "matched tool results without tool_call_id to the calls by order";
 
-/** Returns false for an empty list. */
 export const haveTexts = (list: Value | undefined, key: string) => {
   const items = list?.items() ?? [];
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Converts a text or a list of messages. The list can be JSON in a string. */
+/** Converts text, a list of messages, or a string with a JSON list of messages. */
 export const toTurns = (
   run: Run,
   given: Value,
@@ -69,7 +68,7 @@ const listCallIds = (caller: Value | undefined) =>
 
 export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
 
-/** Omits `tool_calls` if its value is null, unless the message is a choice. */
+/** Omits null `tool_calls` from a message that is not a choice. */
 export const toChatMessage = (message: Value, isSampled: boolean) => {
   const calls = toToolCalls(message);
   if (calls instanceof Value) return message;
@@ -77,7 +76,6 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
   return !calls && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
 };
 
-/** Returns the recorded list if its calls are complete. */
 export const toToolCalls = (message: Value) => {
   const items = message.items("tool_calls");
   if (items.length === 0) return undefined;
@@ -87,7 +85,7 @@ export const toToolCalls = (message: Value) => {
 
 export const unwrap = <Own extends Value | undefined>(value: Own): Own | Value => value?.embeddedJson ?? value;
 
-/** Completes a tool call that is flat (`{id, name, arguments}`), is in a string, or lacks a type or arguments. */
+/** Completes a call that is flat (`{id, name, arguments}`), in a string, or without type or arguments. */
 export const toToolCall = (call: Value, newId?: Json) => {
   const unwrapped = unwrap(call);
   const fn = unwrapped.get("function");
@@ -115,7 +113,7 @@ export const toArguments = (args: Value | undefined) => (args ? toText(args) : "
 const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
-/** Completes flat tools (`{name, description, …}`), and omits tools that are not functions. */
+/** Completes flat tools (`{name, description, …}`). */
 export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap(toTool));
 
 const toTool = (tool: Value): Json | readonly [] => {
@@ -128,7 +126,7 @@ const toTool = (tool: Value): Json | readonly [] => {
   return { type: type ?? "function", function: new Map(members) };
 };
 
-/** Keeps the digits of logprobs. Trainers read token ids from `token_id:<n>`. */
+/** Trainers read token ids from `token_id:<n>`. */
 export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []) => {
   const values = logprobs.items();
   if (values.length !== ids.length)

@@ -1,4 +1,4 @@
-/** Trajectories of mini-swe-agent. */
+/** Converts trajectories of mini-swe-agent. */
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { replaceMembers } from "./output-json.ts";
@@ -22,7 +22,7 @@ export const miniSweAgent: Format = {
   open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
 };
 
-/** Matches a command in the first two messages. */
+/** The prompts of mini-swe-agent contain one of these commands. */
 const promptPattern = /MINI_SWE_AGENT_FINAL_OUTPUT|COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT/;
 
 export const miniSweAgentMessages: Format = {

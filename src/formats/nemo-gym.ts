@@ -1,4 +1,4 @@
-/** Rollouts of NeMo Gym. */
+/** Converts rollouts of NeMo Gym. */
 import { hash } from "node:crypto";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { toTools } from "./messages.ts";
@@ -58,7 +58,7 @@ const trajectoryOf = (run: Run, row: Value) => {
   });
 };
 
-/** NeMo Gym numbers the tasks of each file, so the group key includes the file. */
+/** Tasks of different files can have the same number, so the group key includes the file. */
 const groupOf = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");

@@ -1,11 +1,11 @@
-/** Composes JSON from unchanged and added values. */
+/** Composes JSON from recorded and new values. */
 import type { Path } from "../check/rules/positions.ts";
 import { replaceLineEnds } from "../json/walk.ts";
 import { Value } from "./value.ts";
 
 type JsonSources = readonly (Value | undefined)[];
 
-/** JSON, and the values that became this JSON. */
+/** JSON that represents the recorded values in `sources`. */
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
@@ -16,26 +16,23 @@ class JsonLiteral {
   }
 }
 
-/** A member with the value undefined is not written. */
 export type Member = readonly [key: string, value: Json | undefined];
 
 type PlainObject = { readonly [key: string]: Json | undefined };
 type Scalar = string | number | null;
-/** A map keeps the order of keys that are integers. */
+/** Unlike an object, a Map keeps the order of integer keys. */
 export type Json = Value | JsonLiteral | Map<string, Json | undefined> | PlainObject | readonly Json[] | Scalar;
 
 export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JSON.stringify(data), sources);
 
 export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
 
-/** Returns text unchanged, and other values as JSON in a string. */
 export const toText = (value: Value) => (value.isText ? value : literal(unindentJson(value.raw), value));
 
-/** Writes indented JSON on one line, as Python's `json.dumps` does. JSON strings contain no raw line ends. */
+/** Puts JSON on one line like Python's `json.dumps`. JSON strings never contain raw line ends. */
 export const unindentJson = (json: string) =>
   json.replaceAll(/(,?)[ \t]*\r?\n[ \t]*/g, (_, comma: string) => (comma === "" ? "" : ", "));
 
-/** Keeps the last of duplicate keys. */
 export const nonEmptyMap = (members: Iterable<Member>) => {
   const present = [...members].filter(([, value]) => value !== undefined);
   return present.length === 0 ? undefined : new Map(present);
@@ -58,7 +55,7 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
 
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
-/** Finds the value that became the JSON at a path. `rest` is the path below the value. */
+/** Finds the value that became the JSON at a path. `rest` is the path inside this value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
   const [source] = sourcesOf(json);
@@ -67,7 +64,7 @@ export const findSource = (json: Json, path: Path): Readonly<{ value: Value; res
   const children = childrenOf(json);
   const child = children.find(([childKey]) => childKey === key);
   if (child) return findSource(child[1], rest);
-  // If the member is missing, the first source in the same object is used.
+  // A missing member has no source, so the first source in the object is used.
   for (const [, descendant] of children) {
     const childSource = findSource(descendant, []);
     if (childSource) return childSource;
@@ -76,7 +73,7 @@ export const findSource = (json: Json, path: Path): Readonly<{ value: Value; res
 };
 
 const initialBytes = 2 ** 21;
-/** Up to this length, a loop copies bytes faster than a call into Node. */
+/** Up to this length, a loop is faster than `Buffer.copy`. */
 const maxLoopBytes = 48;
 const brackets = [Buffer.from("["), Buffer.from("]")] as const;
 const braces = [Buffer.from("{"), Buffer.from("}")] as const;

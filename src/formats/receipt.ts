@@ -4,9 +4,9 @@ import { childrenOf, type Json, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 interface Outcome {
-  /** A carried value is written with its bytes. A changed value has another form, or repeats another value. */
+  /** A carried value keeps its bytes. A changed value has another form, or repeats a converted value. */
   list: "left_out" | "changed" | "carried";
-  /** The reason for `left_out`, or the path of the converted value (`trajectory.metrics.tokens`). */
+  /** A reason if the list is `left_out`, otherwise the path of the converted value. */
   text: string;
 }
 
@@ -14,7 +14,7 @@ const unconverted = "the record could not be converted";
 
 export type Receipt = ReturnType<typeof openReceipt>;
 
-/** Leaves are scalars, and empty arrays and objects. */
+/** A leaf is a value without elements and members. */
 export type ReceiptData = ReturnType<Receipt["data"]>;
 
 export const openReceipt = () => {
@@ -22,7 +22,7 @@ export const openReceipt = () => {
   /** Paths have no indexes (`completion[].content`). */
   const counts = new Map<string, Outcome & { file: string; path: string; count: number }>();
   const outcomes = new Map<number, Outcome>();
-  /** Several records can refer to one document. */
+  /** Several records can refer to one document, which counts once. */
   const documents = new Set<string>();
   const setOutcome = ({ id }: Value, outcome: Outcome) => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);
@@ -42,7 +42,7 @@ export const openReceipt = () => {
 
   return {
     leaveOut,
-    /** Counts a value that identifies or repeats the value at the path `to`. */
+    /** Records that `value` identifies or repeats the value at the path `to`. */
     addRepeated: (value: Value | undefined, to: string) => value && setOutcome(value, { list: "changed", text: to }),
     addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]) {
       formats.add(format.name);
@@ -72,7 +72,7 @@ export const openReceipt = () => {
             pending.push({ current: child, path: joinPath(path, key), around: below });
           }
           if (children.length > 0) continue;
-          // If a string without a target was parsed as JSON, the values in the JSON are counted.
+          // Counts the values in a parsed string of JSON, unless the whole string was converted.
           const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
           if (inner) pending.push({ current: inner, path, around: outcome });
           else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonFor(current) });

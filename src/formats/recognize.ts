@@ -1,4 +1,4 @@
-/** Lists the formats, and finds the format of an input by its first records. */
+/** Lists the formats, and recognizes the format of each input. */
 import { dirname, join } from "node:path";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
@@ -43,7 +43,7 @@ export const ownFormat: Format = {
   open: () => ({ convert: () => [] }),
 };
 
-/** Keeps only one input at a time in memory. */
+/** Reads one input at a time, to save memory. */
 export const recognizeInputs = async (opened: ConvertibleInputs, options: FormatOptions) => {
   const { folders, problems } = opened;
   const { from, messagesFrom, allowsLossy } = options;
@@ -78,7 +78,7 @@ const recognizeInput = async (
   const head = input.readHead(source.bytes, input.sniffedBytes);
   const [container, error] = [input.findContainer(head), input.findFormatError(head, source.name)];
   const data = error?.rule === "not-json" ? error.data : undefined;
-  // A file that is an argument has the given format.
+  // The given format applies to each argument, but not to each file of a folder.
   if (given && !folders.has(source.name)) {
     if (!container || given.records[container]) return { source, formats: [given] };
     return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
@@ -95,7 +95,6 @@ const recognizeInput = async (
   };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
   const rejection = own.length === 0 && data ? { ...data, ...reason } : undefined;
-  /** The kind of an unreadable file that no format matches. */
   const damagedKind: keyof input.RecordKinds | undefined =
     matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
   return { source, formats: own, rejection, damagedKind };
@@ -104,7 +103,7 @@ const recognizeInput = async (
 const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
   filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
 
-/** If exactly one of the given or recognized formats fits an unrecognized file, the file gets this format. */
+/** Gives an unrecognized file the only format that fits: the given format, or a format of another input. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {
   const known = new Set(given ? [given] : inputs.flatMap(({ formats }) => formats));
   return inputs.map((recognized): RecognizedInput => {
@@ -130,7 +129,7 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
   return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
 };
 
-/** A damaged or too large file matches a format only if no other format is possible. */
+/** A damaged or too large file matches the only possible format, or none. */
 const matchFormats = async (
   source: input.Source,
   candidates: readonly Format[],
@@ -142,7 +141,7 @@ const matchFormats = async (
   let unreadable = container ? undefined : noJson;
   try {
     const firstRecords: AsyncIterable<FirstRecord> = container
-      ? // All formats that read this kind of container read the same records.
+      ? // All possible formats read the same records from this container.
         readRawRecords(source, possible[0]?.records ?? {}, maxUnpackedBytes)
       : readFirstRecords(source, maxUnpackedBytes);
     for await (const raw of firstRecords) {
@@ -167,12 +166,11 @@ const matchFormats = async (
 
 const noJson = "it contains no JSON";
 
-/** A record without a kind can be a line or a document. */
 type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
 
 const maxFirstLines = 20;
 
-/** Yields the objects among the first lines. Also yields the whole file if it can be a document. */
+/** Yields objects from the first lines, then the whole file if the file can be a document. */
 async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test(input.readHead(bytes, input.sniffedBytes).toString("utf8"));
@@ -184,7 +182,7 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
     const isWhole = raw.isDocument || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
     if (value?.isObject || (value && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
-      // A text that starts with [ can be a document.
+      // A file that starts with `[` can still be a document.
       hasLines ||= count === 0 && !isList;
     }
     if (isWhole || ++count === maxFirstLines) break;
@@ -196,7 +194,6 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
   }
 }
 
-/** Yields the first record if it can be read alone, or else all records. */
 async function* readRawRecords(source: input.Source, records: input.RecordKinds, maxUnpackedBytes: number) {
   const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
   const first = await opened.readFirst?.();

@@ -1,4 +1,4 @@
-/** Converts items of the Responses API to messages and choices. The functions throw ConversionError. */
+/** Converts items of the Responses API to messages and choices, or throws ConversionError. */
 import type { Run } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
 import { literal, nonEmpty, toText } from "./output-json.ts";
@@ -13,7 +13,6 @@ export const convertInput = (run: Run, input: Value) => {
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-/** Returns choices and results of calls. */
 export const convertOutput = (run: Run, response: Value) => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
@@ -32,7 +31,7 @@ const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
 const callsIn = (turn: Turn) => turn.filter((item) => typeOf(item) === "function_call");
 
-/** A turn ends after an item with token ids, before a second message, and before an item of another role. */
+/** A turn ends after token ids, and before a second message, a tool result or a message of another role. */
 const splitTurns = (run: Run, items: Value) => {
   if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
@@ -87,7 +86,6 @@ const reasoningIn = (item: Value) => {
 const callOf = (call: Value) =>
   buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
 
-/** Prefers logprobs with token ids to the logprobs of the API. */
 const logprobsIn = (turn: Turn) => {
   const recorded = turn.find((item) => item.has("generation_log_probs", 0));
   if (recorded) {
@@ -99,7 +97,6 @@ const logprobsIn = (turn: Turn) => {
   return tokens.length === 0 ? undefined : { content: tokens };
 };
 
-/** Converts the result of a tool, or a message. */
 export const convertItem = (item: Value) => {
   if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
   const content = item.require("output");

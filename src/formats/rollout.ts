@@ -1,4 +1,4 @@
-/** Finds rewards, and builds trajectories and exceptions. The functions throw ConversionError. */
+/** Finds rewards and builds trajectories, or throws ConversionError. */
 import { basename } from "node:path";
 import { type Path, shortName } from "../check/rules/positions.ts";
 import { findRewardColumns } from "../input/index.ts";
@@ -10,7 +10,7 @@ import { unwrap } from "./messages.ts";
 import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
 
-/** A ConversionError breaks only this part. */
+/** Returns a ConversionError, so that other parts of the record are still converted. */
 export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout) => {
   try {
     return { group, part, ...convert() };
@@ -61,7 +61,7 @@ type RewardQuery = Readonly<{
   readOwn?: () => Json | undefined;
 }>;
 
-/** Also looks inside strings of JSON. Keys can contain dots, so the longest matching key counts. */
+/** Follows the path through strings of JSON. Keys can contain dots, so longer keys are tried first. */
 export const readPath = (record: Value, path: Path): Value | undefined => {
   if (path.length === 0) return record;
   const holder = unwrap(record);
@@ -102,7 +102,6 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { r
   return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
 
-/** Returns a number, 1 or 0 for a boolean, or undefined. */
 export const toReward = (run: Run, value: Value) => {
   if (value.isNumber) return value;
   if (!value.canBeMetric) return undefined;
@@ -120,7 +119,6 @@ const parseReward = (run: Run, value: Value) => {
   return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
-/** Accepts a number, a boolean or no value. */
 export const requireReward = (record: Value, key: string) => {
   const value = record.get(key);
   if (!value || value.canBeMetric) return value;
@@ -129,7 +127,7 @@ export const requireReward = (record: Value, key: string) => {
   throw value.error(`${key} is ${kind}, not a number (${option ? `pass ${option}` : "write the reward as a number"})`);
 };
 
-/** @param path default: the path of a number with a usual name for rewards */
+/** @param path the suggested path; default: the path of a number with a usual reward name */
 export const missingReward = (record: Value, path?: string) => {
   const option = (path ? undefined : suggestReward(record.members())) ?? `--reward-from ${path ?? "<path>"}`;
   return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);

@@ -10,18 +10,17 @@ export interface ConvertedFile {
   readonly name: string;
   readonly records: input.Records;
   readonly position: number;
-  /** Files with the same number share their groups. */
+  /** Files with the same number share groups. */
   fileSet: number;
 }
 
 export type RolloutPosition = Readonly<{
   file: ConvertedFile;
   record: number;
-  /** The index of the rollout in the record, or -1 if the record could not be converted. */
+  /** The index of the rollout in the record, or -1 if the rollout could not be converted. */
   position: number;
 }>;
 
-/** Opens the files in reading order. */
 export const openFiles = async (
   sources: readonly input.Source[],
   format: Format,
@@ -43,7 +42,7 @@ export const openFiles = async (
   return files;
 };
 
-/** Returns undefined for invalid JSON. Texts of `jsonColumns` are not copied into the JSON of a row. */
+/** Returns undefined for invalid JSON. Long texts of `jsonColumns` stay outside the JSON of a row. */
 export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPosition) => {
   const { hasNonFinite, jsonColumns } = format;
   if (raw.wrong !== undefined) return undefined;
@@ -60,7 +59,6 @@ export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutP
   member,
 });
 
-/** A record that cannot be converted becomes one rollout with the error. */
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {
     return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));
@@ -70,7 +68,6 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
   }
 };
 
-/** @param rest the path below the value */
 export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
   const { document } = value;
   const path = [...value.path, ...rest];

@@ -1,4 +1,4 @@
-/** Results of tau2-bench, in one file or several. */
+/** Converts results of tau2-bench. */
 import { basename, dirname, join } from "node:path";
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
@@ -39,7 +39,7 @@ const rolloutsOf = (run: Run, record: SourceRecord) => {
   return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
 };
 
-/** If a simulation has no file, its group is incomplete. */
+/** Returns an error for each missing simulation, because its group is incomplete. */
 const listMissing = (run: Run, { value, file }: SourceRecord) => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
@@ -77,7 +77,7 @@ const rolloutOf = (run: Run, simulation: Value, results: Results) =>
     });
   });
 
-/** Other numbers identify a simulation, so they are metadata. */
+/** Other numbers identify a simulation, so these numbers are metadata. */
 const metricKeys = ["duration", "agent_cost", "user_cost"];
 
 const domainOf = ({ value }: Results) => value?.get("info", "environment_info", "domain_name");

@@ -1,4 +1,4 @@
-/** Values of records as ranges of bytes. `require` and `requireItems` throw ConversionError. */
+/** Represents the values of records as ranges of bytes. */
 import { findInnermost, type Path } from "../check/rules/positions.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
@@ -7,17 +7,17 @@ import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/w
 interface JsonText {
   id: number;
   table: json.JsonTable;
-  /** The name, if the text is a document next to a record. */
+  /** The name of a document. Undefined for other texts. */
   document: string | undefined;
-  /** The string with JSON, or the array of numbers, that contains this text. */
+  /** The value that contains this text: a string with JSON, or an array of numbers. */
   holder: Value | undefined;
-  /** The texts of strings that are empty in the bytes, by node. */
+  /** Maps nodes of empty strings to texts that are not in the bytes. */
   longTexts: Map<number, Buffer> | undefined;
-  /** Parsed strings with JSON, and expanded arrays of numbers, by node. */
+  /** Maps nodes to parsed strings of JSON and expanded arrays of numbers. */
   nested: Map<number, Value | undefined> | undefined;
 }
 
-/** Limits the ids of texts, so that ids of values are exact (below 2^53). */
+/** Keeps the ids of values below 2^53, where integers are exact. */
 const maxTexts = 2 ** 20;
 let textCount = 0;
 
@@ -42,7 +42,7 @@ export class Value {
     this.#node = node;
   }
 
-  /** @param longTexts the texts of empty members, by key; output never contains these texts */
+  /** @param longTexts maps keys of empty members to texts that never become output */
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
     if (!table) return undefined;
@@ -134,7 +134,7 @@ export class Value {
     return this.isFlat && !this.isNull;
   }
 
-  /** Returns undefined also for null. The last of duplicate keys counts. */
+  /** Returns undefined for a missing or null value. If a key is repeated, returns the last value. */
   get(...path: Path): Value | undefined {
     let value: Value | undefined = this;
     for (const step of path) if (value) value = value.#child(step);
@@ -149,13 +149,14 @@ export class Value {
     return keys.some((key) => this.has(key));
   }
 
+  /** @throws ConversionError for a missing or null value */
   require(key: string) {
     const value = this.get(key);
     if (!value) throw this.error(`\`${key}\` is missing`);
     return value;
   }
 
-  /** Also accepts a list in a string of JSON. */
+  /** Accepts a list, or a string with a JSON list. @throws ConversionError */
   requireItems(key: string) {
     const value = this.require(key);
     const list = value.embeddedJson ?? value;
@@ -163,7 +164,7 @@ export class Value {
     return list.items();
   }
 
-  /** Returns all elements, even null, or an empty list. */
+  /** Includes null elements. */
   items(...path: Path): readonly Value[] {
     if (path.length > 0) return this.get(...path)?.items() ?? [];
     if (!this.isList) return [];
@@ -176,7 +177,7 @@ export class Value {
     return items;
   }
 
-  /** An array that is empty or has only numbers is a single node. */
+  /** An empty array or an array of numbers is a single node. */
   #numbers(): readonly Value[] {
     const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
     if (!array) return [];
@@ -192,7 +193,7 @@ export class Value {
     return this.members(...path).filter(([, { isFlat }]) => isFlat);
   }
 
-  /** Returns all members, even null, or an empty list. */
+  /** Includes null members. */
   members(...path: Path): Members {
     if (path.length > 0) return this.get(...path)?.members() ?? [];
     if (!this.isObject) return [];

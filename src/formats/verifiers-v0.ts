@@ -1,4 +1,4 @@
-/** Results of verifiers v0. */
+/** Converts results of verifiers v0. */
 import type { Format, Run, SourceRecord } from "./format.ts";
 import { toTools, toTurns, unwrap } from "./messages.ts";
 import { literal } from "./output-json.ts";
@@ -48,10 +48,9 @@ const turnsOf = (run: Run, row: Value) => {
   ];
 };
 
-/** These keys are not metrics. They are metadata only if they are null. */
 const usedKeys = ["prompt", "completion", "reward", "error"];
 
-/** Without `metrics`, takes the numbers at the top of the row, except ids and durations. */
+/** Without `metrics`, uses the numbers of the row, except ids and durations. */
 const metricsOf = (row: Value) => {
   const metrics = row.get("metrics");
   if (metrics?.isObject) return metrics.metricMembers();

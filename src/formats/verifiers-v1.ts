@@ -1,4 +1,4 @@
-/** Traces of verifiers v1 and prime-rl, with a graph of messages for each agent. */
+/** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
 import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
 import { literal, rawLiteral } from "./output-json.ts";
@@ -22,7 +22,7 @@ export const verifiersV1: Format = {
 };
 
 const openEpisodes = (run: Run): Converter => {
-  /** The first agent of each group. Trajectories of other agents form their own groups. */
+  /** The first agent of each group key. Each other agent has a separate group. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
     if (trace.get("agent", "trainable")?.data === false)
@@ -96,14 +96,13 @@ const isFailed = (holder: Value) => {
   return ok === undefined ? holder.has("errors", 0) : ok === false;
 };
 
-/** Earlier errors belong to earlier attempts. */
 const buildFailure = (run: Run, holder: Value) => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.receipt?.leaveOut(error, "errors of repeated attempts are left out");
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
-/** A null score means that scoring did not run. */
+/** A null reward means that scoring did not run. */
 const scoresIn = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
 const rewardIn = (trace: Value) => {
@@ -116,7 +115,7 @@ const rewardIn = (trace: Value) => {
   const [first, ...more] = scored;
   if (!first) return undefined;
   const sources = scored.flatMap(({ score, weight }) => [score, weight]);
-  // A single score with the weight 1 keeps its digits.
+  // A single score with the weight 1 keeps all digits.
   if (more.length === 0 && (first.weight?.number ?? 1) === 1) return rawLiteral(first.score.raw, sources);
   const sum = scored.reduce((total, { value }) => total + value, 0);
   return literal(sum, ...sources);
@@ -131,7 +130,7 @@ const readStart = (trace: Value) => {
   return literal(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
 };
 
-/** Returns the turns up to each leaf, starting with the last leaf. A node is a choice only once. */
+/** Returns the turns to each leaf, with the last leaf first. Each sampled node becomes one choice. */
 const branchesOf = (run: Run, trace: Value) => {
   const nodes = trace.require("nodes").items();
   const parents = nodes.map(parentOf);

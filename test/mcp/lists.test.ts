@@ -124,7 +124,7 @@ describe("the tool models", () => {
     expect(JSON.parse((await call("models")).text)).toMatchObject({
       error: {
         code: "usage",
-        message: "inference_base_url is not set (URL of the models)",
+        message: "inference_base_url is not set (URL of the service that lists the models)",
         hint: expect.stringContaining("ROLLCALL_"),
       },
     });

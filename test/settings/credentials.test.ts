@@ -73,7 +73,9 @@ describe("a credential from the environment", () => {
     expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({
       kind: "unreadable-credential-file",
       code: "usage",
-      message: expect.stringContaining(`cannot read the file in ROLLCALL_TOKEN_FILE: ${env.ROLLCALL_TOKEN_FILE} (`),
+      message: expect.stringContaining(
+        `cannot read ${env.ROLLCALL_TOKEN_FILE}, the file that ROLLCALL_TOKEN_FILE names: `,
+      ),
     });
   });
 

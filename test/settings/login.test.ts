@@ -9,7 +9,7 @@ describe("logins", () => {
       hint: expect.not.stringContaining("--local"),
     });
     expect(await failureOf(() => startTestLogin(openHome(), { only: "inference" }))).toMatchObject({
-      message: "inference_base_url is not set (URL of the models)",
+      message: "inference_base_url is not set (URL of the service that lists the models)",
     });
     const local = openHome({ flags: { local: true } });
     expect((await failureOf(() => startTestLogin(local))).kind).toBe("conflicting-options");

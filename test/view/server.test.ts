@@ -39,7 +39,7 @@ describe("rollcall view", () => {
     const page = await viewing([groups]);
     const ran = await runRollcall(["view", "--no-open", groups, "--port", new URL(page.url).port]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
-    expect(ran.stderr).toContain("the page cannot listen on 127.0.0.1");
+    expect(ran.stderr).toContain("`rollcall view` cannot listen on 127.0.0.1");
     expect(ran.stderr).not.toMatch(/service|--host/);
   });
 });

@@ -138,7 +138,7 @@ describe("rollcall ledger forget on a terminal", () => {
     expect((await place.entries()).length).toBe(1);
     const yes = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "y\r" }] });
     expect(yes.written).toContain("r1: 2 groups of a.jsonl");
-    expect([yes.code, yes.written]).toEqual([0, expect.stringContaining("forgot 1 request")]);
+    expect([yes.code, yes.written]).toEqual([0, expect.stringContaining("deleted 1 request")]);
     expect((await place.entries()).length).toBe(0);
   });
 });

@@ -74,7 +74,9 @@ describe("a failing run of rollcall log", () => {
     expect(document).toMatchObject({ metrics: { "train/reward": 3 }, metrics_of: { groups: 3, logged: 1 } });
     service.next(refuse(401));
     const again = await place.run(["log", "m", file, "--split", "train"]);
-    expect(again.stdout).toContain("metrics for\tall 3 valid groups of the input, 1 of them logged\ntrain/reward\t3\n");
+    expect(again.stdout).toContain(
+      "metrics for\tthe 3 valid groups of the input; 1 of them are known to be logged\ntrain/reward\t3\n",
+    );
     const whole = await place.log([file]);
     expect([whole.code, whole.document]).toEqual([0, expect.not.objectContaining({ metrics_of: expect.anything() })]);
   });

@@ -111,13 +111,13 @@ describe("rollcall log --follow", () => {
       `{"reward": 1}\n`,
       3,
       /^\S+:1:1: messages_and_choices is missing \[missing-field\]$/,
-      /\S; or pass --on-invalid skip to continue with the valid groups and write the others to the rejects file$/,
+      /\S\. Or pass --on-invalid skip to continue with the valid groups and write the invalid groups to the rejects file$/,
     ],
     [
       `${line(1)}{"reward": NaN}\n`,
       7,
       /^1 group logged, 1 not logged: \S+:2:12: NaN/,
-      /^write a finite reward.*; or pass --on-invalid skip.*\. Then rerun the same command to send only the remaining groups/,
+      /^write a finite reward.*\. Or pass --on-invalid skip.*\. Then rerun the same command to send only the remaining groups/,
     ],
     [
       `${line(1)}{"reward": NaN}\n{\n`,
