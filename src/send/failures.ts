@@ -179,7 +179,7 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
 const findFirstStep = ({ kind, retryable, details }: Failure) => {
   if (kind === "input-changed") return details.problems?.[0]?.advice;
   if (kind === "invalid-input" && details.hint && details.problems?.length !== 1)
-    return `${fixNamedHint}; or ${details.hint}`;
+    return `${fixNamedHint}. Or ${details.hint}`;
   return retryable ? undefined : (details.hint ?? fixNamedHint);
 };
 

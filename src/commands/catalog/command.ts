@@ -80,8 +80,8 @@ export const catalog = cli.command({
   about: "list the public catalogs of models",
   examples: ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"],
   subcommands: [
-    listCommand("analysis", "list the models in the catalog of the analysis provider", singleCatalogExamples),
-    listCommand("router", "list the models in the catalog of the routing provider", singleCatalogExamples),
+    listCommand("analysis", "list the models in the analysis catalog", singleCatalogExamples),
+    listCommand("router", "list the models in the router catalog", singleCatalogExamples),
     listCommand("all", "list the models of both catalogs", bothCatalogsExamples),
     cli.command({
       words: "catalog show",

@@ -123,7 +123,7 @@ describe("rollcall log --follow", () => {
       `${line(1)}{"reward": NaN}\n{\n`,
       7,
       /the input has 2 errors \(1 json-nan, 1 json-truncated\)$/,
-      /^fix the reported problems; or pass --on-invalid skip/,
+      /^fix the reported problems\. Or pass --on-invalid skip/,
     ],
     [`${line(1)}{"split":"eval","trajectory_groups":[]}\n`, 7, /split-mismatch/, /^(?!.*--on-invalid)/],
   ])("advises how to continue after %j", async (text, code, message, hint) => {
