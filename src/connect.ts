@@ -1,4 +1,4 @@
-/** Effective settings, log destinations, and a client of the service. */
+/** Reads a command's settings, and opens a client of the service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context, GlobalFlags } from "./context.ts";
 import type { Problem } from "./failure.ts";
@@ -9,7 +9,6 @@ import { readSettings, type SettingFlags, type Settings } from "./settings/index
 export const effectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
-/** By default, also hides warnings. */
 export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => ({
   ...context,
   screen: { hideSecret: context.screen.hideSecret, notice: () => undefined, warn },
@@ -50,7 +49,7 @@ export const openClient = async (context: Context, settings: Settings, retries =
     }),
   );
   if (!local) return client;
-  // The local error says more than the HTTP response.
+  // The local service's error says more than its HTTP response.
   return {
     ...client,
     send: async (endpoint, request) =>

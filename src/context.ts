@@ -1,4 +1,4 @@
-/** The host, screen, flags and resources of a run. */
+/** Defines the context of a run: its host, screen, flags and open resources. */
 import { type Host, withSignal } from "./host.ts";
 import type { Screen } from "./output/index.ts";
 import type { SettingFlags } from "./settings/index.ts";
@@ -13,7 +13,7 @@ export interface Context {
   readonly flags: GlobalFlags;
   readonly defaults?: { readonly max_wait: string } | undefined;
   closeAtEnd<Opened extends Closable>(opened: Opened): Opened;
-  /** Runs `work` after the output, and ignores its errors. */
+  /** Runs `work` when the context closes. Ignores the errors of `work`. */
   runAtEnd(work: () => Promise<void>): void;
   /** Adds details, such as excerpts, to the error of the run. */
   explain: (thrown: unknown) => Promise<unknown>;
@@ -39,7 +39,6 @@ export const openContext = ({ host, screen, flags }: Pick<Context, "host" | "scr
   };
 };
 
-/** Runs `work` in a separate context, then aborts pending requests. */
 export const runInContext = async ({ host, screen, flags }: Context, work: (context: Context) => Promise<void>) => {
   const ended = new AbortController();
   const context = openContext({ host: withSignal(host, ended.signal), screen, flags });

@@ -1,13 +1,12 @@
-/** Exact decimal arithmetic, because doubles would round prices and costs. */
+/** Calculates with exact decimals, because doubles would round prices and costs. */
 
 /** The number `digits` × 10^-`places`. `places` is at least 0. */
 export type Decimal = Readonly<{ digits: bigint; places: number }>;
 
-/** A number beyond these limits could fill a screen with zeros. */
+/** A larger exponent could fill a screen with zeros. */
 const maxExponent = 40;
 const maxChars = 100;
 
-/** Returns undefined if the text is not a number, or exceeds the limits. */
 export const parseDecimal = (text: string): Decimal | undefined => {
   if (text.length > maxChars) return undefined;
   const match = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
@@ -40,11 +39,11 @@ export const multiplyDecimals = (a: Decimal, b: Decimal): Decimal => ({
   places: a.places + b.places,
 });
 
-/** Multiplies by 10^`power`. */
+/** Multiplies the number by 10^`power`. */
 export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decimal =>
   places < power ? { digits: digits * 10n ** BigInt(power - places), places: 0 } : { digits, places: places - power };
 
 export const zero: Decimal = { digits: 0n, places: 0 };
 
-/** Rounds to six significant digits. Whole numbers stay, because they may be counts. */
+/** Does not round whole numbers, because a whole number may be a count. */
 export const roundForDisplay = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));

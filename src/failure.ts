@@ -1,4 +1,4 @@
-/** The class of all failures, and the exit codes. */
+/** Defines failures, problems and exit codes. */
 
 export const exitCodes = {
   internal: 1,
@@ -24,7 +24,7 @@ export type Problem = Readonly<{
   /** UTF-16 units, from 1. */
   column?: number;
   path?: readonly (string | number)[];
-  /** A stable name, which users pass to `--allow`. */
+  /** The stable name that users pass to `--allow`. */
   rule: string;
   severity: Severity;
   message: string;
@@ -32,21 +32,20 @@ export type Problem = Readonly<{
   from?: "service";
   /** Bytes from the start of the file. */
   offset?: number;
-  /** `file:line` in converted or selected data. */
+  /** The position `file:line` in the data after conversion or selection. */
   readAt?: string;
   readPath?: readonly (string | number)[];
   excerpt?: Excerpt;
-  /** Similar problems that are not displayed, with positions such as `a.jsonl:3:14`. */
+  /** Similar hidden problems. A position looks like `a.jsonl:3:14`. */
   others?: Readonly<{ count: number; positions: readonly string[] }>;
 }>;
 
-/** Orders the fields as output.md promises. */
 export const toProblemDocument = (problem: Problem) => {
   const { file, line, column, path, rule, severity, message, advice, from } = problem;
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
-/** A part of a line, without secrets, but with control characters. `from` and `to` enclose the problem's value. */
+/** The problem's value is `text.slice(from, to)`. `text` may contain control characters. */
 export type Excerpt = Readonly<{
   line: number;
   text: string;
@@ -62,7 +61,7 @@ export type FailureLocation = Optional<
   Record<"line" | "column", number> & Record<"file" | "setting" | "option" | "environment", string>
 >;
 
-/** `url` has no credentials. `said` is the reply's message, not yet safe to print. */
+/** `url` has no credentials. `said` is unsafe text from the reply. */
 type HttpFacts = Readonly<{ method: string; url: string }> & Optional<{ status: number; said: string }>;
 
 export type FailureDetails = Optional<{
@@ -71,20 +70,18 @@ export type FailureDetails = Optional<{
   http: HttpFacts;
   problems: readonly Problem[];
   omittedProblems: number;
-  /** The command to run next. */
   next: string;
-  /** True if a rerun can succeed. Default: true for `unavailable` and `interrupted`. */
   retryable: boolean;
-  /** True if nothing was sent and the message does not say so. */
+  /** True if the printed message must add that nothing was sent. */
   unsent: boolean;
   /** The code of the failure that stopped the run (output.md). */
   stoppedBy: FailureCode;
   systemCode: string;
   signal: keyof typeof exitCodes.interrupted;
-  /** Replaces the failure's text. `columns` is undefined in a pipe. */
+  /** Returns a help text that replaces the failure's text. `columns` is undefined in a pipe. */
   help: (columns: number | undefined) => string;
   stack: string;
-  /** A reason such as `no data arrived for 5 s`. */
+  /** The reason why a connection failed, such as `no data arrived for 5 s`. */
   endedBy: string;
   /** The hint without the advice to rerun. */
   remedy: string;
@@ -92,7 +89,7 @@ export type FailureDetails = Optional<{
   /** The failing file, ledger or profile, or the fault of a filter. */
   subject: string;
   isConverted: boolean;
-  /** True if a rerun resolves the unknown requests. */
+  /** True if a rerun resolves the requests with an unknown outcome. */
   canResolve: boolean;
   cause: unknown;
 }>;
@@ -103,7 +100,7 @@ export class Failure extends Error {
   readonly kind: string;
   readonly details: FailureDetails;
 
-  /** @param message one sentence without a full stop, not yet safe to print */
+  /** @param message one sentence without a full stop, not safe to print */
   constructor(code: FailureCode, kind: string, message: string, details: FailureDetails = {}) {
     super(message, details);
     this.code = code;

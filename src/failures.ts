@@ -1,8 +1,7 @@
-/** Failures that several modules make. */
+/** Creates the failures that several modules share. */
 import { Failure, type FailureDetails } from "./failure.ts";
 import { didYouMean, resendAloneHint } from "./sentences.ts";
 
-/** The message ends with `effect`. */
 export const interrupted = (
   details: FailureDetails & { signal: NonNullable<FailureDetails["signal"]> },
   effect = "",

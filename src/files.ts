@@ -7,11 +7,10 @@ import { currentUser, type Host } from "./host.ts";
 import { describeSystemCode } from "./sentences.ts";
 import { formatCommandLine } from "./shell-words.ts";
 
-/** Returns a code such as `ENOENT`, or `unknown`. */
 export const getErrorCode = (thrown: unknown) =>
   thrown instanceof Error && "code" in thrown && typeof thrown.code === "string" ? thrown.code : "unknown";
 
-/** Node's `recursive` never returns for a folder in `/proc`. */
+/** Node's recursive `mkdir` never returns in `/proc`. */
 export const makeFolder = (path: string) => {
   if (fs.existsSync(path)) return;
   if (dirname(path) !== path) makeFolder(dirname(path));
@@ -62,11 +61,11 @@ const formatMode = (mode: number) => mode.toString(8).padStart(4, "0");
 
 const tryStat = (path: string, read = fs.statSync) => ignoreErrors(() => read(path, { throwIfNoEntry: false }));
 
-/** Assumed: a group whose gid is the owner's uid has no other members. A sticky folder protects its files. */
+/** Assumed: if the gid equals the uid, only the owner is in the group. A sticky folder protects its files. */
 const isWritableByOthers = ({ mode, uid, gid }: fs.Stats) =>
   (mode & 0o1000) === 0 && (mode & (gid === uid ? 0o002 : 0o022)) !== 0;
 
-/** Returns a warning if other users have access. Windows has no modes. */
+/** Returns a warning if other users have access. Windows has no file modes. */
 export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | undefined => {
   const mode = currentUser() === undefined ? 0 : (tryStat(path)?.mode ?? 0);
   if ((mode & 0o077) === 0) return undefined;
@@ -81,7 +80,7 @@ export const checkFileMode = (path: string, wanted: "600" | "700"): Problem | un
 
 export type Draft = ReturnType<typeof openDraft>;
 
-/** Opens a draft of a file, or a pipe or device directly. The methods throw errors of `node:fs`. */
+/** `commit` replaces the file with the draft. Pipes and devices have no draft. @throws errors of `node:fs` */
 export const openDraft = (path: string, mode = 0o600) => {
   const before = fs.statSync(path, { throwIfNoEntry: false });
   const hasDraft = before?.isFile() !== false;
@@ -95,7 +94,7 @@ export const openDraft = (path: string, mode = 0o600) => {
   };
   const replace = () => {
     fs.fsyncSync(file);
-    // A file that root replaces keeps its owner.
+    // If root replaces a user's file, the user stays the owner.
     if (before && before.uid !== fs.fstatSync(file).uid)
       ignoreErrors(() => fs.fchownSync(file, before.uid, before.gid));
     close();
@@ -140,12 +139,12 @@ export const writeFileAtomically = (path: string, pieces: Iterable<string | Uint
   }
 };
 
-/** Returns equal texts for all names of a file, and undefined for a pipe or device. */
+/** Returns the same text for all names of a file. */
 export const identifyFile = (file: string) =>
   ignoreErrors(() => {
     const facts = fs.statSync(file, { bigint: true, throwIfNoEntry: false });
     if (facts?.isFile() === false) return undefined;
-    // Some file systems do not number files.
+    // Some file systems have no inode numbers.
     if (facts && facts.ino !== 0n) return `${facts.dev}:${facts.ino}`;
     return join(fs.realpathSync(dirname(resolve(file))), basename(file));
   });
@@ -179,7 +178,7 @@ export const explainUnwritable = (file: string, code: string, otherFileHint: str
   return { reason: "its folder does not exist", hint: `make the folder: \`${command}\`, or ${otherFileHint}` };
 };
 
-/** Removes drafts of killed runs that are older than `before` (milliseconds since 1970). */
+/** @param before milliseconds since 1970 */
 export const removeDrafts = (path: string, before: number) => {
   const prefix = basename(path);
   for (const name of fs.readdirSync(dirname(path))) {
@@ -192,7 +191,7 @@ export const removeDrafts = (path: string, before: number) => {
 
 export const isDatabaseUrl = (location: string) => /^postgres(ql)?:\/\//i.test(location);
 
-/** Ignores an empty file, because opening the file sets mode 0600. */
+/** Ignores an empty file, because rollcall sets the mode of an empty database. */
 export const checkDatabaseMode = (location: string, warn: (problem: Problem) => void) => {
   const isWritten = !isDatabaseUrl(location) && ignoreErrors(() => hasContent(location));
   const looseMode = isWritten && checkFileMode(location, "600");
@@ -228,7 +227,7 @@ export const readUpTo = async (
   }
 };
 
-/** At an abort, writes to a pipe to end a blocked open or read. Returns a function that removes the listener. */
+/** At an abort, writes to the pipe, because this ends a blocked open or read. */
 export const unblockOnAbort = (name: string, { signal, sleep }: WaitingHost) => {
   signal.throwIfAborted();
   const ended = new AbortController();
@@ -278,7 +277,7 @@ export const savePieces = async (
   }
 };
 
-/** Refuses pipes, because no signal could end the read. @throws errors of `node:fs`, or `not-a-file` */
+/** Refuses pipes, because no signal could end the read. @throws errors with codes such as `not-a-file` */
 export const readRegularFile = (path: string) => {
   const facts = fs.statSync(path);
   // For a folder, `readFileSync` throws EISDIR.

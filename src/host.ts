@@ -1,4 +1,4 @@
-/** The machine that a run uses. */
+/** Gives a run its environment, streams, signals and clock. */
 import { once, setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
@@ -23,22 +23,21 @@ export type Host = Readonly<{
   }>;
   /** Milliseconds since 1970. */
   now: () => number;
-  /** Monotonic milliseconds. */
+  /** Milliseconds of a monotonic clock. */
   elapsed: () => number;
   /** Rejects with the signal's reason when the signal aborts. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   random: () => number;
   /** Aborts with a `Failure` at SIGINT, SIGTERM and SIGHUP. */
   signal: AbortSignal;
-  /** Aborts at a second signal, to abandon requests. If the second signal repeats, the process ends. */
+  /** Aborts at a second signal, so that the run abandons its requests. */
   urgent: AbortSignal;
-  /** Leaves Ctrl-C to a pager until the returned function is called. */
+  /** Makes the run ignore Ctrl-C until the caller calls the returned function. */
   lendTerminal: () => () => void;
 }>;
 
 export const isLoopback = (hostname: string) => /^(?:localhost\.?|127(?:\.\d{1,3}){3}|::1|\[::1\])$/i.test(hostname);
 
-/** A text with a stray `%` stays unchanged. */
 export const decodePercent = (text: string) => {
   try {
     return decodeURIComponent(text);
@@ -49,13 +48,11 @@ export const decodePercent = (text: string) => {
 
 const secretVariable = /^(?:ROLLCALL_(?:API_KEY|TOKEN|PASSWORD|LOCAL_KEY)(?:_FILE)?|PGPASSWORD)$/i;
 
-/** False for a variable that names a file. */
 export const isSecretVariable = (name: string) =>
   name === "WANDB_API_KEY" || (secretVariable.test(name) && !/_FILE$/i.test(name));
 
 const urlVariable = /^ROLLCALL_(?:LEDGER|STORE)$/i;
 
-/** Returns the environment without secrets and database URLs. */
 export const removeSecrets = (env: Host["env"]) => {
   const hasSecret = (name: string, value = "") =>
     secretVariable.test(name) || (urlVariable.test(name) && value.includes("://"));
@@ -74,7 +71,7 @@ export const withSignal = (host: Host, signal: AbortSignal): Host => {
   return { ...host, signal: either };
 };
 
-/** Node passes no SIGINT to listeners during a script with `breakOnSigint`. */
+/** While a script with `breakOnSigint` runs, Node does not call the listeners of SIGINT. */
 export const repeatInterrupt = () => void globalThis.process.emit("SIGINT");
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
@@ -82,7 +79,7 @@ const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
   const abort = new AbortController();
   const urgentAbort = new AbortController();
-  // Each request in flight has a listener.
+  // Each request in flight adds a listener.
   setMaxListeners(0, abort.signal, urgentAbort.signal);
   let lentCount = 0;
   const listeners = signalNames.map((name) => {
@@ -100,7 +97,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     platform: process.platform,
     argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
-    // Node opens a stream at its first use.
+    // These getters open only the streams that the run uses.
     get stdin() {
       return process.stdin;
     },
@@ -121,7 +118,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
         return process.stderr.isTTY === true;
       },
       get columns() {
-        // The width is 0 if the terminal does not know it.
+        // A terminal of unknown width has 0 columns.
         return process.stdout.columns || process.stderr.columns || 80;
       },
       get rows() {

@@ -1,4 +1,4 @@
-/** The entry point. Answers `--version` without loading other modules. */
+/** Answers `--version` without loading other modules, and otherwise runs the command line. */
 
 import { version } from "../package.json" with { type: "json" };
 
@@ -16,7 +16,7 @@ const tryWrite = (stream: NodeJS.WritableStream, text: string) =>
     try {
       stream.write(text, (error) => resolve(!error));
     } catch {
-      // Errors of devices and files are thrown.
+      // `write` throws the errors of files and devices.
       resolve(false);
     }
   });

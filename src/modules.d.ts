@@ -1,6 +1,7 @@
-/** Single files of undici load twice as fast as all of undici. undici's types lack iterable bodies. */
+/** Declares untyped imports, such as single files of undici, which load faster than all of undici. */
 declare module "undici/lib/dispatcher/agent.js" {
   import type { Dispatcher, Agent as UndiciAgent } from "undici";
+  /** undici accepts iterable bodies, but its types do not. */
   export interface Request extends Omit<Dispatcher.DispatchOptions, "body"> {
     readonly body?: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   }
@@ -24,13 +25,13 @@ declare module "undici/lib/core/connect.js" {
   export { buildConnector as default } from "undici";
 }
 
-/** The script of `rollcall view`, bundled for a browser (build/page.ts). */
+/** build/page.ts bundles the browser's script for `rollcall view`. */
 declare module "*?page" {
   const script: string;
   export default script;
 }
 
-/** The text of a file (build/raw.ts). */
+/** build/raw.ts imports a file as text. */
 declare module "*?raw" {
   const text: string;
   export default text;

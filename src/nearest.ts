@@ -1,8 +1,8 @@
-/** Finds the name that the user probably meant, ignoring case. */
+/** Finds the name that the user probably meant. */
 
 export const findNearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const typed = word.toLowerCase();
-  // Fewer edits than letters, because otherwise every short name would be near.
+  // If the edits could replace all letters, every short name would be near.
   const maxEdits = Math.min(typed.length <= 4 ? 1 : typed.length <= 6 ? 2 : 3, Math.max(typed.length, 1) - 1);
   const near = Array.from(candidates, (name) => ({ name, edits: countEdits(typed, name.toLowerCase()) }));
   return near.filter(({ edits }) => edits <= maxEdits).sort((a, b) => a.edits - b.edits)[0]?.name;

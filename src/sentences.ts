@@ -1,4 +1,4 @@
-/** Parts of messages that several modules share. */
+/** Formats the parts of messages that several modules share. */
 import type { FailureLocation, Problem } from "./failure.ts";
 
 export const inProfile = (command: string, profile: string) =>
@@ -7,17 +7,17 @@ export const inProfile = (command: string, profile: string) =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
   `${count} ${count === 1 ? noun : plural}`;
 
-/** Takes a name such as `logBaseUrl` or `log_base_url`. */
+/** Accepts camel case and snake case. */
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 
-/** Formats parsed options as arguments, such as `--best 3`. */
+/** Returns arguments such as `--best 3`. */
 export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
   Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
     return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
   });
 
-/** Formats the start of a message, such as `a.jsonl:3:14: `. */
+/** Returns the start of a message, such as `a.jsonl:3:14: `. */
 export const positionPrefix = (location: FailureLocation) => (location.file ? `${formatPosition(location)}: ` : "");
 
 export const formatPosition = ({ file = "", line, column }: FailureLocation) =>

@@ -2,7 +2,7 @@
 
 type Quote = "" | "'" | '"';
 
-/** On Windows, single quotes do not quote, and a backslash escapes only double quotes. */
+/** On Windows, a single quote is a normal character, and a backslash escapes only a double quote. */
 type ShellRules = { readonly windows: boolean };
 
 /** If the line ends with white space, the last word is empty. */
@@ -25,7 +25,6 @@ export const splitCommandLine = (line: string, rules: ShellRules): readonly stri
   return words.filter(({ raw }) => raw !== "").map(({ text }) => text);
 };
 
-/** `raw` is the word as typed, and `text` has no quotes and escapes. */
 const splitWord = (line: string, start: number, { windows }: ShellRules) => {
   let text = "";
   let isEscaping = false;
@@ -51,10 +50,9 @@ const splitWord = (line: string, start: number, { windows }: ShellRules) => {
 const isBlank = (char: string | undefined) => char !== undefined && " \t\r\n".includes(char);
 const canEscape = (quote: Quote, next: string) => quote === "" || (quote === '"' && /["$`\\\n]/.test(next));
 
-/** Returns undefined if the text cannot be escaped. */
 export const quoteText = (text: string, quote: Quote) => {
   if (quote === "'") return text.replaceAll("'", "'\\''");
-  // In double quotes, `!` may insert an earlier command.
+  // In double quotes, a shell may replace `!` with an earlier command.
   if (quote === '"') return text.includes("!") ? undefined : text.replaceAll(/["$`\\]/g, "\\$&");
   return text.replaceAll(/[^\w@%+=:,./-]/g, (char) => (char > "\u007f" ? char : `\\${char}`));
 };
@@ -62,7 +60,6 @@ export const quoteText = (text: string, quote: Quote) => {
 export const formatCommandLine = (words: readonly string[]) =>
   words.map((word) => (word !== "" && quoteText(word, "") === word ? word : `'${quoteText(word, "'")}'`)).join(" ");
 
-/** `args` are options for the ledger and the service. */
 export const formatLedgerCommand = (command: string, args: readonly string[]) =>
   `\`${`rollcall ledger ${command} ${formatCommandLine(args)}`.trimEnd()}\``;
 

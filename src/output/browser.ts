@@ -7,7 +7,7 @@ import { ignoreErrors } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isBuildSystem } from "./cleaner.ts";
 
-/** Returns undefined if there is no display. The URL is in a private file, because other users can see argv. */
+/** Passes the URL in a private file, because other users can read argv. */
 export const openBrowser = (host: Host, url: string) => {
   if (!hasDisplay(host)) return undefined;
   return ignoreErrors(() => startBrowser(host, url)) ?? { failed: Promise.resolve(), close: () => undefined };
@@ -18,7 +18,7 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   const close = () => rmSync(folder, { recursive: true, force: true });
   const file = join(folder, "view.html");
   writeFileSync(file, redirectPage(url), { mode: 0o600 });
-  // With `start`, `cmd` would interpret `&` in a path.
+  // On Windows, `start` would interpret `&` in a path.
   const windows = ["rundll32", "url.dll,FileProtocolHandler"] as const;
   const [command, ...args] = platform === "win32" ? windows : ([platform === "darwin" ? "open" : "xdg-open"] as const);
   const opener = spawn(command, [...args, file], { stdio: "ignore", detached: true, env: removeSecrets(env) });
@@ -26,11 +26,11 @@ const startBrowser = ({ env, platform }: Host, url: string) => {
   const failed = new Promise((resolve) => {
     opener.on("error", resolve).once("exit", (code) => code !== 0 && resolve(code));
   });
-  // `failed` resolves only if no browser started.
+  // If a browser starts, `failed` never resolves.
   return { failed: failed.then(close), close };
 };
 
-/** rollcall composed `url`, so `url` needs no escaping. */
+/** rollcall composes `url`, so `url` needs no escaping. */
 const redirectPage = (url: string) => `<!doctype html>
 <meta charset="utf-8">
 <meta http-equiv="refresh" content="0;url=${url}">

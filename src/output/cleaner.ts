@@ -10,9 +10,8 @@ export const openCleaner = (env: Host["env"]) => {
   return {
     addSecret: add,
     text: (text: string) => redact(sanitizeText(text)),
-    // Redacts before white space is joined, and again after characters that split a secret are removed.
+    // The first redaction finds secrets with white space. The second finds secrets that harmful characters divided.
     line: (text: string) => redact(sanitizeLine(redact(text))),
-    /** Takes valid JSON. */
     json: (json: string) => {
       const safe = redactJson(sanitizeJson(json));
       // A string in JSON never begins a line, so `::` is harmless.
@@ -20,22 +19,18 @@ export const openCleaner = (env: Host["env"]) => {
     },
     redact,
     redactJson,
-    /** Takes complete lines. Also redacts secrets. */
+    /** The text must consist of complete lines, because a command begins a line. */
     breakCommands: (text: string) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 
 const lineEnds = /\r\n?|[\u000b\u000c\u0085\u2028\u2029]/g;
 
-/** Matches CSI sequences, and one-line control strings such as titles and links. */
+/** CSI sequences, and control strings on one line, such as titles and links. */
 const escapeSequences =
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b[\]P_^X]|[\u009d\u0090\u009f\u009e\u0098])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)/g;
 
-/**
- * C0 (except tab and LF), DEL, C1, direction marks and overrides, invisible joiners and fillers, annotation marks,
- * invisible tag letters, and halves of surrogate pairs. The joiners U+200C and U+200D stay, because scripts and emoji
- * need them.
- */
+/** Control, direction and invisible characters. Scripts and emoji need U+200C and U+200D, so both stay. */
 const harmfulCharacters =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]|[\ud800-\udfff]/gu;
 
@@ -59,13 +54,13 @@ const sanitizeJson = (json: string) =>
 
 const buildVariables = ["CI", "GITHUB_ACTIONS", "TF_BUILD", "BUILD_BUILDID", "TEAMCITY_VERSION", "GITLAB_CI"];
 
-/** True in a build system, which executes output that looks like its commands. */
+/** Some build systems execute output that looks like a command. */
 export const isBuildSystem = (env: Host["env"]) =>
   buildVariables.some((name) => !["", "0", "false", undefined].includes(env[name]?.toLowerCase()));
 
 const commandPrefixes = /#(?=#(?:\[|vso\[|teamcity\[))/gi;
 
-/** Matches `commandPrefixes`, and `::` at the start of a line, even after white space or color. */
+/** Matches `commandPrefixes`. Also matches `::` after white space and colors at the start of a line. */
 const workflowCommands = new RegExp(`^((?:[^\\S\\n]|\\u001b\\[[0-9;]*m)*:)(?=:)|${commandPrefixes.source}`, "gim");
 
 export const toOneLine = (text: string) => text.replace(/\s*\n\s*/g, " ");

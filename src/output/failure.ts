@@ -26,7 +26,7 @@ export const renderProblem = ({ host, safe }: Screen, problem: Problem, indent =
   return formatProblem(problem, { clean: safe.text, paint: plainPaint, columns }).join("\n");
 };
 
-/** In a pipe, text is not folded, and problems have no excerpts. */
+/** Without `columns`, text is not folded and problems have no excerpts. */
 const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => {
   const columns = isStderrForPeople ? host.terminal.columns : undefined;
   return { clean: safe.text, paint, columns };
@@ -37,7 +37,7 @@ type TextStyle = ReturnType<typeof createStyle>;
 const foldText = (text: string, { columns }: TextStyle) =>
   columns === undefined ? text : foldSentence(text, columns).join("\n");
 
-/** output.md promises the order of the members. */
+/** Users rely on the order of the keys (output.md). */
 export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
   const { hint, stoppedBy, where, http, problems, next } = failure.details;
   const shorten = (text: string) => truncateReply(safe.text(text));
@@ -127,7 +127,7 @@ const formatMessage = ({ path = [], from, column, message }: Problem) => {
   return needsPath && !isNamed ? `${name}: ${message}` : message;
 };
 
-/** Does not repeat the problem's file for consecutive positions in this file. */
+/** For consecutive positions in the problem's file, shows the file once. */
 const formatOthers = ({ file, others }: Problem) => {
   if (!others) return undefined;
   const { count, positions } = others;
@@ -170,17 +170,17 @@ const maxMarkedShare = 0.6;
 
 const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
-  // The width of a tab depends on its position.
+  // A tab has no fixed width.
   const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
   const whole = cleanPiece(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
-  // If a secret crosses an edge of the value, only the whole text is clean.
+  // A secret that crosses an edge of the value remains in the pieces.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");
   const valueColumns = columns - widthOf(front) - widthOf(back);
   const shownValue = truncate(value, Math.max(1, Math.floor(columns * maxMarkedShare), valueColumns));
-  // Even an empty value has a mark.
+  // The mark of an empty value takes one column.
   const sideColumns = Math.max(0, columns - Math.max(1, widthOf(shownValue)));
   const shownFront = truncateStart(front, Math.max(Math.floor(sideColumns / 2), sideColumns - widthOf(back)));
   return { before: shownFront, value: shownValue, after: truncate(back, sideColumns - widthOf(shownFront)) };

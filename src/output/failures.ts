@@ -1,4 +1,4 @@
-/** Failures if output or a report cannot be written. */
+/** Creates the failures of output and reports. */
 import { Failure } from "../failure.ts";
 import { describeSystemCode, pluralize } from "../sentences.ts";
 

@@ -43,13 +43,13 @@ const computeBars = ({ weights, least, most, rangeStep }: Distributions["rewards
   const minStep = (most - least) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
   const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
-  // A rounded value represents a range. Edges at multiples of `rangeStep` never divide such a range.
+  // A rounded value represents a range, which an edge between bars must not divide.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
   const start = Math.floor(least / step) * step;
-  // Edges of large, similar rewards need many digits.
+  // Large rewards with small differences need many digits.
   const edge = (at: number) => formatNumber(start + at * step, 12);
   const length = Math.max(1, Math.ceil((most - start) / step - 1e-9));
-  // Despite rounding errors, a value on an edge belongs to the next bin.
+  // Rounding errors must not move a value on an edge to the lower bin.
   const binOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
   return Array.from({ length }, (_, at) => {
     const count = weights.reduce((sum, weight) => sum + (binOf(weight.value) === at ? weight.count : 0), 0);

@@ -34,7 +34,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     const text = (row: Row, at: number) => {
       const found = spell(at, path, format);
       if (found !== undefined) return found;
-      // If a damaged reply has a number `a` instead of `a.b`, the cell has the digits of `a`.
+      // In a damaged reply, the value of `a.b` can be at `a`.
       const value = formatPlainValue(column.value(row));
       return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
     };
@@ -50,7 +50,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
   });
 };
 
-/** Objects become JSON, because `String` would call their key `toString`. */
+/** Formats objects as JSON, because `String` would call a `toString` in the data. */
 export const formatPlainValue = (value: unknown, separator = ";"): string => {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map((item) => formatPlainValue(item, separator)).join(separator);
@@ -66,11 +66,11 @@ function* formatLines<Row>({ format, options, safe }: Screen, columns: ShownColu
   for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }
 
-/** `jsonl` and `--fields` apply to the array at the key `member`. */
+/** `jsonl` and `--fields` apply to the array or object at the key `member`. */
 export const printDocument = (screen: Screen, value: unknown, member?: string) =>
   printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
 
-/** `member` can be the key of an array or of an object. @throws Failure `invalid-option-value` */
+/** @throws Failure `invalid-option-value` */
 export const printRaw = (screen: Screen, bytes: Uint8Array, member?: string) =>
   screen.print(formatJsonPieces(screen, { bytes, member }), "json");
 

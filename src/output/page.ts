@@ -72,7 +72,6 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
   const labelWidth = lines.reduce((most, { label }) => Math.max(most, widthOf(clean(label))), 0);
   const besideIndent = indent.length + labelWidth + 2;
   const belowIndent = indent.length + 2;
-  /** True if the space next to the label is too narrow, or if a word fits only below the label. */
   const isBetterBelow = (text: string) => {
     if (besideIndent + widthOf(text) <= width) return false;
     const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
@@ -91,7 +90,7 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
   });
 };
 
-/** The number of printed lines if the middle is omitted. */
+/** The number of lines that remain if the middle is omitted. */
 const defaultBlockLines = 24;
 const tailLines = 4;
 const minOmittedLines = 8;
@@ -99,7 +98,7 @@ const minOmittedLines = 8;
 /** A portion ends at the first line end after this number of characters. */
 const maxPortion = 64 * 1024;
 
-/** Yields portions, because a block may have 50 MB. */
+/** Yields portions, because a block can have 50 MB. */
 function* formatBlock(
   { block = "", isQuoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
@@ -113,7 +112,7 @@ function* formatBlock(
   const toLines = (text: string) => text.split("\n").flatMap((line) => fold(line, takenColumns).map(indentLine));
   const text = block.replace(/\n$/, "");
   if (!omitsMiddle) {
-    // Portions must not divide a harmful sequence.
+    // Cleans the whole text, because a harmful sequence can cross the end of a portion.
     const whole = clean(text);
     for (let from = 0, end = 0; end < whole.length || from === 0; from = end + 1) {
       const lineEnd = whole.indexOf("\n", from + maxPortion);

@@ -7,7 +7,6 @@ import { openSink, type Sink, writePieces } from "./sink.ts";
 
 type PagedOutput = Readonly<{ host: Host; pieces: AsyncGenerator<string, void>; fallback: Sink }>;
 
-/** Returns false if the pager or terminal closed before the end. */
 export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
   const taken: string[] = [];
   const isLong = await collectScreenful(taken, pieces, host).catch(async (thrown) => {
@@ -24,7 +23,7 @@ export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
-  // `once` of node:events would reject if the pager emits an error.
+  // `once` from node:events would reject at an error of the pager.
   const ended = new Promise((resolve) => pager.once("close", resolve));
   try {
     isComplete = await writePieces(openSink(pager.stdin, host.signal), allPieces());

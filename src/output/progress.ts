@@ -21,7 +21,7 @@ export const openSpinner = (label: string, { host, color, clean }: SpinnerOption
     await host.sleep(spinnerDelayMs, stopped);
     const { default: ora } = await import("ora");
     if (stopped.aborted) return;
-    // Typed text belongs to the shell, so it is not discarded. A killed process could not show a hidden cursor again.
+    // Typed text is for the shell. A killed process would leave the cursor hidden.
     const options = { isEnabled: true, discardStdin: false, hideCursor: false, ...(color ? {} : { color }) };
     spinner = ora({ text, stream: host.stderr, ...options }).start();
     stopped.addEventListener("abort", () => spinner?.stop(), { once: true });
@@ -99,7 +99,6 @@ export const openMeter = ({ format, elapsed, columns, spinner, line }: MeterOpti
 const maxCells = 20;
 const minCells = 5;
 
-/** Omits the last texts if they do not fit. */
 export const formatBar = (
   { phase, bytes, ofBytes, groups, waiting }: MeterState,
   { ms, columns }: Readonly<{ ms: number; columns: number }>,

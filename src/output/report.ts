@@ -1,4 +1,4 @@
-/** Reports for build systems: workflow commands of GitHub, and JUnit XML. */
+/** Prints reports for build systems: workflow commands of GitHub, or JUnit XML. */
 import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
@@ -22,7 +22,7 @@ export type Report = Readonly<{
 export const printReport = async (screen: Screen, report: Report) => {
   const { safe } = screen;
   const { form, file, problems, mode = 0o666 } = report;
-  // The texts of problems must not contain commands of a build system.
+  // Text from a problem must not become a command of the build system.
   const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
   const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
@@ -30,14 +30,14 @@ export const printReport = async (screen: Screen, report: Report) => {
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
-/** With this last line, a later run detects changes of the report. */
+/** This last line lets a later run detect that a user changed the report. */
 const formatChecksum = (form: Report["form"], text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
 
 /**
- * Accepts a regular file only if it is empty or an unchanged report.
+ * Refuses a file with content, unless the content is an unchanged report.
  * @throws Failure `report-exists`, `output-unwritable`
  */
 export const requireReportFile = (file: string) => {
@@ -51,7 +51,7 @@ export const requireReportFile = (file: string) => {
 
 const isError = ({ severity }: Problem) => severity === "error";
 
-/** Errors come first, because GitHub shows few problems. */
+/** Puts errors first, because GitHub shows few problems. */
 const formatGithub = (problems: readonly Problem[], clean: TextCleaner) => {
   const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);

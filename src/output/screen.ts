@@ -1,4 +1,4 @@
-/** The output of one run. */
+/** Prints the output, messages and progress of one run. */
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { contradiction, wrongValue } from "../failures.ts";
 import { type Host, isSecretVariable } from "../host.ts";
@@ -16,9 +16,9 @@ export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pag
 } & { readonly output?: Format | undefined };
 
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
-  /** True if messages are JSON, as with `--progress json` or `--log json`. */
+  /** True if notices and warnings are JSON, as with `--progress json`. */
   readonly hasJsonEvents?: boolean;
-  /** True if `fields` may name keys that the document lacks. */
+  /** True if `fields` are names from the output's schema. */
   readonly areFieldsChecked?: boolean | undefined;
 }
 
@@ -31,12 +31,12 @@ export const parseScreenOptions = ({ json = false, fields: typed, color, ...flag
   return { ...flags, format, fields, color: colorModes.find((when) => when === color) ?? "auto" };
 };
 
-/** Text of the kind `lines` must already be safe. */
+/** The caller cleans text of the kind `lines`. */
 type OutputKind = "lines" | "json" | "redact-only";
 
 const spinnerColumns = 4;
 
-/** Searches argv, because invalid arguments can contain secrets. */
+/** Adds the secrets in argv, because messages quote invalid arguments. */
 const openRunCleaner = (host: Host) => {
   const safe = openCleaner(host.env);
   const variables = [host.env, readVariableFiles(host.env)].flatMap((env) => Object.entries(env));
@@ -73,7 +73,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
 
-  /** Writes to standard error in the order of the calls. Ignores errors, because rollcall could not report them. */
+  /** Ignores errors, because rollcall could not report these errors. */
   const writeError = (formatText: FormatErrorText) => {
     const write = async () => await errors.write(safe.breakCommands(await formatText(await loadPaint(errorColor))));
     errorQueue = errorQueue.then(write).catch(() => undefined);
@@ -91,7 +91,6 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     });
   };
 
-  /** Before each piece, waits for queued text of standard error. */
   const print = async (pieces: Pieces, kind: OutputKind, isPaged = canPage) => {
     const clean = { lines: safe.breakCommands, json: safe.json, "redact-only": safe.redact }[kind];
     const cleanPieces = async function* () {
@@ -131,7 +130,6 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     get isReaderGone() {
       return output.isReaderGone || isPagerClosed;
     },
-    /** Columns; infinite if there is neither a terminal nor `COLUMNS`. */
     get width() {
       if (terminal.stdout) return terminal.columns;
       const columns = Number(env.COLUMNS);
@@ -149,13 +147,13 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     writeError,
     flushErrors: () => errorQueue,
     notice,
-    /** The commands are not folded, so that users can paste them. */
+    /** Does not fold the commands, so that users can paste a command. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
     },
-    /** Prints nothing for programs, because JSON can contain the warnings. */
+    /** With JSON output, prints nothing, because the JSON can contain the warnings. */
     warn: (problem: Problem) => {
       if (isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
@@ -185,7 +183,7 @@ const hasColor = ({ env, terminal }: Host, stream: "stdout" | "stderr", color: S
   return no === "" && terminal[stream] && term !== "dumb";
 };
 
-/** Uses only the 16 basic colors, because users can configure them. */
+/** Uses only the 16 basic colors, because users can configure these colors. */
 const loadPaint = async (isColored: boolean): Promise<Paint> => {
   if (!isColored) return plainPaint;
   const { Chalk } = await import("chalk");

@@ -1,21 +1,21 @@
-/** Redacts secrets in common encodings: escaped, percent, HTML, hex, base64, folded, truncated. */
+/** Redacts secrets that are plain, encoded, folded or truncated. */
 import { decodePercent } from "../host.ts";
 import { endOfString } from "../json/raw-json.ts";
 import { parseJson } from "../json/walk.ts";
 
 const redacted = "***";
 
-/** A shorter text occurs by chance. */
+/** A shorter secret would match other text by chance. */
 const minLength = 4;
-/** In JSON, a shorter secret may equal a key such as `data`. */
+/** A shorter secret can equal a JSON key such as `data`. */
 const minLengthInNames = 8;
-/** A search that ignores case finds shorter pieces of base64 by chance. */
+/** A shorter piece of base64 would match other text by chance, because the search ignores case. */
 const minBase64Length = 6;
 const headLength = 4;
 
 export const openSecrets = () => {
   const known = new Set<string>();
-  // The longest spellings are first, because a secret may contain another secret.
+  // The longest spellings come first, because a secret may contain another secret.
   let spellings: readonly Spelling[] = [];
   return {
     add(secret: string) {
@@ -33,7 +33,7 @@ export const openSecrets = () => {
   };
 };
 
-/** Includes the base64 of a secret after other bytes, as in `Authorization: Basic`. */
+/** Includes base64 that begins with other bytes, such as the user name in `Authorization: Basic`. */
 const listSpellings = (secret: string) => {
   const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
   return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
@@ -50,7 +50,7 @@ const listSpellings = (secret: string) => {
   });
 };
 
-/** Returns the base64 of `before` unknown bytes and `bytes`. Omits letters that depend on other bytes. */
+/** Returns the base64 letters that depend only on `bytes`, if `before` other bytes precede `bytes`. */
 const encodeInside = (bytes: Uint8Array, before: number) => {
   const padded = Buffer.concat([Buffer.alloc(before), bytes]);
   return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
@@ -58,7 +58,6 @@ const encodeInside = (bytes: Uint8Array, before: number) => {
 
 type Spelling = ReturnType<typeof compileSpelling>;
 
-/** @param isBase64 true if up to two more letters and the padding are also redacted */
 const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
   const letters = Array.from(text);
   const heads = letters.slice(0, headLength);
@@ -102,10 +101,10 @@ const matchEnd = (pattern: RegExp, text: string, from: number) => {
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** Matches the end of a truncated text, even inside an escape. */
+/** Matches the end of a truncated text, which may be a part of an escape. */
 const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
 
-/** Returns all possible ends of the letters, because a backslash can be a letter or an escape. */
+/** Returns all possible end positions, because a backslash can be a letter or begin an escape. */
 const findEnds = (letters: readonly string[], text: string, from: number) => {
   let ends: readonly number[] = [from];
   for (const letter of letters) {
@@ -160,7 +159,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
   return parts.join("") + json.slice(copied);
 };
 
-/** Finds passwords in URLs, and values of secret options. */
+/** Finds the passwords in URLs, and the values of options such as `--api-key`. */
 export const findSecrets = (args: readonly string[]) =>
   args.flatMap((word) => {
     const [, option = "", value = ""] = /^--?([\w-]+)=(.+)$/s.exec(word) ?? [];
@@ -169,13 +168,13 @@ export const findSecrets = (args: readonly string[]) =>
     return found.flatMap((secret) => [secret, decodePercent(secret)]);
   });
 
-/** Returns all texts between a colon and the last @, even in a malformed URL. */
+/** Returns all texts from a colon to the last @, because a malformed URL has no clear password. */
 const findPasswords = (word: string) => {
   const url = /^\w+:\/\//.test(word) && URL.canParse(word) ? new URL(word) : undefined;
-  // In a valid URL without user and port, the @ is in the path.
+  // In a valid URL without user and port, the @ does not end a password.
   if (url && `${url.username}${url.password}${url.port}` === "") return [];
   const start = word.slice(0, Math.max(0, word.lastIndexOf("@")));
-  // The match begins at the start of a word, so that the search takes linear time.
+  // Each match begins at the start of a word, so that the search takes linear time.
   const user = /(?:(?<![a-z\d+.-])[\d+.-]*[a-z][a-z\d+.-]*:[/\\]*|[/\\]{2})(.*)/is.exec(start)?.[1] ?? "";
   return Array.from(user.matchAll(/:/g), ({ index }) => user.slice(index + 1));
 };

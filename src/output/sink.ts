@@ -1,4 +1,4 @@
-/** Writes to a stream. Stops without an error if the reader left. */
+/** Writes to a stream until the reader leaves. */
 import type { Writable } from "node:stream";
 import { getErrorCode } from "../files.ts";
 import { outputFailed } from "./failures.ts";
@@ -45,7 +45,7 @@ export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
     ignoreSignal() {
       signal = undefined;
     },
-    /** Also resolves if the reader left. @throws Failure `output-failed`; the signal's reason */
+    /** Resolves even if the reader left. @throws Failure `output-failed`, or the signal's reason */
     async write(text: string | Uint8Array) {
       const bytes = typeof text === "string" ? Buffer.from(text) : text;
       for (let at = 0; at < bytes.length && !isReaderGone; at += maxWriteBytes) {
@@ -58,7 +58,7 @@ export const openSink = (stream: Writable, givenSignal?: AbortSignal) => {
 
 const maxJoinedLength = 1 << 16;
 
-/** Does not join the pieces of an async iterable, because they must appear immediately. */
+/** Does not join the pieces of an async iterable, because each piece must appear immediately. */
 export async function* joinPieces(pieces: Pieces): AsyncGenerator<string, void> {
   if (Symbol.asyncIterator in pieces) return yield* pieces;
   let text = "";

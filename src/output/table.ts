@@ -12,7 +12,7 @@ type TableView<Row> = Readonly<{
   clean: TextCleaner;
 }>;
 
-/** `preferred` widths show at least this share of the cells completely. */
+/** A column's `preferred` width shows at least this share of the cells completely. */
 const minWholeShare = 0.9;
 const minTextWidth = 12;
 const minNameWidth = 24;
@@ -34,7 +34,6 @@ export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView
 
 type TableColumn = ReturnType<typeof measureColumn>;
 
-/** Columns are omitted until the `preferred` widths fit. If the `min` widths do not fit, sections replace the table. */
 const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clean: TextCleaner) => {
   const { name, heading, align, rank, hasNames, cell, tag } = column;
   const texts = rows.map((row, position) => clean(cell(row, position)));
@@ -62,7 +61,7 @@ const alignPoints = (cells: readonly string[]) => {
 const sumWidths = (columns: readonly TableColumn[], width: "full" | "preferred" | "min") =>
   columns.reduce((sum, column) => sum + column[width], gap.length * Math.max(0, columns.length - 1));
 
-/** Widens the first column and the names, so that rows differ and people can type the names. */
+/** Widens the first column, because rows must differ. Widens names, because people type names. */
 const widenNames = (columns: readonly TableColumn[]) => {
   const names = columns.find(({ hasNames }) => hasNames) ?? columns[0];
   return columns.map((column) => {
@@ -73,7 +72,6 @@ const widenNames = (columns: readonly TableColumn[]) => {
   });
 };
 
-/** Returns a width for the longest common start of two cells, the next letter, and an ellipsis. */
 const measureDistinctWidth = (cells: readonly string[]) => {
   const sorted = [...new Set(cells)].sort();
   return sorted.slice(1).reduce((most, cell, at) => {
@@ -154,7 +152,7 @@ const layOutRows = (
     colWidths: [...widths],
     colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
   });
-  // cli-table3 measures newer characters wrongly, so it gets placeholders for the cells.
+  // cli-table3 measures new characters wrongly, so placeholders replace the cells.
   for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
   const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
   const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");

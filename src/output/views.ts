@@ -1,4 +1,4 @@
-/** Lists with columns, and pages with sections. */
+/** Defines the views that a screen prints: lists with columns, and pages with sections. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type Format = (typeof formats)[number];
 export const isJsonFormat = (format: Format | undefined) => format === "json" || format === "jsonl";
@@ -13,18 +13,18 @@ export type CellTag = Readonly<{
 }>;
 
 export type Column<Row> = Readonly<{
-  /** The name in options, CSV and JSON, such as `pricing.prompt`. */
+  /** The name in options and CSV, such as `pricing.prompt`. */
   name: string;
-  /** The path in the document, such as `entry.pricing.prompt`. Default: `name`. */
+  /** The path in JSON, such as `entry.pricing.prompt`. Default: `name`. */
   path?: string;
-  /** Contains the unit, and may have several lines. */
+  /** The heading with the unit, on one or more lines. */
   heading: string;
   align?: "left" | "right" | "decimal";
-  /** A narrow terminal omits the highest ranks first, but never rank 0. */
+  /** The table omits columns of high rank first, and never omits rank 0. */
   rank: number;
-  /** True if people type the cells. Default: the first column has the names. */
+  /** True if people type the cells in commands. Default: true for the first column. */
   hasNames?: boolean;
-  /** The returned text is not yet safe to print. `spelled` returns the value with all digits. */
+  /** Returns text that is not safe to print. `spelled` returns the value with all digits. */
   cell: (row: Row, spelled: () => string) => string;
   value: (row: Row) => unknown;
   /** True if the cells show JSON. */
@@ -50,9 +50,9 @@ export type ShownColumn<Row> = Omit<Column<Row>, "path" | "value" | "cell" | "is
 
 export type Page = Readonly<{
   sections: Iterable<Section>;
-  /** If false, a terminal omits the middle of long texts. */
+  /** True if a terminal shows long texts completely. Default: true. */
   isFull?: boolean;
-  /** True if lines are folded even in a pipe, at the width in `COLUMNS`. */
+  /** True if output to a pipe is folded to the width in `COLUMNS`. */
   isFolded?: boolean;
 }>;
 

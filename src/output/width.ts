@@ -24,7 +24,7 @@ const splitGraphemes = (text: string) => {
   return graphemes.segment(text);
 };
 
-/** Also matches the vowel and the final consonant of a Hangul syllable. */
+/** Includes the vowel and the final consonant of a Hangul syllable. */
 const invisible =
   /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]|(?<=[\u1100-\u115f])[\u1160-\u11a7][\u11a8-\u11ff]?/gu;
 const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
@@ -32,12 +32,12 @@ const emojiWidth = 2;
 
 const measureGrapheme = (grapheme: string) => {
   const isEmoji = emoji.test(grapheme);
-  // The width of a spacing mark (Mc) adds to the width of an emoji.
+  // A spacing mark (Mc) makes an emoji wider.
   const parts = Array.from(grapheme.replace(isEmoji ? /\P{Mc}/gu : invisible, ""));
   return parts.reduce((sum, part) => sum + eastAsianWidth(part.codePointAt(0) ?? 0), isEmoji ? emojiWidth : 0);
 };
 
-/** Enough code units to fill the columns with usual graphemes. */
+/** Returns enough UTF-16 units to fill the columns with usual graphemes. */
 const maxUnits = (columns: number) => columns * 8 + 64;
 
 const takeStart = (line: string, width: number) => {
@@ -71,7 +71,7 @@ export const foldLine = (line: string, width: number) => {
   const lines: string[] = [];
   for (let at = 0; ; ) {
     const rest = line.slice(at, at + maxUnits(width));
-    // If no grapheme fits, one code point lets the loop advance.
+    // If no grapheme fits, the loop advances by one code point.
     const fits = takeStart(rest, width) || (/^./su.exec(rest)?.[0] ?? rest);
     if (fits.length >= line.length - at) return [...lines, fits];
     const space = rest[fits.length] === " " ? fits.length : fits.lastIndexOf(" ");
@@ -85,7 +85,7 @@ const hangingIndent = 2;
 const noBreak = "\ue001";
 const textToPaste = /`[^`]+`|--[a-z][a-z-]* (?:'[^']*'|[^\s']+)/g;
 
-/** Folds only between words. A terminal wraps longer words itself, and copies such a word as one line. */
+/** Does not divide words, so that a copied word has no line breaks. */
 export const foldSentence = (text: string, width: number, indent = hangingIndent) => {
   const before = " ".repeat(indent);
   const [first = "", ...words] = text.replace(textToPaste, (pasted) => pasted.replaceAll(" ", noBreak)).split(" ");

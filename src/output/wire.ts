@@ -1,11 +1,10 @@
-/** Finds values in a reply by dotted names. Keeps the spelling of values. */
+/** Finds values in a reply by dotted names, without changing the digits of numbers. */
 import { wrongValue } from "../failures.ts";
 import * as raw from "../json/raw-json.ts";
 import { toBuffer } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-/** If a key is repeated, the last value counts. */
 export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
   const document = parseBytes(bytes);
   const container = member === undefined ? document : raw.findMember(document, member);
@@ -27,7 +26,7 @@ export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJs
   return found.length === 0 ? undefined : found;
 };
 
-/** Finds the key that equals the name, or else the shortest key before a dot in the name. */
+/** Finds the key that equals the name. Otherwise, finds the shortest key before a dot in the name. */
 const findMember = ({ members }: raw.RawJson, name: string) => {
   const whole = members.findLast(({ key }) => key === name);
   if (whole) return whole;
@@ -37,7 +36,6 @@ const findMember = ({ members }: raw.RawJson, name: string) => {
     .at(-1);
 };
 
-/** Formats null as an empty text. */
 export const formatValues = (values: readonly raw.RawJson[]) => {
   const formatItem = (item: raw.RawJson) => formatValue(item.members.length === 1 ? item.members[0]?.value : item);
   const formatAll = (value: raw.RawJson) =>
@@ -63,7 +61,6 @@ export const readSpelledObject = (bytes: Uint8Array) => {
   };
 };
 
-/** Returns undefined unless the value is an object or a list. */
 export const pickFields = (value: raw.RawJson, names: readonly string[]): string | undefined => {
   if (value.kind === "list") {
     return raw.composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
@@ -84,7 +81,6 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): string
 
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
 
-/** Ignores case and the differences between `_`, `-` and spaces. */
 export const findColumn = <One extends NamedColumn>(typed: string, columns: readonly One[]) => {
   const normalize = (name: string) => name.replaceAll(/[\s_-]+/g, "_").toLowerCase();
   const isTyped = (name = "") => normalize(name) === normalize(typed);
@@ -96,7 +92,7 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   );
 };
 
-/** Returns the name in the document. */
+/** Returns the path in JSON. @throws Failure `invalid-option-value` */
 export const resolveField = (name: string, columns: readonly NamedColumn[], rows?: readonly raw.RawJson[]) => {
   const named = columns.find((one) => name === one.name || name.startsWith(`${one.name}.`));
   if (named) return (named.path ?? named.name) + name.slice(named.name.length);

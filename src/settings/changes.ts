@@ -99,7 +99,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
 
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
-/** Asks about a new profile, because its name may be mistyped. @throws `failure` if it cannot ask */
+/** Asks about a new profile, because the name may be mistyped. @throws `failure` without a terminal */
 type Confirm = (failure: Failure) => Promise<void>;
 
 export const setSetting = (sources: SettingsSources, typed: Record<"name" | "value", string>, confirm?: Confirm) =>
@@ -218,7 +218,7 @@ export const logout = async (sources: SettingsSources, only?: CredentialUse) => 
   return { profile, removed, left: findSecretVariables(host, only && [only]) };
 };
 
-/** Keeps the account, so the ledger still finds the groups. @throws Failure `profile-exists` */
+/** Keeps the account, because dedup keys contain the account. @throws Failure `profile-exists` */
 export const renameProfile = async (sources: SettingsSources, { from, to }: Record<"from" | "to", string>) => {
   const { host } = sources;
   const { keys } = findProfile(sources, from);

@@ -20,7 +20,6 @@ export const useTargets = {
 
 export const credentialUses: readonly CredentialUse[] = ["log", "inference", "calls"];
 
-/** Returns the variables that are set. */
 export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
@@ -113,7 +112,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
     if (!secret) throw failure;
     return { secret: await secret(), from, profile, username };
   };
-  /** If the service refused the key of a command, reruns the command once per use and origin. */
+  /** If the service refuses the key from a command, reruns the command once for each use and origin. */
   const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
     const id = `${use} ${origin}`;
     const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
@@ -132,10 +131,10 @@ const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst
   const { name, source } = findUrlSource(layers, setting);
   if (isFirst && source !== "command line") return failures.loginCommand(profile);
   const urls = urlSettingNames.flatMap((each) => resolveSetting(layers, each)?.text ?? []);
-  // Without `--for`, the login would also save the key for the other origins.
+  // Without `--for`, the login would save the key for other origins too.
   const only = urls.every((url) => URL.canParse(url) && new URL(url).origin === origin) ? undefined : use;
   if (source === "profile") return failures.loginCommand(profile, only);
-  // In the same profile, the login would replace the saved key.
+  // A login in the same profile would replace the saved key.
   const option = `${toOptionName(name)} ${readValue(layers, setting)}`;
   return failures.loginCommand(isFirst ? profile : "<name>", only, option);
 };
@@ -178,16 +177,16 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
   return { text: removeLineEnd(bytes.toString("utf8")), from, where };
 };
 
-/** Removes the line end that `echo` and editors add to a key. */
+/** `echo` and editors add a line end to a key. */
 export const removeLineEnd = (text: string) => text.replace(/\r?\n$/, "");
 
-/** @throws Failure `invalid-credential`, whose message lacks the secret */
+/** The message does not contain the secret. @throws Failure `invalid-credential` */
 export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]) => {
   const fault = findSecretFault(text, uses);
   if (fault) throw failures.invalidCredential(from, fault, where);
 };
 
-/** A key is visible ASCII. A password is any text on one line. */
+/** A key must be visible ASCII. A password can be any text on one line. */
 const findSecretFault = (text: string, uses: readonly string[]) => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
@@ -195,9 +194,9 @@ const findSecretFault = (text: string, uses: readonly string[]) => {
   return /[^\x21-\x7e]/.test(text) ? "characters" : undefined;
 };
 
-/** A minute, because a person may have to touch a security key. */
+/** One minute lets a person touch a security key. */
 const maxCommandMs = 60_000;
-/** A program that the command started may keep the pipe open. */
+/** After the command ends, another program may keep the pipe open. */
 const outputGraceMs = 1000;
 
 type CommandTarget = Readonly<{
@@ -207,7 +206,7 @@ type CommandTarget = Readonly<{
   origin: string;
 }>;
 
-/** Uses no shell, and returns the first line of the output. */
+/** Runs the command without a shell. */
 export const runCredentialCommand = async (line: string, { host, hide, use, origin }: CommandTarget) => {
   const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Failures of settings, profiles and credentials. */
+/** Creates the failures of settings, profiles and credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
@@ -10,7 +10,7 @@ const formatWhere = (where: FailureLocation, profile?: string) => {
   return `${formatPosition(where)}${profile ? `, profile ${profile}` : ""}`;
 };
 
-/** @param invalid has a redacted `value` */
+/** The caller redacts `value`. */
 export const invalidSetting = (
   invalid: Record<"setting" | "value" | "wanted", string> & { where: FailureLocation; profile?: string | undefined },
 ) => {
@@ -113,7 +113,7 @@ export const credentialMissing = ({ use, origin, profile, login }: LoginAdvice) 
   return new Failure("auth", "credential-missing", message, { hint: `run \`${login}\`, or set ROLLCALL_API_KEY` });
 };
 
-/** `urlFrom` names the source of the URL. */
+/** `urlFrom` is the option, variable or setting with the URL. */
 export const credentialWrongOrigin = (advice: LoginAdvice, saved: Record<"boundOrigin" | "urlFrom", string>) => {
   const { use, origin, profile, login } = advice;
   const { boundOrigin, urlFrom } = saved;
@@ -151,6 +151,6 @@ export const homeMissing = (cause: unknown) => {
   return new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", details);
 };
 
-/** `option` contains the URL, if the profile lacks the URL. */
+/** `option` passes a URL that the profile lacks. */
 export const loginCommand = (profile: string, use?: CredentialUse, option?: string) =>
   [inProfile("rollcall auth login", profile), use && `--for ${use}`, option].filter(Boolean).join(" ");

@@ -1,4 +1,4 @@
-/** Settings, profiles and credentials. */
+/** Reads and changes settings, profiles and credentials. */
 
 export * from "./changes.ts";
 export { credentialUses, findSecretVariables } from "./credentials.ts";

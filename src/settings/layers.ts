@@ -1,4 +1,4 @@
-/** Finds settings. Precedence: command line, environment, profile, default (configuration.md). */
+/** Finds a setting on the command line, in the environment, in a profile or in the defaults, in this order. */
 import type { FailureLocation, Problem } from "../failure.ts";
 import { contradiction } from "../failures.ts";
 import { ignoreErrors } from "../files.ts";
@@ -51,7 +51,7 @@ export const readSavedTexts = (host: FolderHost, name: values.SettingName | "pro
   return Array.from(file.profiles.values(), (members) => members[name]).filter((text) => typeof text === "string");
 };
 
-/** Returns a profile that may be unknown. @throws Failure `conflicting-options`, `setting-invalid` */
+/** Returns a name even if no profile has the name. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local && profile !== undefined && profile !== localProfile)
     throw contradiction("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);
@@ -87,7 +87,7 @@ export const findLayers = (sources: SettingsSources) => {
     saved: saved ?? {},
     defaults,
     profile,
-    /** A named profile's URLs and credentials override the environment. */
+    /** True if an option names the profile. URLs and credentials of the profile then override the environment. */
     isProfileNamed: where.option !== undefined,
     local,
     isNew,
@@ -136,7 +136,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   if (!resolved) return undefined;
   const { text, source, where } = resolved;
   const { derivedFrom, parse } = values.settings[name];
-  // If `derivedFrom` is invalid, the failure names it.
+  // If the setting in `derivedFrom` is invalid, the failure must name that setting.
   if (source === "default" && derivedFrom) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
   if (!values.isRejected(parsed)) return parsed;

@@ -14,7 +14,7 @@ import * as values from "./values.ts";
 
 export const askLine = async (host: Host, label: string) => (await promptForLines(host, label, false))?.[0]?.trim();
 
-/** Returns a line and the lines that were pasted with it, or undefined at the end of the input. */
+/** Returns all lines that were pasted together. Returns undefined at the end of the input. */
 const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   const { stdin, stderr, signal, terminal } = host;
   const lines: string[] = [];
@@ -23,7 +23,7 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
     if (stdin.readableEnded) return undefined;
     const { createInterface } = await import("node:readline");
     const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-    // Turns echo off before the label, because people type early.
+    // The reader must hide text that people type before the label appears.
     const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
     stderr.write(foldPrompt(label, terminal.columns));
     try {
@@ -48,7 +48,7 @@ const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
   }
 };
 
-/** Folds only at spaces, unlike a terminal. */
+/** A terminal would fold inside words. */
 const foldPrompt = (label: string, columns: number) =>
   label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
 
@@ -67,14 +67,13 @@ export const findOrigin = (settings: Settings, use: CredentialUse) => {
 /** If `only` is undefined, the key is for all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-/** Asks for a missing URL, and reads the key. @throws Failure */
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
   if (username !== undefined) {
     if (only && only !== "calls") throw contradiction("--username", `--for ${only}`, "only calls need a user name");
     credentials.checkUsername(username, { option: "--username" });
   }
-  // `settings.get` reads `flags` at each call, so an answer counts as an option.
+  // `settings.get` reads `flags` at each call, so an answer in `flags` counts as an option.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
   const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
   if (settings.local)
@@ -113,7 +112,7 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
   return {
     settings: { ...settings, credential },
     findLogins,
-    /** Returns another origin whose saved key the login would replace. */
+    /** Returns another origin if the login would replace the key of that origin. */
     findReplacedOrigin: () => {
       const saved = readSaved(host, "credentials").profiles.get(settings.profile);
       const replaced = findLogins().map(({ use, origin }) => {
@@ -165,7 +164,7 @@ const readKey = async (
   logins: readonly Readonly<{ use: CredentialUse; origin: string }>[],
   withToken: boolean,
 ) => {
-  // At a terminal, even `--with-token` prompts, because only a prompt hides a typed key.
+  // At a terminal, `--with-token` also prompts, because a prompt hides the typed key.
   const isTyped = host.terminal.stdin;
   if (isTyped ? !("setRawMode" in host.stdin) : !withToken) throw loginKeyMissing("no-terminal");
   const from = isTyped ? "the terminal" : "standard input";
@@ -173,7 +172,7 @@ const readKey = async (
   const origins = new Set(logins.map(({ origin }) => origin));
   const label = `key for ${Array.from(origins, (origin) => `${origin} (${usesOf(origin)})`).join(", ")}: `;
   for (let notice = ""; ; ) {
-    // The first of two pasted lines would be a wrong key.
+    // If two lines are pasted, the first line alone would be a wrong key.
     const text = isTyped
       ? ((await promptForLines(host, `${notice}${label}`, true))?.join("\n") ?? "")
       : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
@@ -188,7 +187,7 @@ const readKey = async (
       return key;
     }
     if (!isTyped) throw invalidCredential(from, mistake);
-    // Typed text is visible between prompts, so the notice is a part of the next prompt.
+    // The next prompt contains the notice, because text that people type between prompts is visible.
     notice = `this is not a key: ${secretFaults[mistake]}\n`;
   }
 };

@@ -47,7 +47,7 @@ export const readSettings = async (given: SettingsSources) => {
       const name = values.urlSettingName(of);
       const url = requireSetting(name);
       noteUrlSource(layers, name, notice);
-      // `/v1` is a part of the endpoints' paths.
+      // Some endpoints have `/v1` in their own paths.
       return url.replace(/\/v1$/, "");
     },
     ...credentials.openCredentials(sources, layers, readVariable),
@@ -126,7 +126,7 @@ export const findLedgerFile = (host: FolderHost) => {
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
-  /** @param file the location if no URL is given */
+  /** @param file the path, if the text is not a URL */
   const findLocation = async (
     use: keyof typeof databases,
     typed: string | undefined,
@@ -145,7 +145,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
       throw invalidDatabaseUrl({ title, hint });
     }
     const path = parsed.url.href;
-    // Only the URL in the environment may contain a password. This password is also used if the same URL is typed.
+    // A typed URL can use the password of the same URL in the environment.
     const fromEnvironment = typed === undefined ? parsed : parseDatabaseUrl((await readText()) ?? "");
     for (const secret of [parsed.secret, fromEnvironment?.secret ?? ""]) {
       hide(secret);
@@ -178,7 +178,7 @@ const urlPattern = /^[a-z][a-z\d+.-]+:[/\\]|^(?:postgres(?:ql)?|libsql):|^https?
 const parseDatabaseUrl = (text: string) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.hash !== "" || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
-  // An unencoded / or ? in a password ends the host early.
+  // An unencoded / or ? in a password ends the host of the URL.
   const isPlain = url.username !== "" && /^\/?[^/@]*$/.test(url.pathname);
   if (!isPlain || [...url.searchParams.keys()].some((key) => key !== "sslmode")) return undefined;
   const secret = decodePercent(url.password);
@@ -186,7 +186,7 @@ const parseDatabaseUrl = (text: string) => {
   return { url, secret };
 };
 
-/** PostgreSQL's programs ignore a password file that others can read. */
+/** PostgreSQL's programs ignore a password file that other users can read. */
 const findInPasswordFile = ({ env }: Host, url: URL) => {
   const file = env.PGPASSFILE || (env.HOME === undefined ? undefined : join(env.HOME, ".pgpass"));
   if (!file) return undefined;

@@ -42,7 +42,6 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
   return HOME ? join(HOME, platform === "darwin" ? mac : home, "rollcall") : undefined;
 };
 
-/** Returns undefined if no variable names a folder. */
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
 export const canCreate = (path: string): boolean => {
@@ -57,7 +56,7 @@ export const canCreate = (path: string): boolean => {
 
 type SavedKind = "settings" | "credentials";
 
-/** `members` may contain keys that only newer versions know. */
+/** `members` may contain keys of newer versions. */
 export type SavedFile = ReturnType<typeof parseDocument> & Readonly<{ profiles: ReadonlyMap<string, JsonObject> }>;
 
 export const findSettingsFile = (host: FolderHost, kind: SavedKind = "settings") => {
@@ -101,7 +100,7 @@ export const parseDocument = (bytes: Uint8Array, file: string, toFailure: typeof
   const content = Buffer.from(bytes.subarray(bomLength(bytes)));
   const text = content.toString("utf8");
   const locate = (offset: number) => ({ file, ...locateOffset(content, offset) });
-  // The message of JSON.parse would quote secrets.
+  // The message of `JSON.parse` could quote a secret.
   const fault = findFault(content);
   if (fault) throw toFailure(text.trim() === "" ? "it is empty" : "it is not JSON", locate(fault.at));
   const members: unknown = JSON.parse(text);
@@ -126,7 +125,7 @@ export const changeSaved = async (
 ) => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
-  // conf requires a home folder when it is loaded.
+  // Loading conf fails without a home folder.
   const { default: Conf } = await import("conf").catch((cause: unknown) => {
     throw getErrorCode(cause) === "ERR_SYSTEM_ERROR" ? homeMissing(cause) : cause;
   });
@@ -142,7 +141,7 @@ export const changeSaved = async (
       const { profiles: _, ...otherMembers } = members;
       const changed = new Map(profiles);
       change(changed, otherMembers);
-      // A profile without settings stays, but a profile without credentials is removed.
+      // Empty profiles stay in the settings, but not in the credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
       writeSaved(Conf, file, { ...otherMembers, profiles: Object.fromEntries(kept) });
     } finally {
@@ -188,7 +187,7 @@ export const readVariableFiles = (env: Host["env"]) =>
     }),
   );
 
-/** Ignores a pipe, which can be read only once. Does not move the position of standard input. */
+/** Ignores a pipe, which rollcall can read only once. Does not move the position of standard input. */
 const readSecretFile = (file: string) => {
   if (!fs.statSync(file).isFile()) return undefined;
   const opened = fs.openSync(file, "r");

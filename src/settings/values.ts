@@ -43,7 +43,6 @@ const parseUrl = (text: string) => {
   return origin + pathname.replace(/\/+$/, "");
 };
 
-/** Removes user, password, query and fragment. */
 const redactUrl = (text: string) =>
   text.replace(/^([a-z][a-z0-9+.-]*:)?([/\\]*).*@/is, "$1$2…@").replace(/[?#].*$/s, (rest) => `${rest[0]}…`);
 
@@ -96,7 +95,7 @@ type Setting<Value> = Readonly<{
   localFallback?: string;
   example?: string;
   hasOption?: true;
-  /** True if `local` ignores the setting and `--profile` overrides its variable. */
+  /** True if the local service ignores the setting. `--profile` then overrides the environment. */
   isOfService?: true;
 }>;
 

@@ -1,4 +1,4 @@
-/** The page of a traced call (interface 2.4). */
+/** Composes the page of a traced call (interface 2.4). */
 import * as calls from "../../calls/index.ts";
 import { addDecimals, formatDecimal, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
@@ -8,12 +8,12 @@ import type { Section } from "../views.ts";
 import { findValues } from "../wire.ts";
 import { describeBinary, formatTree, getDecodedSize } from "./tree.ts";
 
-/** `vendorPrefix` is the prefix of `_user_id` and other keys (interface 2.4). */
+/** `vendorPrefix` replaces `vendor` in keys such as `vendor_user_id` (interface 2.4). */
 export type CallViewOptions = Readonly<
   Record<"costs" | "storageSize" | "totalStorageSize" | "full", boolean> & { vendorPrefix: string }
 >;
 
-/** Yields sections whose texts are not yet safe to print. */
+/** The texts of the sections are not safe to print. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const prefix = options.vendorPrefix;
   const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];
@@ -162,7 +162,7 @@ const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.
 const isTitleMember = ({ key, value }: raw.RawMember) =>
   ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
 
-/** Quotes a name that could look like rollcall's text. */
+/** Quotes an unusual name, because the name could imitate rollcall's own text. */
 const quoteName = (name: string) => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
 const formatId = (id: string | undefined) => (id === undefined ? "" : ` (${quoteName(id)})`);
 

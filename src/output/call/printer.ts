@@ -62,7 +62,7 @@ const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions)
   return fieldSections(call, names);
 };
 
-/** The default field of the reward for `--as trajectory`. */
+/** The default of `--reward-from`. */
 const rewardField = "attributes.reward";
 
 const createColumn = (name: string, display: Partial<Column<unknown>> = {}): Column<unknown> => ({
@@ -142,7 +142,6 @@ const summaryColumns = [
   createColumn("cost.usd", { ...pointAligned, heading: "cost\n$" }),
 ];
 
-/** Sums are bigint or text, so they stay exact. */
 const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
   const name = (text: string) => (text === "" ? "null" : JSON.stringify(text));
   const toCounts = ({ op, model, cost, ...counts }: CallGroup) => ({ ...counts, ...(costs ? { cost } : {}) });
@@ -153,7 +152,7 @@ const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView
   ]);
 };
 
-/** The strings in `value` are already JSON. */
+/** The strings in `value` are already JSON. `JSON.stringify` cannot format the sums, which are bigint. */
 const toJson = (value: unknown): string =>
   typeof value === "object" && value !== null
     ? composeMembers(Object.entries(value).map(([key, member]) => [key, toJson(member)]))

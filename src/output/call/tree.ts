@@ -1,4 +1,4 @@
-/** Formats a JSON value as an indented tree. Replaces base64 data with its type and size. */
+/** Formats JSON as an indented tree, without the bytes of data URLs. */
 import { compactJson, maxIndentedLevels, type RawJson } from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 
