@@ -10,7 +10,7 @@ import type { Value } from "./value.ts";
 export const art: Format = {
   name: "art",
   title: "ART's Parquet",
-  keys: { group: "group_index", reward: "reward", sampled: "the recorded choices" },
+  keys: { group: "the rows with the same group_index", reward: "`reward`", sampled: "the choices in the file" },
   records: { parquet: true },
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
   jsonColumns: ["trajectory_json"],

@@ -9,7 +9,7 @@ import type { Value } from "./value.ts";
 export const atif: Format = {
   name: "atif",
   title: "ATIF trajectories",
-  keys: { group: "each file", reward: "none (pass --rewards)", sampled: "the agent's steps" },
+  keys: { group: "one file", reward: "missing (pass --rewards)", sampled: "the agent's steps" },
   records: { text: "document" },
   filePattern: /(?:^|\/)trajectory[^/]*\.json$/,
   recognizes: ({ value }) => value.textAt("schema_version")?.startsWith("ATIF-") && value.get("steps")?.isList,

@@ -40,8 +40,8 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same \`step\` and the same group_id (or prompt_id, …). If a row has no such key, the rows with the same \`step\` and prompt`,
-    reward: rows.rewardText ?? rows.rewardKey,
+    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same \`step\` and the same group_id (or prompt_id, …), or with the same \`step\` and prompt if they have no such key`,
+    reward: rows.rewardText ?? `\`${rows.rewardKey}\``,
     sampled: rows.sampled,
   },
   records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
@@ -138,7 +138,7 @@ export const messageRows = (path: Path): Format => {
     title: "rows of chat messages",
     rewardKey: "reward",
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
-    sampled: "every turn of the assistant",
+    sampled: "all turns of the assistant",
     isDataset: true,
     recognizes: (row) => haveTexts(unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
@@ -231,7 +231,7 @@ export const shareGpt = chatRows({
   title: "conversations of ShareGPT",
   rewardKey: "reward",
   usedKeys: ["conversations", "reward", "tools", "system"],
-  sampled: "every turn of the assistant",
+  sampled: "all turns of the assistant",
   isDataset: true,
   isLossy: true,
   recognizes: (row) => haveTexts(unwrap(row.get("conversations")), "from"),
@@ -277,7 +277,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
   chatRows({
     ...rows,
     usedKeys: [prompt, answer, rows.rewardKey],
-    sampled: answer,
+    sampled: `the texts in \`${answer}\``,
     isDataset: false,
     isLossy: true,
     recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),

@@ -67,7 +67,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     sources: [...converted, ...ownSources],
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
-      rewardFrom: rewards ? "--rewards" : options.rewardFrom?.join("."),
+      rewardFrom: rewards ? "from --rewards" : options.rewardFrom && `\`${options.rewardFrom.join(".")}\``,
       // Converting records again changes `run.notes`, so the result gets a copy.
       notes: new Map(run.notes),
       recordProblems: run.problems,

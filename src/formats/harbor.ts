@@ -12,8 +12,8 @@ export const harbor: Format = {
   name: "harbor",
   title: "trials of Harbor",
   keys: {
-    group: "trials of one job with the same task_checksum, or with the same task_name if they have none",
-    reward: "verifier_result.rewards.reward",
+    group: "the trials of one job with the same task_checksum, or with the same task_name if they have none",
+    reward: "`verifier_result.rewards.reward`",
     sampled: "the agent's steps",
   },
   records: { text: "document" },

@@ -18,9 +18,9 @@ export const inspect: Format = {
   name: "inspect",
   title: "a log of Inspect",
   keys: {
-    group: "the epochs of a sample",
-    reward: "none (pass --reward-from scores.NAME.value)",
-    sampled: 'messages with the source "generate", and the outputs of model events',
+    group: "the epochs of one sample",
+    reward: "missing (pass --reward-from scores.NAME.value)",
+    sampled: 'the messages with the source "generate", and the outputs of model events',
   },
   records: { text: "document", zip: /^samples\/.+\.json$/ },
   filePattern: /\.eval$/,

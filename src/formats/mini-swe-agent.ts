@@ -10,9 +10,9 @@ export const miniSweAgent: Format = {
   name: "mini-swe-agent",
   title: "trajectories of mini-swe-agent",
   keys: {
-    group: "instance_id, else each file",
-    reward: "none (pass --rewards)",
-    sampled: "responses of the assistant",
+    group: "the files with the same instance_id, or one file without it",
+    reward: "missing (pass --rewards)",
+    sampled: "the responses of the assistant",
   },
   records: { text: "document" },
   filePattern: /\.traj\.json$/,
@@ -29,7 +29,7 @@ export const miniSweAgentMessages: Format = {
   ...miniSweAgent,
   name: "mini-swe-agent-messages",
   title: "bare messages of an older mini-swe-agent",
-  keys: { group: "each file", reward: "none (pass --rewards)", sampled: "every message of the assistant" },
+  keys: { group: "one file", reward: "missing (pass --rewards)", sampled: "all messages of the assistant" },
   isLossy: true,
   recognizes: ({ value }) => {
     const messages = value.items();

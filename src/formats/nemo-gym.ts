@@ -12,7 +12,11 @@ const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zs
 export const nemoGym: Format = {
   name: "nemo-gym",
   title: "rollouts of NeMo Gym",
-  keys: { group: "_ng_task_index, else the prompt", reward: "reward", sampled: "response.output" },
+  keys: {
+    group: "the rows with the same _ng_task_index, or with the same prompt if they have none",
+    reward: "`reward`",
+    sampled: "the turns in `response.output`",
+  },
   records: { text: "lines" },
   groupsSpanFiles: true,
   lastFilePattern: failureFiles,

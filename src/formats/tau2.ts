@@ -9,8 +9,8 @@ export const tau2: Format = {
   name: "tau2",
   title: "results of tau2-bench",
   keys: {
-    group: "the domain and task_id",
-    reward: "reward_info.reward",
+    group: "the simulations with the same domain and task_id",
+    reward: "`reward_info.reward`",
     sampled: "the assistant's turns except the opening greeting",
   },
   records: { text: "document" },

@@ -8,7 +8,11 @@ import type { Members, Value } from "./value.ts";
 export const verifiersV0: Format = {
   name: "verifiers-v0",
   title: "results of verifiers v0",
-  keys: { group: "example_id", reward: "reward", sampled: "the assistant's turns of completion" },
+  keys: {
+    group: "the rows with the same example_id",
+    reward: "`reward`",
+    sampled: "the assistant's turns in `completion`",
+  },
   records: { text: "lines" },
   filePattern: /(?:^|[./])results\.jsonl$/,
   recognizes: ({ value }) =>

@@ -9,9 +9,9 @@ export const verifiersV1: Format = {
   name: "verifiers-v1",
   title: "traces of verifiers v1 or prime-rl",
   keys: {
-    group: "group.id, else the task",
-    reward: "`rewards`, each with its weight",
-    sampled: "nodes with `sampled: true`",
+    group: "the rollouts with the same group.id, or with the same task if they have none",
+    reward: "the sum of `rewards`, each with its weight",
+    sampled: "the nodes with `sampled: true`",
   },
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl$/,

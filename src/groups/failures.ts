@@ -68,7 +68,7 @@ export const slowFilter = (text: string, limitMs: number, position: string) => {
 };
 
 export const nestedTooDeeply = (text: string, position: string) => {
-  const message = `cannot evaluate --where ${text} at ${position}: the value is nested too deeply`;
+  const message = `cannot evaluate --where \`${text}\` at ${position}: the value is nested too deeply`;
   const hint = "remove the nested value from the file, or use an expression that does not read it";
   return new Failure("invalid_input", "nested-too-deeply", message, { hint });
 };

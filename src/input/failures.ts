@@ -65,7 +65,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
   const [message = name, hint] = {
     malformed: [`cannot read ${name} as a URL`, "use https://host/path or hf://datasets/owner/name/path"],
     user: [
-      `the URL of ${name} contains a user or password, which other users of this machine can see`,
+      `the URL of ${name} contains a user name or password, which other users of this machine can see`,
       "remove the user and password from the URL, and let curl read them from a netrc file: curl -n … | rollcall … -",
     ],
     http: [

@@ -128,7 +128,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   const first = why ? `: ${describeEnd(why)}` : "";
   const reasons = retryFailure ? `${first}, and the retry failed: ${describeEnd(retryFailure)}` : first;
   const ids = areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
-  const others = areMoreUnknown ? " and other requests" : "";
+  const others = !areMoreUnknown ? "" : facts.requests > 1 ? " and other requests" : " and requests of earlier runs";
   const subject = `request ${facts.number} of ${facts.requests} (${[...ids, positions].join(", ")})${others}`;
   const hasRest = facts.notSent > 0;
   const andRest = hasRest ? " and send the rest" : "";

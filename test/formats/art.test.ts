@@ -127,7 +127,7 @@ describe("a Parquet file of ART", () => {
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
     expect(notes[0]).toBe(
-      "the input was read as ART's Parquet (--from art). Group: group_index. Reward: reward. Choices: the recorded choices.",
+      "the input was read as ART's Parquet (--from art). A group is the rows with the same group_index. The reward is `reward`. The choices are the choices in the file.",
     );
   });
 

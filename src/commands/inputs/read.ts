@@ -124,8 +124,8 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
       const subject =
         sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
       const isByKey = format.takesGroupKey === true && groupBy !== undefined;
-      const groupText = isByKey ? `the rows with the same value at ${groupBy}` : group;
-      const keys = `Group: ${groupText}. Reward: ${usedRewardFrom ?? reward}. Choices: ${sampled}.`;
+      const groupText = isByKey ? `the rows with the same \`${groupBy}\`` : group;
+      const keys = `A group is ${groupText}. The reward is ${usedRewardFrom ?? reward}. The choices are ${sampled}.`;
       screen.notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
