@@ -16,14 +16,14 @@ export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpt
     }
   }
   if (isEmpty && !canBeEmpty) {
-    const hint = "give one id per line, or the ids as arguments";
+    const hint = "write one id on each line, or the ids as arguments";
     throw new Failure("invalid_input", "call-ids-missing", "no call ids on standard input", { hint });
   }
 }
 
 const invalidCallId = (line: number, why: string) =>
   new Failure("invalid_input", "invalid-call-id", `line ${line} of standard input is not a call id: it is ${why}`, {
-    hint: "write one id on each line: only the id, the id before a tab, or a JSON object with the key `id`, `call` or `calls`",
+    hint: "write on each line an id, an id and a tab, or a JSON object with the key `id`, `call` or `calls`",
   });
 
 async function* splitLines(chunks: AsyncIterable<Uint8Array>) {

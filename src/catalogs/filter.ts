@@ -1,4 +1,4 @@
-/** Filters models. A model without the filtered field matches no filter except `--not-deprecated`. */
+/** Filters models. A model without a field matches no filter of this field except `--not-deprecated`. */
 import type { CatalogModel } from "../contract/models.ts";
 import { textOf, textsOf } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal } from "../decimal.ts";
@@ -10,14 +10,14 @@ import * as fields from "./fields.ts";
 type Strings = readonly string[];
 
 /** Maps the current time to another time, both in ms since 1970. */
-export type RelativeTime = (now: number) => number;
+export type TimeResolver = (now: number) => number;
 
 export type Filter = Readonly<
   Partial<
     Record<WordsName, Strings | undefined> &
       Record<"minContext" | "minOutput", number | undefined> &
       Record<"free" | "deprecated" | "notDeprecated", boolean> &
-      Record<"deprecatedWithin" | "createdSince", RelativeTime | undefined> & {
+      Record<"deprecatedWithin" | "createdSince", TimeResolver | undefined> & {
         pattern: string | undefined;
         /** Limits are in US dollars per million tokens, per image or per request. */
         maxPrice: readonly (readonly [name: string, limit: string])[] | undefined;
@@ -33,10 +33,10 @@ const hasOnly: WordTest = (words, wanted) => words.length > 0 && words.every((wo
 const wordsOption = <Name extends string>(
   name: Name,
   column: string,
-  usual: string,
+  known: string,
   matches = hasAll,
   read = (model: CatalogModel) => textsOf(model[column]) ?? [],
-) => ({ name, column, usual: usual.split(" "), matches, read });
+) => ({ name, column, known: known.split(" "), matches, read });
 
 const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK";
 const countries = "datacenters.country_code";
@@ -123,34 +123,34 @@ const listCriteria = (filter: Filter, now: number) => {
   return criteria;
 };
 
-/** `columns` names the fields that the options of the filter concern. @param now ms since 1970 */
+/** Returns the test and the fields that it reads (`columns`). @param now ms since 1970 */
 export const compileFilter = (filter: Filter, now: number) => {
   const criteria = listCriteria(filter, now);
   const matches = (model: CatalogModel) => criteria.every(({ test }) => test(model));
   return { matches, columns: criteria.flatMap(({ columns }) => columns) };
 };
 
-export const usualWords = (option: string) =>
-  [...wordsOptions, priceOption].find(({ name }) => toOptionName(name) === option)?.usual ?? [];
+export const knownWords = (option: string) =>
+  [...wordsOptions, priceOption].find(({ name }) => toOptionName(name) === option)?.known ?? [];
 
 /** Returns false for unassigned codes such as `XX`, and for unofficial codes such as `UK`. */
-const isCountry = (code: string) => {
+const isCountryCode = (code: string) => {
   if (!/^[A-Z]{2}$/.test(code) || new Intl.Locale(`und-${code}`).region !== code) return false;
   return new Intl.DisplayNames("en", { type: "region", fallback: "none" }).of(code) !== undefined;
 };
 
-/** Accepts usual words, words of listed models, and country codes. @throws Failure `invalid-option-value` */
+/** Accepts known words, words of listed models, and country codes. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: Filter, listed: readonly { readonly entry: CatalogModel }[]) => {
   if (listed.length === 0) return;
-  for (const { name, column, usual, read } of [...wordsOptions, priceOption]) {
+  for (const { name, column, known, read } of [...wordsOptions, priceOption]) {
     const typed = filter[name] ?? [];
     if (typed.length === 0) continue;
     const found = listed.flatMap(({ entry }) => read(entry)).filter((one) => one.trim() !== "");
     const occurring = [...new Set(found)].sort();
-    const known = new Set([...usual, ...occurring].map(normalizeWord));
-    const isKnown = (one: string) => known.has(one) || (column === countries && isCountry(one.toUpperCase()));
-    const example = column === undefined ? ", such as prompt=0.5" : "";
-    const wanted = `one of ${formatList(occurring.length === 0 ? usual : occurring)}${example}`;
+    const accepted = new Set([...known, ...occurring].map(normalizeWord));
+    const isKnown = (one: string) => accepted.has(one) || (column === countries && isCountryCode(one.toUpperCase()));
+    const example = name === "maxPrice" ? ", such as prompt=0.5" : "";
+    const wanted = `one of ${formatList(occurring.length === 0 ? known : occurring)}${example}`;
     for (const [word, ...limit] of typed.map((one) => (typeof one === "string" ? [one] : one))) {
       if (word === undefined || isKnown(normalizeWord(word))) continue;
       const near = findNearest(word, occurring);

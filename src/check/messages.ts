@@ -12,8 +12,7 @@ export const newMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
-  // Three numbers for each call: the nodes of the call, its id and its name. Three numbers for each result: 0, the node
-  // of its id, and `resultMark`. A missing or invalid value is 0.
+  /** Three nodes for each event: a call, its id and its name, or 0, the id of a result and `resultMark`. Missing: 0. */
   events: [0],
   /** The number of used elements in `events`. */
   eventCount: 0,
@@ -121,11 +120,11 @@ const addCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
     const kinds = callShape.read(table, node);
-    const idNode = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, 1)) : 0;
+    const idNode = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, callShape.slots.id)) : 0;
     let nameNode = 0;
     if (kinds.function === Kind.object) {
-      const { name } = functionShape.read(table, callShape.at(table, 2));
-      if (name === Kind.string) nameNode = nonEmptyNode(table, functionShape.at(table, 1));
+      const { name } = functionShape.read(table, callShape.at(table, callShape.slots.function));
+      if (name === Kind.string) nameNode = nonEmptyNode(table, functionShape.at(table, functionShape.slots.name));
     }
     if (nameNode > 0) facts.callsTools = true;
     addEvent(facts, node, idNode, nameNode);
@@ -152,7 +151,7 @@ export const inspectCalls = (
     if (name === undefined || offered.has(name)) continue;
     report("undeclared-tool", { name: shortName(name) }, events[at + 2] ?? 0);
   }
-  if (lastCallsIndex === eventCount && areAllAnswered(table, facts)) return;
+  if (lastCallsIndex === eventCount && areAnsweredInOrder(table, facts)) return;
   const { waiting, answeredTools } = matchCalls(table, events, lastCallsIndex);
   for (const at of waiting) {
     const name = () => {
@@ -169,8 +168,7 @@ export const inspectCalls = (
   }
 };
 
-/** True if the results are complete and have the order of the calls. */
-const areAllAnswered = (table: JsonTable, { events, eventCount }: MessageFacts) => {
+const areAnsweredInOrder = (table: JsonTable, { events, eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
     // A call without an id needs no result.
@@ -187,12 +185,12 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
   const { bytes } = table;
   const [from, end, other] = [json.startOf(table, a), json.endOf(table, a), json.startOf(table, b)];
   if (json.endOf(table, b) - other !== end - from) return false;
-  // For short texts, a loop is faster than a function of Node.
+  // For short texts, a loop is faster than `Buffer.compare`.
   for (let at = from; at < end; at++) if (bytes[at] !== bytes[at - from + other]) return false;
   return true;
 };
 
-/** A result without an id answers the oldest waiting call. */
+/** A result without an id answers the first call of the id that has waited longest. */
 const matchCalls = (table: JsonTable, events: readonly number[], end: number) => {
   const waiting = new Map<string, number[]>();
   const answeredTools = new Set<string>();

@@ -7,7 +7,7 @@ import { isRetryable, type OutgoingRequest, type ReplyHeaders, runExchange, Tran
 import { connectionFailed, hostAndPort, isTransientStatus, withoutQuery } from "./failures.ts";
 import type { ClientOptions, Retry } from "./index.ts";
 import { findRoute, type Headers, traceRequest, userAgent } from "./request.ts";
-import { openReadBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./send.ts";
+import { openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./send.ts";
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace"> {
@@ -43,7 +43,7 @@ export const openDownloads = (options: DownloadOptions) => {
     const stopping = new AbortController();
     let resume = (): void => undefined;
     const body = new Readable({
-      highWaterMark: readAheadBytes,
+      highWaterMark: maxBufferedBytes,
       read: () => resume(),
       destroy(error, callback) {
         stopping.abort();
@@ -57,7 +57,7 @@ export const openDownloads = (options: DownloadOptions) => {
         ...{ ...outgoing, method, path: url.pathname + url.search, silenceMs, signal, maxReplyLength: 0 },
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
-          const retryAfterMs = parseRetryAfter(headers, host.now());
+          const retryAfterMs = parseRetryAfterMs(headers, host.now());
           resolve({ status, headers, retryAfterMs, chunks: () => body, cancel: () => void body.destroy() });
         },
         onReplyPiece(piece, resumeReply) {
@@ -107,7 +107,7 @@ export const openDownloads = (options: DownloadOptions) => {
   };
 };
 
-const readAheadBytes = 2 ** 18;
+const maxBufferedBytes = 2 ** 18;
 
 /** @throws Failure; the signal's reason */
 export const probeUrl = async (

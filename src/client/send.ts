@@ -11,13 +11,13 @@ import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest 
 
 /** Default of `--timeout` for a read (guarantees.md). */
 export const readSilenceMs = 30_000;
-/** The service computes metrics before it answers a log. */
+/** The service computes metrics before it answers a log request. */
 const logSilenceMs = 300_000;
 
-/** The time limit for the reply to a log, in multiples of `--timeout`. */
-const maxReplySilences = 2;
+/** The time limit for a reply, in multiples of `--timeout`. */
+const replyTimeoutFactor = 2;
 
-/** The call ids of a million trajectories fit. */
+/** Enough for the call ids of a million trajectories. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
 
 export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
@@ -66,11 +66,11 @@ export const openClient = (options: ClientOptions) => {
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
     connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
-    // If the service closed a reused connection, the outcome of a log would be unknown.
+    // A log request opens a new connection, because a reused one that the service closed leaves the outcome unknown.
     const connection = await (await connections).open(route, !exchanges.isStreamed(content.body));
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
     traceReply(reply, reply.bytes.length);
-    const retryAfterMs = parseRetryAfter(reply.headers, host.now());
+    const retryAfterMs = parseRetryAfterMs(reply.headers, host.now());
     return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
   };
 
@@ -119,7 +119,7 @@ export const openClient = (options: ClientOptions) => {
     }
   };
 
-  /** @throws Failure before anything is sent; errors of the body */
+  /** @throws Failure of the URL or the credential; errors of `body.chunks` */
   const attempt = async <P extends Schema>(
     endpoint: Endpoint<P>,
     { parameters, body, headers = {}, waitedMs = 0, signal = host.signal }: StreamedRequest<P>,
@@ -127,7 +127,7 @@ export const openClient = (options: ClientOptions) => {
     const silenceMs = options.timeoutMs ?? logSilenceMs;
     const encoding = headers["Content-Encoding"];
     const context = { ...findTarget(options, endpoint, parameters), silenceMs, tries: 1, encoding };
-    const limits = { totalMs: maxReplySilences * silenceMs, connectMs: maxWaitMs - waitedMs };
+    const limits = { totalMs: replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - waitedMs };
     const tried = await tryRequest(context, { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal });
     const { status, isBodySent, error, retryAfterMs, bytes } = tried;
     const toFailure = () => failures.toReplyFailure(context, tried);
@@ -173,8 +173,8 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: numbe
   }
 };
 
-/** Returns milliseconds. `Retry-After` contains seconds or a date (RFC 9110, 10.2.3). */
-export const parseRetryAfter = (headers: exchanges.ReplyHeaders, now: number) => {
+/** `Retry-After` contains seconds or a date (RFC 9110, 10.2.3). */
+export const parseRetryAfterMs = (headers: exchanges.ReplyHeaders, now: number) => {
   const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
   const isNumber = /^\d{1,12}(\.\d+)?$/;
   if (isNumber.test(msText)) return Number(msText);
@@ -199,7 +199,7 @@ export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
     limits() {
       const connectMs = endMs - host.elapsed();
       // `--max-wait 0s` still allows one attempt.
-      return { connectMs, totalMs: maxWaitMs === 0 ? 2 * silenceMs : Math.max(1, connectMs) };
+      return { connectMs, totalMs: maxWaitMs === 0 ? replyTimeoutFactor * silenceMs : Math.max(1, connectMs) };
     },
     wait: async (...given: Parameters<typeof wait>) => host.elapsed() <= endMs && (await wait(...given)),
   };

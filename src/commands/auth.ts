@@ -19,7 +19,7 @@ const login = command({
   hasSideEffects: true,
   about: "save a key in the profile, with the URLs, project and providers that you pass",
   options: {
-    for: useOption("save the key for one use"),
+    for: useOption("save the key only for this use"),
     username: text("user name for `rollcall call read` (default: api)", "name"),
     "analysis-provider": text("save the provider for `rollcall catalog analysis`", "name"),
     "router-provider": text("save the provider for `rollcall catalog router`", "name"),
@@ -76,9 +76,7 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
   }
   const setting = failure.code === "unavailable" ? undefined : where?.setting;
   const [why, first] =
-    setting === undefined
-      ? ["is unavailable", "later, "]
-      : ["does not answer like a service with this interface", `check ${setting}, then `];
+    setting === undefined ? ["is unavailable", "later, "] : ["does not answer as expected", `check ${setting}, then `];
   const problem = untriedKeyProblem(`${origin} ${why}`, `${first}run \`${retestCommand(settings.profile)}\``);
   const replaced = started.findReplacedOrigin();
   if (replaced !== undefined) {

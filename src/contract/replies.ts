@@ -1,4 +1,4 @@
-/** Reads replies, but does not check the types of fields. */
+/** Defines schemas of fields, and reads replies without checking fields. */
 import * as z from "zod/mini";
 import * as table from "../json/table.ts";
 import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";

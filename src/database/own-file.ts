@@ -1,4 +1,4 @@
-/** Creates private files, and locks files between processes. */
+/** Creates private files, and locks a file for one process. */
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import Connection from "libsql";

@@ -48,7 +48,7 @@ export const openService = async (options: ServiceOptions) => {
   const { key, path: keyFile } =
     options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
-  // After a normal stop, requests in flight still need the store.
+  // After the first signal, requests in flight still need the store, so only the second signal ends its waits.
   const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
   let lastError: unknown;
   let closing: Promise<boolean> | undefined;

@@ -1,4 +1,4 @@
-/** Reads a group, and formats a command for the group. */
+/** Reads a group, and formats the command that logs or reads the group. */
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
@@ -40,7 +40,7 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
       messages: messages.length,
     })),
     exceptions: bytes ? readExceptions(bytes) : [],
-    common: countCommon(trajectories.map(({ messages }) => messages)),
+    common: countSharedMessages(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
 };
@@ -73,7 +73,7 @@ const parseTrajectory = ({ bytes, place }: grouping.SourceTrajectory) => {
   };
 };
 
-const countCommon = ([first = [], ...others]: readonly (readonly string[])[]) => {
+const countSharedMessages = ([first = [], ...others]: readonly (readonly string[])[]) => {
   if (others.length === 0) return 0;
   const end = first.findIndex((message, at) => others.some((other) => other[at] !== message));
   return end < 0 ? first.length : end;
@@ -90,16 +90,16 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
-const maxUsualBytes = 2 ** 20;
-const maxLargeBytes = 2 ** 18;
-const maxCharacters = 200;
+const maxWholeBytes = 2 ** 20;
+const largeStartBytes = 2 ** 18;
+const maxPromptLength = 200;
 const maxMemberBytes = 10_000;
 
 /** @throws Failure `input-changed` */
-export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy: string | undefined) => {
-  const isLarge = dataset.groups.bytesOf(group) > maxUsualBytes;
-  const bytes = grouping.readGroupStart(dataset, group, isLarge ? maxLargeBytes : maxUsualBytes);
-  const root = table.readRoot(bytes) ?? readStart(bytes);
+export const readPromptAndKey = (dataset: grouping.Dataset, group: number, groupBy: string | undefined) => {
+  const isLarge = dataset.groups.bytesOf(group) > maxWholeBytes;
+  const bytes = grouping.readGroupStart(dataset, group, isLarge ? largeStartBytes : maxWholeBytes);
+  const root = table.readRoot(bytes) ?? parseTruncated(bytes);
   const trajectory = table.findAt(root, ["trajectories", 0]) ?? root;
   const members = trajectory ? [...table.childrenOf(trajectory)] : [];
   const small = members.filter(([, value]) => table.spanOf(value).end - table.spanOf(value).start <= maxMemberBytes);
@@ -110,10 +110,10 @@ export const readGroupHead = (dataset: grouping.Dataset, group: number, groupBy:
   };
 };
 
-/** The levels are group, trajectories, trajectory and messages. */
+/** The JSON depth of a message: group, `trajectories`, trajectory, `messages_and_choices`. */
 const messageDepth = 4;
 
-const readStart = (bytes: Buffer) => {
+const parseTruncated = (bytes: Buffer) => {
   const start = table.closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
   return start && table.readRoot(start);
 };
@@ -137,9 +137,9 @@ const joinText = (content: unknown) => {
 };
 
 const shorten = (text: string) => {
-  const line = text.slice(0, maxCharacters * 4).replaceAll(/\s+/g, " ");
+  const line = text.slice(0, maxPromptLength * 4).replaceAll(/\s+/g, " ");
   const characters = [...line.trim()];
-  if (characters.length <= maxCharacters) return characters.join("");
-  const start = characters.slice(0, maxCharacters - 1).join("");
+  if (characters.length <= maxPromptLength) return characters.join("");
+  const start = characters.slice(0, maxPromptLength - 1).join("");
   return `${start.trimEnd()}…`;
 };

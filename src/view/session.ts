@@ -5,7 +5,7 @@ import { checkResult } from "../send/index.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupStore, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
-import { readGroupContent, readGroupHead, type ViewInput } from "./detail.ts";
+import { readGroupContent, readPromptAndKey, type ViewInput } from "./detail.ts";
 
 const maxFiles = 200;
 
@@ -45,7 +45,7 @@ export const openSession = (input: ViewInput) => {
     search: searches.search,
     readRow: async (facts) => ({
       ...facts,
-      ...readGroupHead(dataset, facts.group, inputOptions.groupBy),
+      ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy),
       logged: logged?.[facts.group] ?? null,
     }),
     readContent: async (group) => ({

@@ -31,7 +31,7 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
   const { names, listed } = await source.readCatalogs(context, typed);
   const isRead = ({ catalog }: catalogs.LockedModel) => names.includes(catalog);
   const locked = old?.filter(isRead);
-  // Without names, `selectNamed` would select all entries.
+  // `selectNamed` selects all entries if no model is named.
   const candidates = locked?.length === 0 ? [] : listed;
   const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((id) => ({ id })));
   if (missing.length > 0) throw modelsMissing(missing, names);

@@ -1,6 +1,6 @@
 /** Finds candidates for values, without requests or credentials. */
 import { callFields } from "../../calls/index.ts";
-import { lockRules, modelFields, usualWords } from "../../catalogs/index.ts";
+import { knownWords, lockRules, modelFields } from "../../catalogs/index.ts";
 import type { Kind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
@@ -22,7 +22,7 @@ type ValueRequest = Readonly<{
 
 export const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
   const { name, kind } = request;
-  const usual = usualWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
+  const usual = knownWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
   const source = usual.length > 0 ? suggestNext(usual, request) : sources[name];
   const found = kind.choices ?? (typeof source === "function" ? await source(request) : source);
   if (found) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));

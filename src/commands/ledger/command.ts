@@ -5,7 +5,7 @@ import { limitOption, timeOption } from "../lists/options.ts";
 
 const locationOptions = {
   ledger: ledgerOption,
-  "all-destinations": flag("include requests to other services, local stores and accounts"),
+  "all-destinations": flag("include the requests of all destinations"),
 };
 
 const filterOptions = {
@@ -27,7 +27,7 @@ const files = repeated("same files or folders as for log");
 const resolveOptions = {
   ...locationOptions,
   "assume-logged": {
-    ...flag("mark the requests as logged; never send them again"),
+    ...flag("mark the requests as logged; later runs skip their groups"),
     conflicts: { resend: "a request was either logged or not" },
   },
   resend: flag("mark the requests as not logged; the next run sends their groups"),
@@ -36,7 +36,7 @@ const resolveOptions = {
 const forgetOptions = {
   ...locationOptions,
   ...filterOptions,
-  before: timeOption("requests whose last try was before this time, such as 30d (30 days ago) or 2026-01-31"),
+  before: timeOption("requests whose last attempt was before this time, such as 30d (30 days ago) or 2026-01-31"),
   yes: flag("do not ask for confirmation"),
 };
 

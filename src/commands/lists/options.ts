@@ -1,6 +1,6 @@
 /** Defines the options of commands that print lists. */
 
-import type { RelativeTime } from "../../catalogs/index.ts";
+import type { TimeResolver } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { isDateTime } from "../../contract/date-time.ts";
 import { parseDecimal } from "../../decimal.ts";
@@ -28,7 +28,7 @@ const parseIsoTime = (word: string) => {
   return isDateTime(whole) ? Date.parse(whole) : Number.NaN;
 };
 
-const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): RelativeTime => {
+const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): TimeResolver => {
   const ms = parseDurationMs(word);
   if (ms !== undefined) return (now) => now - ms;
   const daysAgo = ["today", "yesterday"].indexOf(word);
@@ -40,7 +40,7 @@ const parseTime = (word: string, option: string, wantedSpan = "an age such as 12
 
 export const timeOption = (about: string, placeholder = "time") => cli.custom(about, placeholder, parseTime);
 
-const parseDeadline = (word: string, option: string): RelativeTime => {
+const parseDeadline = (word: string, option: string): TimeResolver => {
   const ms = parseDurationMs(word);
   return ms === undefined ? parseTime(word, option, "a time from now such as 30d") : (now) => now + ms;
 };
@@ -85,7 +85,9 @@ export const filterOptions = cli.inGroup("filters", {
   "only-country": wordsOption("models whose data centers are all in these countries", "code"),
   "min-context": countOption("models with at least this context, such as 128k", "tokens"),
   "min-output": countOption("models whose maximum output is at least this long", "tokens"),
-  "max-price": pricesOption("models up to these prices in US dollars per million tokens: prompt=0.5,completion=2"),
+  "max-price": pricesOption(
+    "maximum prices in US dollars per million tokens, image or request: prompt=0.5,completion=2",
+  ),
   free: cli.flag("models without cost"),
   deprecated: {
     ...cli.flag("models with a past deprecation date"),
@@ -93,7 +95,7 @@ export const filterOptions = cli.inGroup("filters", {
   },
   "not-deprecated": cli.flag("models without a past deprecation date"),
   "deprecated-within": cli.custom(
-    "models that are deprecated now, or will be by this time, such as 30d or 2026-12-31",
+    "models that are deprecated now or by this time, such as 30d (in 30 days) or 2026-12-31",
     "duration",
     parseDeadline,
   ),

@@ -42,9 +42,9 @@ export const storeToken = () => {
   return true;
 };
 
-type Name = keyof AnswerTypes;
+type AnswerName = keyof AnswerTypes;
 
-const fetchAnswer = async <Of extends Name>(name: Of, query: Query, signal: AbortSignal) => {
+const fetchAnswer = async <Of extends AnswerName>(name: Of, query: Query, signal: AbortSignal) => {
   if (embeddedAnswers) {
     const value = await embeddedAnswers[name](query);
     if (value === undefined) throw new Error("this page does not contain the group");
@@ -69,16 +69,16 @@ export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
-type Answer<Of extends Name> = { key: string; value: AnswerTypes[Of] };
+type Answer<Of extends AnswerName> = { key: string; value: AnswerTypes[Of] };
 
-/** After the server has ended, reopened views show these answers. */
-const lastAnswers: { [Of in Name]?: Answer<Of> } = {};
+/** A component starts with its last answer, which remains visible if the server has ended. */
+const lastAnswers: { [Of in AnswerName]?: Answer<Of> } = {};
 
 /**
  * `latest` can be the answer to the previous query or edition. If the server has ended, `error` is empty, because the
  * page reports the end.
  */
-export const useAnswer = <Of extends Name>(
+export const useAnswer = <Of extends AnswerName>(
   name: Of,
   query: Query | undefined,
   { isComplete = () => true, edition }: { isComplete?: (value: AnswerTypes[Of]) => boolean; edition?: number } = {},
@@ -89,25 +89,25 @@ export const useAnswer = <Of extends Name>(
   const [failure, setFailure] = useState<{ key: string; error: string }>();
   useEffect(() => {
     if (!query || key === undefined) return undefined;
-    const aborting = new AbortController();
+    const abortController = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
     const update = async () => {
       try {
-        const value = await fetchAnswer(name, query, aborting.signal);
-        if (aborting.signal.aborted) return;
+        const value = await fetchAnswer(name, query, abortController.signal);
+        if (abortController.signal.aborted) return;
         Object.assign(lastAnswers, { [name]: { key, value } });
         setAnswer({ key, value });
         setFailure(undefined);
         if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
       } catch (thrown) {
         const error = thrown instanceof Error ? thrown.message : String(thrown);
-        if (!aborting.signal.aborted) setFailure({ key, error });
+        if (!abortController.signal.aborted) setFailure({ key, error });
       }
     };
     void update();
     return () => {
       clearTimeout(timer);
-      aborting.abort();
+      abortController.abort();
     };
   }, [key]);
   return {
