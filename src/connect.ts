@@ -23,13 +23,13 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   maxWaitMs: settings.require("max_wait"),
   waitsForHost: settings.source("max_wait") === "command line",
   insecureHttp: settings.require("insecure_http"),
-  onRetry: (reason: string, retry: Retry) => screen.notice(`${reason}; ${formatRetry(retry)}`),
+  onRetry: (reason: string, retry: Retry) => screen.notice(`${reason}, ${formatRetry(retry)}`),
   trace: flags.debug ? screen.trace : undefined,
 });
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
   const toSeconds = (ms: number) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000));
-  return `attempt ${attempt} in ${toSeconds(waitMs)} s (${toSeconds(waitMs + leftMs)} s of --max-wait left)`;
+  return `retrying in ${toSeconds(waitMs)} s (attempt ${attempt}, ${toSeconds(waitMs + leftMs)} s of --max-wait left)`;
 };
 
 export const openClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {

@@ -7,14 +7,14 @@ import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
 export const globalOptions = {
   ...inGroup("service", {
     profile: text("saved profile to use", "name"),
-    local: flag("built-in local service; nothing leaves the machine"),
+    local: flag("use the local service, so that nothing leaves the machine"),
     project: text("project: required for `call read`, optional for `models`, unused by `log`", "team/project"),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL for `rollcall models`", "url"),
     "log-base-url": text("URL for `rollcall log` (default: the base URL)", "url"),
   }),
   ...inGroup("results", {
-    json: flag("one JSON document; errors are JSON too"),
+    json: flag("one JSON document (errors are JSON too)"),
     output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
     fields: text("columns or JSON keys, separated by commas", "names"),
     header: flag("print a header line (with -o tsv)"),
@@ -31,7 +31,7 @@ export const globalOptions = {
   }),
   ...inGroup("help", {
     version: { ...flag("print the version"), short: "V" },
-    help: { ...flag("help of a command; -h prints one screen, --help prints everything"), short: "h" },
+    help: { ...flag("-h prints one screen of help, --help prints everything"), short: "h" },
   }),
 };
 

@@ -32,14 +32,14 @@ const createLayout = (terminalColumns: number) => {
 export const formatShortHelp = (command: Command, terminalColumns = screenColumns) => {
   const { columns, wrap, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
-  const common = isRoot ? "" : " (--json, --local, --profile, …)";
+  const common = " (--json, --local, --profile, …)";
   const groups = formatGroups(command, columns);
   const layOut = () => {
     const parts = [
       [wrap(capitalize(command.about)), wrap(`Usage: ${commands.formatUsage(command)}`)],
       list(listSubcommands(command)),
-      isRoot ? ["Global options, before or after the command:"] : list(listOwnItems(command)),
-      groups,
+      isRoot ? [] : list(listOwnItems(command)),
+      isRoot && groups.length > 0 ? ["Global options, before or after the command:", ...groups] : groups,
       formatExamples(command),
       [wrap(`All options${common}: ${commands.formatInvocation(command)} --help`)],
     ];

@@ -23,7 +23,7 @@ const login = command({
     username: text("user name for `rollcall call read` (default: api)", "name"),
     "analysis-provider": text("save the provider for `rollcall catalog analysis`", "name"),
     "router-provider": text("save the provider for `rollcall catalog router`", "name"),
-    "with-token": flag("read the key from stdin"),
+    "with-token": flag("read the key from standard input"),
     "no-check": flag("do not test the key"),
   },
   examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth login --profile work --with-token < key.txt"],

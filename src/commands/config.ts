@@ -120,8 +120,8 @@ const exportCommand = command({
 
 const importCommand = command({
   words: "config import",
-  about: "save the output of `config export` in the profile; saves all settings or none",
-  args: { file: required(text("file, or - for stdin")) },
+  about: "save the output of `config export` in the profile (all settings or none)",
+  args: { file: required(text("file, or - for standard input")) },
   options: { create },
   examples: ["rollcall config export | rollcall config import - --profile copy --create"],
   run: async (context, typed) =>

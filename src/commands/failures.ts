@@ -234,7 +234,12 @@ export const callsRunning = (ids: readonly string[], requested: number, waitedMs
 };
 
 export const callIdsUnreadable = (code: string, cause: unknown) =>
-  new Failure("invalid_input", "call-ids-unreadable", `cannot read call ids from stdin: ${describeSystemCode(code)}`, {
-    hint: "pass the ids as arguments, or run `rollcall call read - < ids.txt`",
-    cause,
-  });
+  new Failure(
+    "invalid_input",
+    "call-ids-unreadable",
+    `cannot read call ids from standard input: ${describeSystemCode(code)}`,
+    {
+      hint: "pass the ids as arguments, or run `rollcall call read - < ids.txt`",
+      cause,
+    },
+  );

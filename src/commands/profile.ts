@@ -70,7 +70,7 @@ const remove = command({
 const rename = command({
   words: "profile rename",
   hasSideEffects: true,
-  about: "rename a profile; later runs still skip its logged groups",
+  about: "rename a profile (later runs still skip its logged groups)",
   args: { from: required(text("a profile")), to: required(text("new name")) },
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {

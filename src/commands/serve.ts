@@ -70,7 +70,7 @@ const printClientSettings = (
   { dataDir, store, project }: ServiceSettings,
   clientHost: string | undefined,
 ) => {
-  screen.notice(`logged data: ${store?.path ?? dataDir}; key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
+  screen.notice(`logged data: ${store?.path ?? dataDir}, key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
   const name = clientHost?.includes(":") ? `[${clientHost}]` : clientHost;
   // `URL.port` is empty for port 80.
   const url = name === undefined ? ownUrl : `http://${name}:${new URL(ownUrl).port || 80}`;
@@ -171,7 +171,7 @@ const revokeKey = cli.command({
       const hint = "list the keys with `rollcall serve keys list`";
       throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, { hint });
     }
-    screen.notice(`revoked the key of ${name}; every service that shares the store refuses it`);
+    screen.notice(`revoked the key of ${name}, so every service that shares the store refuses it`);
     if (screen.isForProgram) await printDocument(screen, { revoked: name });
   },
 });
@@ -187,7 +187,7 @@ const keys = cli.command({
 export const serve = cli.command({
   words: "serve",
   summary: "run the local service in the foreground",
-  about: "run the local service in the foreground; logged data is stored on disk",
+  about: "run the local service in the foreground, and store logged data on disk",
   options,
   examples: ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"],
   run: runService,

@@ -28,12 +28,12 @@ export const decompressedTooLarge = (limit: number) =>
   new UnusableInput("decompressed-too-large", { limit }, `it decompresses to more than ${limit} bytes`);
 
 export const inputMissing = () =>
-  new Failure("usage", "input-missing", "no input: stdin is a terminal, and no file is named", {
-    hint: "name a file, or pipe one to stdin",
+  new Failure("usage", "input-missing", "no file is named, and standard input is a terminal", {
+    hint: "name a file, or pipe one into standard input",
   });
 
 export const duplicateStdin = () =>
-  new Failure("usage", "duplicate-stdin", "- is given twice, but stdin can be read only once", {
+  new Failure("usage", "duplicate-stdin", "- is given twice, but standard input can be read only once", {
     hint: "pass - only once",
   });
 
@@ -74,7 +74,7 @@ export const invalidRemoteUrl = (name: string, fault: UrlFault) => {
     ],
     bucket: [
       `cannot read ${name}: rollcall cannot download from buckets`,
-      "pipe the file to stdin: aws s3 cp <url> - | rollcall … -, or gcloud storage cat <url> | rollcall … -",
+      "pipe the file into standard input: aws s3 cp <url> - | rollcall … -, or gcloud storage cat <url> | rollcall … -",
     ],
     dataset: [
       `${name} does not name a file of a dataset`,
@@ -97,7 +97,7 @@ export type RemoteLocation = Readonly<{
   headers: readonly (readonly [name: string, value: string])[];
 }>;
 
-const pipeHint = "pipe the file to stdin: curl … | rollcall … -";
+const pipeHint = "pipe the file into standard input: curl … | rollcall … -";
 
 export const remoteFailure = (location: RemoteLocation, reply: DownloadReply, said?: string) => {
   const { name, store, credentialSource } = location;

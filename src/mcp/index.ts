@@ -85,7 +85,7 @@ export const serveTools = async ({ host, tools, instructions, sanitize, notice }
     // The listeners stay, so that a late error does not crash the process.
     for (const stream of [stdout, answers]) stream.on("error", () => resolve(false));
     void waitForAbort(signal).then(() => resolve(false));
-    const message = `a message on stdin is longer than ${maxMessageBytes} bytes`;
+    const message = `a message on standard input is longer than ${maxMessageBytes} bytes`;
     const tooLong = new Failure("invalid_input", "message-too-long", message, { hint: "write one message per line" });
     // The transport closes itself only if a message is too long.
     server.onclose = () => reject(tooLong);

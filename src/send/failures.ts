@@ -102,7 +102,7 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
 
 export const logUnresolved = (facts: LogCounts, details: FailureDetails) => {
   const unknown = sentences.pluralize(facts.unknown, "group");
-  const message = `${unknown} of earlier runs may or may not have been logged; this run: ${sentences.formatLogged(facts)}`;
+  const message = `${unknown} of earlier runs may or may not have been logged (this run: ${sentences.formatLogged(facts)})`;
   return new Failure("unknown_outcome", "log-unresolved", message, { ...details, hint: toCheckServiceHint(facts) });
 };
 
@@ -141,13 +141,13 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
       ? `${toCheckServiceHint(facts, ids)}${orRest}`
       : "check whether the service has the groups with an unknown outcome before you send them again";
   const end = recordFailure ? `, and ${ledgerFailed}: ${recordFailure.message}` : "";
-  const message = `${subject} may or may not have been logged${reasons}${end}; ${formatCounts(facts)}`;
+  const message = `${subject} may or may not have been logged${reasons}${end}. ${formatCounts(facts)}`;
   const wholeHint = recordFailure ? `${repairLedgerHint}. Then ${hint}` : hint;
   return new Failure("unknown_outcome", "log-unknown", message, { ...details, canResolve, hint: wholeHint });
 };
 
 const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
-  `groups: ${unknown} unknown, ${logged} logged,${alreadyLogged > 0 ? ` ${alreadyLogged} already logged,` : ""} ${notSent} not logged`;
+  `Groups: ${unknown} unknown, ${logged} logged,${alreadyLogged > 0 ? ` ${alreadyLogged} already logged,` : ""} ${notSent} not logged`;
 
 const ledgerFailed = "the ledger could not record the outcome";
 const repairLedgerHint = "make the ledger writable again, for example by freeing disk space";
@@ -169,8 +169,8 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
     ...(unsentIds.length > 0 ? [`this run did not send ${sentences.formatList(unsentIds)}`] : []),
   ];
   const names = unknownIds.join(", ");
-  const others = names === "" ? "" : `; ${names} may or may not have been logged`;
-  const message = `${outcomes.join(", and ")}, but ${ledgerFailed}: ${recordFailure?.message}${others}; ${formatCounts(facts)}`;
+  const others = names === "" ? "" : `. ${names} may or may not have been logged`;
+  const message = `${outcomes.join(", and ")}, but ${ledgerFailed}: ${recordFailure?.message}${others}. ${formatCounts(facts)}`;
   const first = `${repairLedgerHint}. Then run ${commands}${notSent + unsentIds.length > 0 ? rerun : ""}`;
   const hint = names === "" ? first : `${first}. Also ${toCheckServiceHint(facts, unknownIds)}`;
   return new Failure("unknown_outcome", "log-unrecorded", message, { ...details, hint });

@@ -28,13 +28,13 @@ export const unreadableImport = (file: string, code: string, cause?: unknown) =>
 };
 
 export const invalidImportFile = (fault: string, where: FailureLocation) => {
-  const message = `cannot import ${formatWhere(where)}: ${fault}; nothing was saved`;
+  const message = `cannot import ${formatWhere(where)}: ${fault}, so nothing was saved`;
   return new Failure("invalid_input", "invalid-import-file", message, { hint: importHint, where });
 };
 
 export const invalidImportSettings = (file: string, problems: readonly Problem[]) => {
   const count = pluralize(problems.length, "invalid setting");
-  const message = `cannot import ${file}: it has ${count}; nothing was saved`;
+  const message = `cannot import ${file}: it has ${count}, so nothing was saved`;
   return new Failure("invalid_input", "invalid-import-settings", message, { hint: "correct the file", problems });
 };
 

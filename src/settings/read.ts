@@ -91,7 +91,7 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
   const from = source === "environment" ? variable : `log_base_url of the profile ${profile}`;
-  notice(`logging to the URL in ${from}, not to --base-url; use --log-base-url for another URL`);
+  notice(`logging to the URL in ${from}, not to --base-url. Use --log-base-url for another URL`);
 };
 
 export const setCommand = (name: values.SettingName, profile: string) =>

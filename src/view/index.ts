@@ -114,7 +114,7 @@ const createApp = (
   app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
   app.use("/api/*", async ({ req }, next) => {
     if (!service.isAuthorized(req.header("authorization"), token)) {
-      return refuse(401, "the token is missing or wrong; open the URL that rollcall view printed");
+      return refuse(401, "the token is missing or wrong. Open the URL that rollcall view printed");
     }
     return await next();
   });
@@ -142,7 +142,7 @@ const refuse = (status: number, detail: string) => respond(JSON.stringify({ deta
 
 const refuseFailure = (thrown: unknown) => {
   if (isFailure(thrown, "input-changed")) {
-    return refuse(409, `${thrown.details.subject} changed since it was read; reload the page`);
+    return refuse(409, `${thrown.details.subject} changed since it was read. Reload the page`);
   }
   if (isFailure(thrown, "invalid-filter")) return refuse(400, thrown.details.subject ?? thrown.message);
   return refuse(500, `cannot read the input (${toFailure(thrown).kind})`);

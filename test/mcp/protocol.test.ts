@@ -70,7 +70,7 @@ describe("rollcall mcp", () => {
   it("exits with 3 if a message has no end", async () => {
     const { code, stderr, answers } = await runLines(["x".repeat(3 * 1024 * 1024)], { args: ["--local"] });
     expect(code).toBe(3);
-    expect(stderr).toContain("rollcall: a message on stdin is longer than 1048576 bytes");
+    expect(stderr).toContain("rollcall: a message on standard input is longer than 1048576 bytes");
     expect(answers.length).toBeLessThanOrEqual(1);
   });
 

@@ -161,7 +161,7 @@ describe.concurrent("a ledger that cannot be used", () => {
         ]);
         expect(service.logged).toEqual([1, 2, 3]);
         for (const [status, reason] of [
-          [200, /^the service answered r1 with 200, .*disk is full; r2 may or may not have been logged/],
+          [200, /^the service answered r1 with 200, .*disk is full. r2 may or may not have been logged/],
           [500, /may or may not have been logged: the service answered 500.*, and the ledger .*disk is full/],
         ] as const) {
           const count = service.requests() + 2;

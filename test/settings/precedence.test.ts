@@ -96,7 +96,7 @@ describe("a profile", () => {
     const home = openHome({ flags: { base_url: "https://typed.example" }, env, profiles });
     expect((await home.read()).address("log")).toBe("https://logs.env.example");
     expect(home.notices).toEqual([
-      "logging to the URL in ROLLCALL_LOG_BASE_URL, not to --base-url; use --log-base-url for another URL",
+      "logging to the URL in ROLLCALL_LOG_BASE_URL, not to --base-url. Use --log-base-url for another URL",
     ]);
   });
 

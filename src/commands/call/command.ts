@@ -2,7 +2,7 @@
 import { choice, command, count, flag, inGroup, repeated, required, text, type Values } from "../../cli/index.ts";
 
 const args = {
-  "call-id": required(repeated("call ids, or - to read them from stdin (ids, or JSON lines with an id)")),
+  "call-id": required(repeated("call ids, or - to read them from standard input (ids, or JSON lines with an id)")),
 };
 
 const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
@@ -26,7 +26,7 @@ const options = {
   summary: form(flag("totals by operation and model: calls, failures, durations, tokens, costs"), "list", "path", "as"),
   wait: flag("wait until running calls end, for at most --max-wait"),
   ...inGroup("filters", {
-    failed: flag("only failed calls; if --running is set, also running calls"),
+    failed: flag("only failed calls (with --running, failed and running calls)"),
     running: flag("only running calls"),
     op: text("only calls of this operation, such as agent.*", "glob"),
     model: text("only calls that used this model", "glob"),

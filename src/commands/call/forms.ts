@@ -113,7 +113,7 @@ const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorP
   const { missing, canBeEmpty } = totals();
   if (count > 0 || canBeEmpty) await printCallSummary(screen, { summary, costs, missing });
   if (costs && cost.calls < count)
-    screen.notice(`the cost covers ${cost.calls} of ${count} calls; the service sent no cost for the rest`);
+    screen.notice(`the cost covers ${cost.calls} of ${count} calls, because the service sent no cost for the rest`);
 };
 
 const valueForm =

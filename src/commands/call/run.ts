@@ -82,7 +82,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
   const { requested, filteredOut, running, failed } = tally;
-  if (requested === 0) screen.notice("stdin contains no call id");
+  if (requested === 0) screen.notice("standard input contains no call id");
   if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(requested - failed.length, "call")}`);
   const [first, ...others] = [
     ...toFailures(tally, project),

@@ -104,7 +104,7 @@ export const catalog = cli.command({
     }),
     cli.command({
       words: "catalog cost",
-      about: "compare the costs of models for a number of tokens; cheapest first, deprecated models last",
+      about: "compare the costs of models for a number of tokens (cheapest first, deprecated models last)",
       args: { model: cli.repeated("ids or globs (default: all models)") },
       options: costOptions,
       examples: [

@@ -4,7 +4,7 @@ import * as inputs from "../inputs/options.ts";
 
 const args = { file: inputs.rolloutFiles };
 const options = {
-  out: withDefault(text("file for the groups; - is stdout", "file"), "-"),
+  out: withDefault(text("file for the groups, or - for standard output", "file"), "-"),
   receipt: inputs.receiptOption,
   exact: flag("fail if a value of the input would be left out"),
   "group-by": inputs.groupByOption,

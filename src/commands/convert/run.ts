@@ -22,9 +22,9 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   const skipsInvalid = typed.onInvalid === "skip";
   const writesToStdout = out === "-";
   if (writesToStdout && screen.isForProgram)
-    throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to stdout");
+    throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to standard output");
   if (writesToStdout && host.terminal.stdout)
-    throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect stdout");
+    throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect standard output");
   checkOutputFiles(typed, ["--out ", out]);
   if (!writesToStdout) requireUnusedFile(out);
   const settings = await effectiveSettings(context);

@@ -244,7 +244,7 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
     return [warning("cannot locate the ledger, because the home folder is unknown", fix)];
   }
   const { path } = location;
-  const none = ok(`none yet; the first \`rollcall log\` creates ${path}`, { path });
+  const none = ok(`none yet (the first \`rollcall log\` creates ${path})`, { path });
   if (isDatabaseUrl(path)) {
     const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
     const ledger = await openExistingLedger(location, options);
@@ -297,7 +297,7 @@ const checkStore = async ({ context, settings }: CheckContext) => {
   // Imports here, so that an error while loading libsql becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
   const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
-  if (!found) return [ok("none yet; the first use of --local creates it")];
+  if (!found) return [ok("none yet (the first use of --local creates it)")];
   const { path } = found;
   if ("isRemote" in found) return [ok(`${path} answers`, { path })];
   const { bytes, damages = [], calls, version } = found;

@@ -12,7 +12,7 @@ export const explain = command({
   words: "explain",
   group: "more",
   about: "explain an error code, an exit code or a rule, with an example",
-  args: { name: text("a code or a rule, such as usage, 8 or unknown-role; omit it to list all") },
+  args: { name: text("a code or a rule, such as usage, 8 or unknown-role (default: list all)") },
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;

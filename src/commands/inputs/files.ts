@@ -15,7 +15,7 @@ export const checkReportFiles = (
 ) => {
   const printed = reports.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
   const [first, second = isForProgram ? "--json" : undefined] = printed;
-  if (first !== undefined && second !== undefined) throw contradiction(first, second, "both go to stdout");
+  if (first !== undefined && second !== undefined) throw contradiction(first, second, "both go to standard output");
   const uses = reports.map(({ form, file }): FileUse => [`--report ${form}=`, file]);
   requireSeparateFiles(uses, inputs);
   for (const { file } of reports) if (file !== undefined) requireReportFile(file);

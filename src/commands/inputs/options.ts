@@ -26,7 +26,7 @@ export const formatOptions = cli.inGroup("formats", {
   from: cli.text("format of the files: rollcall, inspect, trl, … (default: auto)", "format"),
   "reward-from": cli.text("path of the reward in a record, such as scores.correct.value", "path"),
   "messages-from": cli.text(
-    "path of the list of messages in a record, such as conversation; the list can be JSON in a string",
+    "path of the list of messages in a record, such as conversation (the list can be JSON in a string)",
     "path",
   ),
   rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
@@ -54,7 +54,7 @@ export type ReportRequest = Pick<Report, "form" | "file">;
 export const outputFile = (about: string) =>
   cli.custom(about, "file", (word, option) => {
     if (word === "-" || word === "")
-      throw wrongValue(option, word, "the name of a file, because stdout is for the result");
+      throw wrongValue(option, word, "the name of a file, because standard output is for the result");
     return word;
   });
 
@@ -64,8 +64,10 @@ export const receiptOption = outputFile(
 export const rejectsOption = outputFile(
   "file for rejected groups (default: the name of the first input plus .rejected)",
 );
-export const trajectoryFiles = cli.repeated("files, folders or URLs of groups or trajectories; stdin if - or omitted");
-export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts; stdin if - or omitted");
+export const trajectoryFiles = cli.repeated(
+  "files, folders or URLs of groups or trajectories, or - for standard input (the default)",
+);
+export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts, or - for standard input (the default)");
 export const ledgerOption = cli.text("file or database (postgres://…) that records the requests", "file");
 
 const parseReport = (word: string, option: string) => {

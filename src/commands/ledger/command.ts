@@ -27,10 +27,10 @@ const files = repeated("same files or folders as for log");
 const resolveOptions = {
   ...locationOptions,
   "assume-logged": {
-    ...flag("mark the requests as logged; later runs skip their groups"),
+    ...flag("mark the requests as logged, so that later runs skip their groups"),
     conflicts: { resend: "a request was either logged or not" },
   },
-  resend: flag("mark the requests as not logged; the next run sends their groups"),
+  resend: flag("mark the requests as not logged, so that the next run sends their groups"),
 };
 
 const forgetOptions = {
@@ -63,7 +63,7 @@ export const ledger = command({
   subcommands: [
     command({
       words: "ledger status",
-      about: "list the requests in the ledger; with files, only the requests that contain groups of these files",
+      about: "list the requests in the ledger (with files, only the requests that contain groups of these files)",
       args: { file: files },
       options: fileOptions,
       examples: ["rollcall ledger status", "rollcall ledger status groups.jsonl --json"],
@@ -89,7 +89,7 @@ export const ledger = command({
     command({
       words: "ledger forget",
       hasSideEffects: true,
-      about: "delete requests with a known outcome from the ledger; a rerun logs their groups again",
+      about: "delete requests with a known outcome from the ledger, so that a rerun logs their groups again",
       options: forgetOptions,
       examples: ["rollcall ledger forget --before 90d", "rollcall ledger forget --model my-model --batch step-17"],
       run: async (context, typed) => await (await loadRun()).forgetRequests(context, typed),

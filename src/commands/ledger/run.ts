@@ -32,7 +32,7 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
   const entries = all.filter(({ scope }) => matchesScope(scope));
   const hidden = pluralize(all.length - entries.length, "request");
   if (entries.length < all.length)
-    screen.notice(`not shown: ${hidden} to other destinations or accounts; show all with --all-destinations`);
+    screen.notice(`not shown: ${hidden} to other destinations or accounts (show all with --all-destinations)`);
   await printEntries(context, typed, { entries, counts: null });
 };
 
@@ -118,7 +118,7 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   if (ledger && calls.length === 0) {
     const searched = coversAllDestinations
       ? ""
-      : " for the selected service and account; show all with --all-destinations";
+      : " for the selected service and account (show all with --all-destinations)";
     context.screen.notice(`the ledger has no matching calls${searched}`);
   }
   const document = { calls: calls.slice(0, limit) };

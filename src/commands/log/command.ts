@@ -15,7 +15,7 @@ const wholeFileOptions = [
 ];
 
 const options = {
-  split: cli.text("data split, such as train; required unless the settings or the input contain it", "name"),
+  split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name"),
   batch: cli.text(
     "name of the training step, such as step-17. Groups with the same content are logged once per batch",
     "name",
@@ -23,11 +23,11 @@ const options = {
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
   ...cli.needing("dry-run", {
-    body: cli.count("write the n-th request body of a dry run to stdout", { max: 1_000_000 }),
+    body: cli.count("write the n-th request body of a dry run to standard output", { max: 1_000_000 }),
   }),
   ...cli.inGroup("requests", {
     "max-request-size": cli.text(
-      "maximum size of a request (default: 32MiB); a larger group is still sent, in its own request",
+      "maximum size of a request (default: 32MiB). A larger group gets its own request",
       "size",
     ),
     "one-request": cli.flag("fail if the input does not fit into one request"),
@@ -54,7 +54,7 @@ const options = {
     "resend-logged": cli.flag("send logged groups again"),
     ledger: inputs.ledgerOption,
     "no-ledger": {
-      ...cli.flag("do not record requests; a rerun logs everything again"),
+      ...cli.flag("do not record requests, so a rerun logs everything again"),
       conflicts: { "require-ledger": "--no-ledger uses no ledger, but --require-ledger requires one" },
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),

@@ -30,7 +30,7 @@ type MetricsScope = Readonly<Record<"groups" | "logged", number>>;
 const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
   groups === 1
     ? "the only valid group of the input, even if it was not logged"
-    : `the ${groups} valid groups of the input; ${logged} of them are known to be logged`;
+    : `the ${groups} valid groups of the input (${logged} of them are known to be logged)`;
 
 /** Returns text, so that the service's answers keep their bytes. */
 const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined, target: PlanTarget) => {
@@ -149,7 +149,7 @@ export const openReporter =
     const { outcome, retry, groups, bytes, reason, failure } = change;
     const name = outcome === "unknown" ? "outcome unknown" : outcome.replaceAll("-", " ");
     const which = `request ${retry ? requests + 1 : requests} of ${of}, ${pluralize(groups, "group")}, ${bytes} bytes`;
-    const nextAttempt = retry ? `; ${formatRetry(retry)}` : "";
+    const nextAttempt = retry ? `, ${formatRetry(retry)}` : "";
     const waits = retry && {
       attempt: retry.attempt,
       retry_in_ms: Math.round(retry.waitMs),
@@ -169,5 +169,5 @@ export const followNotices = {
   waiting: (file: string) => `waiting for ${file} to exist`,
   moved: (file: string) => `${file} was replaced, so rollcall reads the old file to its end, and then the new file`,
   rewritten: (file: string) =>
-    `${file} was rewritten; rollcall sent all it had read, and now reads the file from the start`,
+    `${file} was rewritten. rollcall sent all groups that it had read, and now reads the file from the start`,
 };

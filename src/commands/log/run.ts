@@ -58,7 +58,7 @@ const logFiles = async (run: LogRun) => {
   printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
   if (number !== undefined && host.terminal.stdout)
-    throw stdoutIsTerminal("--body does not print", "redirect stdout with > body.json");
+    throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
   const body = number === undefined ? undefined : { number, write: screen.printBytes };
   const result = await send
     .deliverGroups(dataset, { ...toDeliveryOptions(run), split: dataset.split ?? "", body })
@@ -171,7 +171,7 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     honorsKeys: settings.local,
     onResend: (requests) => {
       const which = `resending ${pluralize(requests, "request")} of unknown outcome`;
-      screen.notice(`${which}; the service honors Idempotency-Key, so it logs nothing twice`);
+      screen.notice(`${which}. The service honors Idempotency-Key, so it logs nothing twice`);
     },
     onUnavailable: (code) =>
       screen.notice(

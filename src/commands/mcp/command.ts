@@ -13,7 +13,7 @@ export const mcp = command({
   group: "more",
   summary: "serve read-only tools to an agent",
   about:
-    "serve read-only tools to an agent over stdin and stdout (Model Context Protocol): models, catalog, call_read and, with --root, check",
+    "serve read-only tools to an agent over standard input and standard output (Model Context Protocol): models, catalog, call_read and, with --root, check",
   options,
   examples: ["rollcall mcp --local", "rollcall mcp --root ./rollouts --profile work"],
   run: async (context, typed, program) => await (await import("./run.ts")).serve(context, typed, program),

@@ -16,7 +16,7 @@ export const serve = async (given: Context, { root, content }: McpOptions, progr
   const openFile = root === undefined ? undefined : mcp.openRoot(root);
   await runInContext(given, async (context) => {
     const { host, screen } = context;
-    if (host.terminal.stdin) screen.notice("this command expects an agent on stdin; end it with Ctrl-D");
+    if (host.terminal.stdin) screen.notice("this command expects an agent on standard input. End it with Ctrl-D");
     // This only prints warnings about settings, because the tools report errors in settings.
     await effectiveSettings(context).catch(() => undefined);
     const server = { context, program, openFile, hasContent: content };

@@ -311,10 +311,10 @@ const documents: s.Outputs = {
   commands: ["the commands with their options, and the exit codes", commands, command],
   explain: ["the meanings of codes and rules, with an example if you name one", ...listDocument("topics", topic)],
   schema: ["the list of schemas, or one schema", schemas, schemaEntry],
-  error: ["the last line of stderr for any exit code but 0", object({ error })],
+  error: ["the last line of standard error for any exit code but 0", object({ error })],
   problem: ["a problem in a result or an error", s.problem],
   rejected: ["a line of a reasons file", rejected],
-  event: ["a line of --progress json on stderr", event],
+  event: ["a line of --progress json on standard error", event],
 };
 
 export const outputs = Object.entries(documents).map(([name, [about, schema, line]]) => {

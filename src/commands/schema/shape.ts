@@ -35,7 +35,7 @@ export const sameKeys = <Of extends Schema, Name extends string>(
 ): Readonly<Record<Name, Of>> => Object.fromEntries(names.map((name): readonly unknown[] => [name, schema]));
 
 export const positionKeys = {
-  file: optionalAbout("- is stdin", text),
+  file: optionalAbout("- is standard input", text),
   line: z.optional(position),
   column: optionalAbout("in UTF-16 units", position),
 };

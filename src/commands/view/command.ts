@@ -2,7 +2,9 @@
 import { command, flag, port, repeated, type Values } from "../../cli/index.ts";
 import { formatOptions, groupByOption, outputFile, selectionOptions } from "../inputs/options.ts";
 
-const args = { file: repeated("files, folders or URLs of rollouts, or - for stdin (the default without --local)") };
+const args = {
+  file: repeated("files, folders or URLs of rollouts, or - for standard input (the default without --local)"),
+};
 const options = {
   "group-by": groupByOption,
   port: port("0"),

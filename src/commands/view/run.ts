@@ -51,7 +51,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   screen.notice(`wrote ${page.groups} of ${pluralize(groups.read, "group")} to ${file} (${size})`);
   const limits = `${pages.exportLimits.groups} groups and ${pages.exportLimits.bytes / 1e6} MB of groups`;
   if (page.groups < groups.read)
-    screen.notice(`a page in a file has at most ${limits}; select groups with --where, --best or --sample`);
+    screen.notice(`a page in a file has at most ${limits}. Select groups with --where, --best or --sample`);
   if (failure) throw failure;
 };
 
@@ -75,7 +75,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
     await Promise.race([failed, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
     if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
     else await screen.printText(`${url}\n`);
-    screen.notice("serving until Ctrl-C; keep the URL private, because it gives access to the page");
+    screen.notice("serving until Ctrl-C. Keep the URL private, because it gives access to the page");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);
     await Promise.race([failed, ended]);
   } catch (thrown) {
@@ -90,11 +90,11 @@ const servePage = async (context: Context, typed: ViewOptions) => {
 
 const openInBrowser = ({ screen, host }: Context, { url, firstRequest }: pages.Viewer) => {
   const browser = openBrowser(host, url);
-  if (!browser) screen.notice("no display found; open the URL in a browser");
+  if (!browser) screen.notice("cannot find a display. Open the URL in a browser");
   else {
     void firstRequest.then(browser.close);
     void Promise.race([firstRequest.then(() => false), browser.failed.then(() => true)]).then((hasFailed) => {
-      if (hasFailed && !host.signal.aborted) screen.notice("cannot start a browser; open the URL yourself");
+      if (hasFailed && !host.signal.aborted) screen.notice("cannot start a browser. Open the URL yourself");
     });
   }
   return browser;

@@ -31,7 +31,9 @@ const App = () => {
   const view = selectView(query);
   const { latest: state, error } = useAnswer("state", allGroups, { isComplete: isRead });
   const [hasEnded, setEnded] = useState(false);
-  const fault = hasEnded ? "rollcall view has ended; start it again. The page shows its last data" : error;
+  const fault = hasEnded
+    ? "rollcall view has ended, so the page shows its last data. Start it again to see new data"
+    : error;
   useEffect(() => addEventListener(serverEndedEvent, () => setEnded(true)), []);
   const [isHelpOpen, setHelpOpen] = useState(false);
   const [isMarkdownOn, setMarkdownOn] = useState(false);

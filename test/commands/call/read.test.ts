@@ -133,7 +133,7 @@ describe("rollcall call read", () => {
     const line = `"${process.execPath}" bin/rollcall.js call read - --project a/b 0> "$HOME/only-written"`;
     const { code, lines } = await seeLine(line, { env });
     expect(code).toBe(3);
-    expect(lines.join("\n")).toContain("cannot read call ids from stdin: EBADF");
+    expect(lines.join("\n")).toContain("cannot read call ids from standard input: EBADF");
   });
 
   it("exits with 130 for SIGINT while it waits for ids", { tags: "slow" }, async () => {

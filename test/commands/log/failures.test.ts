@@ -75,7 +75,7 @@ describe("a failing run of rollcall log", () => {
     service.next(refuse(401));
     const again = await place.run(["log", "m", file, "--split", "train"]);
     expect(again.stdout).toContain(
-      "metrics for\tthe 3 valid groups of the input; 1 of them are known to be logged\ntrain/reward\t3\n",
+      "metrics for\tthe 3 valid groups of the input (1 of them are known to be logged)\ntrain/reward\t3\n",
     );
     const whole = await place.log([file]);
     expect([whole.code, whole.document]).toEqual([0, expect.not.objectContaining({ metrics_of: expect.anything() })]);
@@ -93,7 +93,7 @@ describe("a failing run of rollcall log", () => {
     const run = startInTurn(["log", "m", two(), "--split", "t", "--json"], { env: account(server.url) });
     const { code, stdout, stderr } = await endOf(run);
     expect(code).toBe(8);
-    expect(stderr).toMatch(/: the run was .*; groups: 2 unknown, 0 logged, 0 not logged/);
+    expect(stderr).toMatch(/: the run was .*\. Groups: 2 unknown, 0 logged, 0 not logged/);
     expect(parsed(stdout)).toMatchObject({ status: "unknown", groups: { ...none, read: 2, unknown: 2 } });
   });
 

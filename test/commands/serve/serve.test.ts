@@ -94,7 +94,7 @@ describe("rollcall serve", () => {
     expect(service.said().replaceAll(dataDir, "DATA").replaceAll(port, "PORT")).toBe(
       [
         "rollcall service at http://127.0.0.1:PORT",
-        "note: logged data: DATA; key: DATA/local.key",
+        "note: logged data: DATA, key: DATA/local.key",
         "note: to use this service in another shell, run:",
         "export ROLLCALL_BASE_URL=http://127.0.0.1:PORT ROLLCALL_INFERENCE_BASE_URL=http://127.0.0.1:PORT ROLLCALL_PROJECT=local/local",
         "export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local ROLLCALL_API_KEY_FILE=DATA/local.key",
