@@ -38,7 +38,7 @@ describe("rollcall commands", () => {
         name: "file",
         kind: "file",
         choices: null,
-        about: "files, folders or URLs of groups or trajectories; stdin if - or omitted",
+        about: "files, folders or URLs of groups or trajectories, or - for standard input (the default)",
         required: false,
         repeatable: true,
       },
