@@ -177,8 +177,8 @@ export class Checker {
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const facts = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : undefined;
     if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
-    const { least, most } = findBounds(facts?.map(({ version }) => version) ?? []);
-    if (least < most) this.#report("mixed-policy-versions", { least, most }, node);
+    const { min, max } = findBounds(facts?.map(({ version }) => version) ?? []);
+    if (min < max) this.#report("mixed-policy-versions", { min, max }, node);
     this.#reportSecrets();
     const validFacts = this.#isInvalid ? undefined : facts;
     if (validFacts) this.result.tally.addGroup({ rewards: validFacts.map(({ reward }) => reward), exceptions });
@@ -221,7 +221,7 @@ export class Checker {
     const count = trajectories ?? (kind === "trajectory" ? 1 : 0);
     let training = 0;
     let version = Number.NaN;
-    const { least, most } = findBounds(facts?.map(({ reward }) => reward) ?? []);
+    const { min, max } = findBounds(facts?.map(({ reward }) => reward) ?? []);
     for (const trajectory of facts ?? []) {
       const { reward, node } = trajectory;
       tally.addMeasured(trajectory);
@@ -239,7 +239,7 @@ export class Checker {
         valid,
         trajectories: count,
         reward: kind === "trajectory" ? (facts?.[0]?.reward ?? 0) : 0,
-        equal: valid && count > 1 && most - least <= rewardTolerance,
+        equal: valid && count > 1 && max - min <= rewardTolerance,
         version,
         training,
         source: this.#index,

@@ -49,8 +49,8 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     // The checker compares the versions of groups on one line.
     if (!groups.isBare(group) || dataset.found.parts.columns.version.hasOnlyDefaults) return;
-    const { least, most } = findVersionBounds(dataset, group);
-    if (least < most) reportGroup(dataset, "mixed-policy-versions", { data: { least, most }, group });
+    const { min, max } = findVersionBounds(dataset, group);
+    if (min < max) reportGroup(dataset, "mixed-policy-versions", { data: { min, max }, group });
   };
 };
 
@@ -86,7 +86,7 @@ const reportStaleGroups = (dataset: IndexedGroups) => {
   if (columns.version.hasOnlyDefaults) return;
   let newest = { source: -1, version: 0, line: 0 };
   for (let group = 0; group < groups.count; group++) {
-    const version = findVersionBounds(dataset, group).most;
+    const version = findVersionBounds(dataset, group).max;
     if (!groups.isValid(group) || version === Number.NEGATIVE_INFINITY) continue;
     const first = groups.firstOf(group);
     const source = columns.source.at(first);
@@ -100,8 +100,8 @@ const reportStaleGroups = (dataset: IndexedGroups) => {
 export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, group: number) => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
-  const { least, most } = findBounds(groups.rewardsOf(group));
-  return most - least <= rewardTolerance;
+  const { min, max } = findBounds(groups.rewardsOf(group));
+  return max - min <= rewardTolerance;
 };
 
 export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number) =>

@@ -45,12 +45,12 @@ export const collectDistributions = (dataset: IndexedGroups) => {
     if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.trainable++;
   }
   const { rewards, tally } = found;
-  const { count, least, most, mean } = rewards;
+  const { count, min, max, mean } = rewards;
   const weights = toWeights(rewards);
   /** The number of excluded rewards at each end. */
   const excluded = Math.max(1, Math.floor(count / 100));
   const middle = [weightedValueAt(weights, excluded + 1), weightedValueAt(weights, count - excluded)] as const;
-  const bounds = { least, most, middle, rangeStep: rangeStep(rewards) };
+  const bounds = { min, max, middle, rangeStep: rangeStep(rewards) };
   return {
     rewards: { count, ...bounds, mean, spread: sketchDeviation(rewards), median: median(weights), weights },
     groups: counts,

@@ -27,28 +27,28 @@ const formatShare = (name: string, part: number, of: number) =>
 
 const drawBars = (bars: ReturnType<typeof computeBars>, width: number) => {
   const labelWidth = Math.max(...bars.map(({ name }) => name.length));
-  const most = Math.max(...bars.map(({ count }) => count));
-  const countWidth = String(most).length;
+  const max = Math.max(...bars.map(({ count }) => count));
+  const countWidth = String(max).length;
   const maxLength = width - labelWidth - countWidth - 6;
   return bars.map(({ name, count }) => {
-    const length = count === 0 ? 0 : Math.max(1, Math.round((count / most) * maxLength));
+    const length = count === 0 ? 0 : Math.max(1, Math.round((count / max) * maxLength));
     const bar = "█".repeat(length).padEnd(maxLength);
     return `  ${name.padStart(labelWidth)}  ${bar}  ${String(count).padStart(countWidth)}`;
   });
 };
 
-const computeBars = ({ weights, least, most, rangeStep }: Distributions["rewards"]) => {
+const computeBars = ({ weights, min, max, rangeStep }: Distributions["rewards"]) => {
   if (weights.length <= maxBars && rangeStep === 0)
     return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
-  const minStep = (most - least) / (maxBars - 2);
+  const minStep = (max - min) / (maxBars - 2);
   const magnitude = 10 ** Math.floor(Math.log10(minStep));
   const decimalStep = ([1, 2, 2.5, 5].find((factor) => factor * magnitude >= minStep) ?? 10) * magnitude;
   // A rounded value represents a range, which an edge between bars must not divide.
   const step = rangeStep > 0 ? Math.max(2 ** Math.ceil(Math.log2(minStep)), rangeStep) : decimalStep;
-  const start = Math.floor(least / step) * step;
+  const start = Math.floor(min / step) * step;
   // Large rewards with small differences need many digits.
   const edge = (at: number) => formatNumber(start + at * step, 12);
-  const length = Math.max(1, Math.ceil((most - start) / step - 1e-9));
+  const length = Math.max(1, Math.ceil((max - start) / step - 1e-9));
   // Rounding errors must not move a value on an edge to the lower bin.
   const binOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
   return Array.from({ length }, (_, at) => {

@@ -69,12 +69,12 @@ function* formatSection(section: Section, layout: Layout) {
 const indentStep = "  ";
 
 const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fold, width, widthOf }: Layout) => {
-  const labelWidth = lines.reduce((most, { label }) => Math.max(most, widthOf(clean(label))), 0);
+  const labelWidth = lines.reduce((max, { label }) => Math.max(max, widthOf(clean(label))), 0);
   const besideIndent = indent.length + labelWidth + 2;
   const belowIndent = indent.length + 2;
   const isBetterBelow = (text: string) => {
     if (besideIndent + widthOf(text) <= width) return false;
-    const longest = text.split(/\s+/).reduce((most, word) => Math.max(most, widthOf(word)), 0);
+    const longest = text.split(/\s+/).reduce((max, word) => Math.max(max, widthOf(word)), 0);
     return width - besideIndent < minColumns || (besideIndent + longest > width && belowIndent + longest <= width);
   };
   return lines.flatMap(({ label, text, tone, kind }) => {

@@ -54,7 +54,7 @@ const measureTag = (tag: CellTag | undefined) => (tag ? widthOf(tag.text) + 1 : 
 
 const alignPoints = (cells: readonly string[]) => {
   const fractions = cells.map((cell) => /^-?\d+(\.\d+)?$/.exec(cell) && cell.length - `${cell}.`.indexOf("."));
-  const longest = fractions.reduce<number>((most, length) => Math.max(most, length ?? 0), 0);
+  const longest = fractions.reduce<number>((max, length) => Math.max(max, length ?? 0), 0);
   return cells.map((cell, at) => cell + " ".repeat(longest - (fractions[at] ?? longest)));
 };
 
@@ -74,12 +74,12 @@ const widenNames = (columns: readonly TableColumn[]) => {
 
 const measureDistinctWidth = (cells: readonly string[]) => {
   const sorted = [...new Set(cells)].sort();
-  return sorted.slice(1).reduce((most, cell, at) => {
+  return sorted.slice(1).reduce((max, cell, at) => {
     const before = sorted[at] ?? "";
     const common = Array.from(cell).findIndex((letter, position) => before[position] !== letter);
-    if (common < 0) return most;
+    if (common < 0) return max;
     const width = widthOf(cell.slice(0, common)) + 2;
-    return Math.max(most, Math.min(width, Math.max(widthOf(cell), widthOf(before))));
+    return Math.max(max, Math.min(width, Math.max(widthOf(cell), widthOf(before))));
   }, 0);
 };
 
@@ -129,9 +129,9 @@ const shrinkWidths = (columns: readonly TableColumn[], width: number) => {
   const sum = widths.reduce((all, one) => all + one, gap.length * (widths.length - 1));
   for (let over = sum - width; over > 0; over--) {
     const canShrink = widths.map((size, at) => (size > (columns[at]?.min ?? 0) ? size : 0));
-    const most = Math.max(...canShrink);
-    if (most === 0) break;
-    widths[canShrink.indexOf(most)] = most - 1;
+    const max = Math.max(...canShrink);
+    if (max === 0) break;
+    widths[canShrink.indexOf(max)] = max - 1;
   }
   return widths;
 };

@@ -26,10 +26,10 @@ const countRewards = (rewards: readonly number[], scale: RewardBounds): Charts["
 
 /** The first and the last range include outliers. */
 const countInRanges = (rewards: readonly number[], scale: RewardBounds): Charts["rewards"] => {
-  const { least, most } = findBounds(rewards);
+  const { min, max } = findBounds(rewards);
   // Without the division by 64, a wide range times `rangeBarCount` could overflow a double.
-  const [from, to] = [Math.max(least, scale[0]) / 64, Math.min(most, scale[1]) / 64];
-  const edge = (at: number) => (at === 0 ? least : 64 * (from + ((to - from) * at) / rangeBarCount));
+  const [from, to] = [Math.max(min, scale[0]) / 64, Math.min(max, scale[1]) / 64];
+  const edge = (at: number) => (at === 0 ? min : 64 * (from + ((to - from) * at) / rangeBarCount));
   const edges = Array.from({ length: rangeBarCount }, (_, at) => edge(at));
   const counts = edges.map(() => 0);
   for (const reward of rewards) {
@@ -37,7 +37,7 @@ const countInRanges = (rewards: readonly number[], scale: RewardBounds): Charts[
     counts[at] = (counts[at] ?? 0) + 1;
   }
   return counts.map((count, at) => ({
-    range: at === rangeBarCount - 1 ? [edge(at), most] : [edge(at), edge(at + 1), "below"],
+    range: at === rangeBarCount - 1 ? [edge(at), max] : [edge(at), edge(at + 1), "below"],
     count,
   }));
 };
@@ -46,8 +46,8 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   const means = findBounds(groups.flatMap(({ mean }) => mean ?? []));
   const spreads = findBounds(groups.flatMap(({ spread }) => spread ?? []));
   const axes = {
-    mean: [Math.max(means.least, from), Math.min(means.most, to)],
-    spread: [spreads.least, Math.min(spreads.most, to / 2 - from / 2)],
+    mean: [Math.max(means.min, from), Math.min(means.max, to)],
+    spread: [spreads.min, Math.min(spreads.max, to / 2 - from / 2)],
   } as const;
   const cellOf = (value: number, axis: keyof typeof cells) =>
     Math.min(cells[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cells[axis]));

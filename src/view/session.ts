@@ -113,11 +113,11 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
 };
 
 /** Excludes rewards whose distance from the range `middle` exceeds the width of this range. */
-const findScale = ({ weights, middle: [low, high], least, most }: grouping.Distributions["rewards"]): RewardBounds => {
+const findScale = ({ weights, middle: [low, high], min, max }: grouping.Distributions["rewards"]): RewardBounds => {
   const [from, to] = [low - (high - low), high + (high - low)];
   const inside = low < high ? weights.filter(({ value }) => value >= from && value <= to) : [];
-  const [first, last] = [inside.at(0)?.value ?? least, inside.at(-1)?.value ?? most];
-  return [least < from ? first : least, most > to ? last : most];
+  const [first, last] = [inside.at(0)?.value ?? min, inside.at(-1)?.value ?? max];
+  return [min < from ? first : min, max > to ? last : max];
 };
 
 const toFinding = (dataset: grouping.Dataset, problem: Problem): Finding => {

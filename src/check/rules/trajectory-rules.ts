@@ -235,8 +235,8 @@ export const trainingRules = {
     why: "While a trajectory is sampled, the version of the policy can only grow.",
     example: trajectory(1, ',"initial_policy_version":8,"final_policy_version":7'),
   }),
-  "mixed-policy-versions": warning<{ least: number; most: number }>({
-    message: ({ least, most }) => `the group mixes policy versions from ${least} to ${most}`,
+  "mixed-policy-versions": warning<{ min: number; max: number }>({
+    message: ({ min, max }) => `the group mixes policy versions from ${min} to ${max}`,
     redactedMessage: "the group mixes policy versions",
     advice: "sample all trajectories of a group with one version",
     why: "Trainers compare the rewards of a group as if one policy had earned them. With several versions, part of the difference between rewards comes from the policies.",

@@ -50,8 +50,8 @@ export class Tally {
     const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
     if (finite.length < 2) return;
     addToSum(this.deviations, standardDeviation(finite), sign);
-    const { least, most } = findBounds(finite);
-    if (most - least > rewardTolerance) this.trainable += sign;
+    const { min, max } = findBounds(finite);
+    if (max - min > rewardTolerance) this.trainable += sign;
   }
 
   merge(other: Tally, sign: 1 | -1 = 1) {

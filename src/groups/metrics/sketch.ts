@@ -7,8 +7,8 @@ const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 /** Doubles start as -0, because V8 recompiles functions if an integer becomes a double. */
 export const newSketch = () => ({
   count: 0,
-  least: Number.POSITIVE_INFINITY,
-  most: Number.NEGATIVE_INFINITY,
+  min: Number.POSITIVE_INFINITY,
+  max: Number.NEGATIVE_INFINITY,
   mean: -0,
   /** The sum of squared distances from the mean. */
   squares: -0,
@@ -22,8 +22,8 @@ export type Sketch = ReturnType<typeof newSketch>;
 export const addToSketch = (sketch: Sketch, given: number) => {
   const value = given + 0;
   sketch.count++;
-  if (value < sketch.least) sketch.least = value;
-  if (value > sketch.most) sketch.most = value;
+  if (value < sketch.min) sketch.min = value;
+  if (value > sketch.max) sketch.max = value;
   const step = value - sketch.mean;
   sketch.mean += step / sketch.count;
   sketch.squares += step * (value - sketch.mean);
@@ -57,8 +57,8 @@ const roundValue = (value: number) => {
 };
 
 /** Returns the width of the widest rounding range, or 0 for exact values. */
-export const rangeStep = ({ isRounded, least, most }: Sketch) =>
-  isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-least, most))) - 6) : 0;
+export const rangeStep = ({ isRounded, min, max }: Sketch) =>
+  isRounded ? 2 ** (Math.floor(Math.log2(Math.max(-min, max))) - 6) : 0;
 
 export const mergeSketch = (into: Sketch, from: Sketch) => {
   if (from.count === 0) return;
@@ -67,8 +67,8 @@ export const mergeSketch = (into: Sketch, from: Sketch) => {
   into.squares += from.squares + (step * step * into.count * from.count) / total;
   into.mean += step * (from.count / total);
   into.count = total;
-  into.least = Math.min(into.least, from.least);
-  into.most = Math.max(into.most, from.most);
+  into.min = Math.min(into.min, from.min);
+  into.max = Math.max(into.max, from.max);
   if (from.isRounded && !into.isRounded) roundValues(into);
   for (const [value, count] of from.values) addCount(into, value, count);
 };
@@ -76,8 +76,8 @@ export const mergeSketch = (into: Sketch, from: Sketch) => {
 type Weight = Readonly<{ value: number; count: number }>;
 
 /** Sorts by value. Limits rounded values to `least` and `most`. */
-export const toWeights = ({ values, least, most }: Sketch): readonly Weight[] =>
-  Array.from(values, ([value, count]) => ({ value: Math.min(most, Math.max(least, value)), count })).sort(
+export const toWeights = ({ values, min, max }: Sketch): readonly Weight[] =>
+  Array.from(values, ([value, count]) => ({ value: Math.min(max, Math.max(min, value)), count })).sort(
     (a, b) => a.value - b.value,
   );
 

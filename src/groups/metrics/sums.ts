@@ -85,23 +85,23 @@ const roundUnits = (units: bigint) => {
 
 /** Ignores NaN. Without other values, `least` is Infinity and `most` is -Infinity. */
 export const findBounds = (values: ArrayLike<number>) => {
-  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {
     const value = values[at] ?? 0;
-    if (value < least) least = value;
-    if (value > most) most = value;
+    if (value < min) min = value;
+    if (value > max) max = value;
   }
-  return { least, most };
+  return { min, max };
 };
 
 /** Expects finite doubles. */
 export const computeMoments = (values: ArrayLike<number>) => {
-  if (values.length === 0) return { mean: 0, deviation: 0, least: 0, most: 0 };
-  const { least, most } = findBounds(values);
+  if (values.length === 0) return { mean: 0, deviation: 0, min: 0, max: 0 };
+  const { min, max } = findBounds(values);
   const sum = newSum();
   for (let at = 0; at < values.length; at++) addToSum(sum, values[at] ?? 0);
-  const mean = least === most ? least : meanOfSum(sum);
-  return { mean, deviation: standardDeviation(values), least, most };
+  const mean = min === max ? min : meanOfSum(sum);
+  return { mean, deviation: standardDeviation(values), min, max };
 };
 
 /** For few numbers, an insertion sort in this array is faster than V8's sort. */
@@ -120,13 +120,13 @@ export const standardDeviation = (values: ArrayLike<number>) => {
   }
   // Sorting makes the result independent of the order. Halving prevents an overflow of the range.
   if (!areFew) shares.sort();
-  const least = (shares[0] ?? 0) / 2;
-  const range = (shares[count - 1] ?? 0) / 2 - least;
+  const min = (shares[0] ?? 0) / 2;
+  const range = (shares[count - 1] ?? 0) / 2 - min;
   if (count === 0 || range === 0) return 0;
   // Division by a power of two is exact.
   const scale = 2 ** Math.floor(Math.log2(range));
   let sum = 0;
-  for (let at = 0; at < count; at++) sum += shares[at] = ((shares[at] ?? 0) / 2 - least) / scale;
+  for (let at = 0; at < count; at++) sum += shares[at] = ((shares[at] ?? 0) / 2 - min) / scale;
   const mean = sum / count;
   let squares = 0;
   for (let at = 0; at < count; at++) squares += ((shares[at] ?? 0) - mean) ** 2;

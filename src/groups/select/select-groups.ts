@@ -260,9 +260,9 @@ const openFilter = (
   return async (group: number) => {
     const { trajectories, exceptions } = await readGroup(group);
     const rewards = trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
-    const { mean, deviation, least, most } = computeMoments(rewards.filter(Number.isFinite));
+    const { mean, deviation, min, max } = computeMoments(rewards.filter(Number.isFinite));
     const size = trajectories.length;
-    const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: least, reward_max: most };
+    const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: min, reward_max: max };
     const facts = { number: group + 1, size, exceptions, ...moments };
     const locate = () => toFileLine(locateGroup(dataset, group));
     let wanted: readonly number[] = [];

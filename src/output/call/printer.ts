@@ -106,7 +106,7 @@ function* formatPageMarkdown(sections: Iterable<Section>, clean: TextCleaner) {
 const escapeMarkdown = (text: string) => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
 
 const fenceText = (text: string) => {
-  const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 2);
+  const longest = (text.match(/`+/g) ?? []).reduce((max, run) => Math.max(max, run.length), 2);
   const fence = "`".repeat(longest + 1);
   return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
 };

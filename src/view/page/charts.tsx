@@ -62,9 +62,9 @@ const middleOf = ([from, to]: Range) => from / 2 + to / 2;
 
 const findEnds = (values: readonly number[], [from, to]: RewardBounds) => {
   const [first, last] = [Math.min(...values), Math.max(...values)];
-  const [least, most] = [Math.max(first, from), Math.min(last, to)];
-  const start = `${first < least ? "≤ " : ""}${formatMeasure(least)}`;
-  return { least, most, start, end: `${last > most ? "≥ " : ""}${formatMeasure(most)}` };
+  const [min, max] = [Math.max(first, from), Math.min(last, to)];
+  const start = `${first < min ? "≤ " : ""}${formatMeasure(min)}`;
+  return { min, max, start, end: `${last > max ? "≥ " : ""}${formatMeasure(max)}` };
 };
 
 const maxLabels = 8;
@@ -133,7 +133,7 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
     >
       {sorted.map(({ mean, spread, groups }) => {
         const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;
-        const [x, y] = [toX(middleOf(mean), means.least, means.most), toY(middleOf(spread), 0, spreads.most || 1)];
+        const [x, y] = [toX(middleOf(mean), means.min, means.max), toY(middleOf(spread), 0, spreads.max || 1)];
         const radius = 2.5 + 6 * Math.sqrt(groups / largest);
         const style = { ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) };
         return (
@@ -155,9 +155,9 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
 export const FileChart = ({ files, of }: { files: Charts["files"]; of: number }) => {
   const styleOf = useRewardStyle();
   const means = files.flatMap(({ mean }) => mean ?? []);
-  const { least, most, start, end } = findEnds(means, usePage().scale);
+  const { min, max, start, end } = findEnds(means, usePage().scale);
   const dots = files.flatMap(({ mean, ...file }, at) =>
-    mean === null ? [] : [{ ...file, mean, x: toX(at, 0, files.length - 1), y: toY(mean, least, most) }],
+    mean === null ? [] : [{ ...file, mean, x: toX(at, 0, files.length - 1), y: toY(mean, min, max) }],
   );
   const isPart = files.length > 0 && files.length < of;
   return (
