@@ -37,7 +37,7 @@ describe("the server of the page", () => {
     expect((await page.ask("/api/group", { group: 1 })).status).toBe(200);
     writeFileSync(file, `${groupLine([1, 0])}\n`);
     const { status, body } = await page.ask("/api/group", { group: 1 });
-    expect([status, JSON.parse(body).detail]).toEqual([409, expect.stringContaining("reload the page")]);
+    expect([status, JSON.parse(body).detail]).toEqual([409, expect.stringContaining("Reload the page")]);
   });
 
   it("answers an expression about rewards from memory, and reads the file for others", async () => {
