@@ -154,7 +154,7 @@ describe("a URL without a file", () => {
 
   it.each([
     ["http://data.example/step.jsonl", "is plain http"],
-    ["https://user:hush-hush@data.example/step.jsonl", "contains a user or password"],
+    ["https://user:hush-hush@data.example/step.jsonl", "contains a user name or password"],
     ["https://", "as a URL"],
   ])("exits with 2 before any request: %s", async (address, says) => {
     const { code, error } = await checked([address]);

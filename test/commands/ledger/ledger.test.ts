@@ -30,7 +30,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
       const status = await place.run(["ledger", "status", ...where]);
       expect(status.stdout.trim().split("\n")).toHaveLength(1);
       expect(status.stderr).toContain(
-        "not shown: 1 request to other destinations or accounts; show all with --all-destinations",
+        "not shown: 1 request to other destinations or accounts (show all with --all-destinations)",
       );
     }
     expect((await place.run(["ledger", "verify", file, "--all-destinations"])).code).toBe(10);
