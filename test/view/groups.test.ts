@@ -182,7 +182,7 @@ describe("the API of the page for groups", () => {
     const page = await viewing(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
     await whenRead(page);
     const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
-    expect(group.members.map(({ place }) => place?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
+    expect(group.members.map(({ position }) => position?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
     expect(group.command).toMatch(/^rollcall log .* --group-by prompt_id --where 'group.number == 2' \S*$/);
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
     const other = await viewing([fileOf("broken.jsonl", broken)]);

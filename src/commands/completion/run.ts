@@ -82,7 +82,7 @@ const findCandidates = async (
   const { command, ancestors, given, operands } = await cli.parseArgv(program, [...before, cursorMark]);
   const options = Object.entries(cli.listOptions(command, ancestors[0] ?? command));
   const typedOperands = operands.filter((word) => !/^-./.test(word));
-  const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
+  const valuesFor = async (name: string, kind: cli.OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
     const values = await suggestValues({ context, command, given, name, kind, typed: current.slice(prefix.length) });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };

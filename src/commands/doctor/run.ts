@@ -197,7 +197,7 @@ const checkUrls = async (checkContext: CheckContext, credentials: Promise<readon
   if (settings.local) return [skipped("the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
-    const address = ignoreErrors(() => settings.address(kind));
+    const address = ignoreErrors(() => settings.serviceUrl(kind));
     if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
   }
   if (addresses.size === 0) {

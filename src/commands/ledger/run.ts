@@ -1,12 +1,12 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-import { createDestinationFilter, effectiveSettings, hasNoLogUrl, listServiceArgs } from "../../connect.ts";
+import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
-import { contradiction } from "../../failures.ts";
+import { conflictingOptions } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { checkResult } from "../../send/index.ts";
+import { composeCheckResult } from "../../send/index.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
@@ -108,7 +108,7 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   const { limit, since, until, allDestinations } = typed;
   const now = context.host.now();
   if (since && until && since(now) >= until(now))
-    throw contradiction("--since", "--until", "--until is not after --since");
+    throw conflictingOptions("--since", "--until", "--until is not after --since");
   const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, { toRead: true });
   const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
@@ -202,7 +202,7 @@ const openLedger = async (
   { toRead, settings: given }: { toRead: boolean; settings?: Settings },
 ) => {
   const { host, screen } = context;
-  const settings = given ?? (await effectiveSettings(context));
+  const settings = given ?? (await readEffectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
   if (!location) throw failures.ledgerLocationMissing();
   const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
@@ -247,10 +247,10 @@ const listLedgerArgs = ({ flags }: Context, { ledger }: FileOptions) => [
 ];
 
 const compareFiles = async (context: Context, typed: FileOptions, options: { perScope: boolean }) => {
-  const settings = await effectiveSettings(context);
+  const settings = await readEffectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
   closeDatasetAtEnd(context, dataset);
-  const { failure } = checkResult(dataset);
+  const { failure } = composeCheckResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { toRead: true, settings });
   const ledgerArgs = listLedgerArgs(context, typed);

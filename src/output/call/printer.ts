@@ -20,7 +20,7 @@ export interface CallPrinting extends CallViewOptions {
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
   const pages = toPages(screen, replies, options);
-  if (options.isMarkdown) return await screen.printUnpaged(formatPagesMarkdown(pages, screen.safe.text), "lines");
+  if (options.isMarkdown) return await screen.printUnpaged(formatPagesMarkdown(pages, screen.cleaner.text), "lines");
   if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
   const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));

@@ -54,7 +54,7 @@ export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
-export const makeFileWriter = (database: db.Database): Writer => {
+export const createFileWriter = (database: db.Database): Writer => {
   const recoverScope = async (scope: entries.LedgerScope) =>
     void (await database.query(recoverSql, entries.toScopeValues(scope)));
   return {
