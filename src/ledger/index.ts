@@ -18,7 +18,7 @@ export { type Verification, verifyDataset } from "./verify.ts";
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (
   location: DatabaseLocation,
-  options: DatabaseWaitOptions & { toRead: boolean },
+  options: DatabaseWaitOptions & { isForReading: boolean },
 ) => await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate: false, recovers: true });
 
 /** @throws Failure `ledger-missing`; as `openDatabase` */

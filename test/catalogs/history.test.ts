@@ -61,10 +61,10 @@ describe("the history of catalogs", () => {
     );
   });
 
-  it("keeps catalogs of another address, kind or provider apart", () => {
+  it("keeps catalogs of another URL, kind or provider apart", () => {
     const folder = newFolder();
     save(folder, "a", noon);
-    for (const other of [{ address: "local" }, { catalog: "analysis" as const }, { provider: "s" }]) {
+    for (const other of [{ baseUrl: "local" }, { catalog: "analysis" as const }, { provider: "s" }]) {
       expect(at(folder, noon, { ...router, ...other })).toBeUndefined();
     }
   });

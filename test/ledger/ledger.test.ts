@@ -392,7 +392,7 @@ describe("the verification of a group", () => {
       const entries = splits.map(
         (split, at): Entry => ({ ...facts, ...more, id: `r${at}`, scope: { ...scope, split } }),
       );
-      const { logged, repeated } = (await verifyDataset(reading, entries, { perScope: true, ledgerArgs: [] })).counts;
+      const { logged, repeated } = (await verifyDataset(reading, entries, { isPerScope: true, ledgerArgs: [] })).counts;
       return { logged, repeated };
     };
     expect(await verified("train", "val")).toEqual({ logged: 1, repeated: 0 });
@@ -424,7 +424,7 @@ describe("the verification of a group", () => {
       const more = { status: 200, cause: null, calls: [], envelopeDigest: "", dedupKeys: marks.slice(first, count) };
       return { ...facts, ...more, id: `r${at}`, state, scope };
     });
-    const found = await verifyDataset(reading, entries, { perScope: false, ledgerArgs: [] });
+    const found = await verifyDataset(reading, entries, { isPerScope: false, ledgerArgs: [] });
     const { problems, problemCounts, ...others } = found;
     expect(others).toEqual({
       ...{ isInvalid: false, entries },

@@ -119,7 +119,7 @@ const has = (list: string | undefined, word: string): boolean => (list ?? "").sp
 const isPublic = (path: string): boolean =>
   openModules.has(moduleOf(path)) ||
   // A failure can be made or recognized, and secrets can be redacted, without loading the module.
-  /^src\/\w+\/(index|failures|saved)\.ts$/.test(path) ||
+  /^src\/\w+\/(index|failures|saved-files)\.ts$/.test(path) ||
   path === `src/${moduleOf(path)}.ts`;
 
 /** Returns the fault of an import; undefined if it is allowed. */

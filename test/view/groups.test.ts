@@ -168,10 +168,10 @@ describe("the API of the page for groups", () => {
       of: 2,
       untrainable: null,
       common: 1,
-      place: { file, line: 2 },
+      position: { file, line: 2 },
       members: [
-        { place: { file, line: 2 }, reward: 0, advantage: -1, metrics: { turns: 0 }, messages: 2 },
-        { place: { file, line: 2 }, reward: 1, advantage: 1, metrics: { turns: 1 }, messages: 2 },
+        { position: { file, line: 2 }, reward: 0, advantage: -1, metrics: { turns: 0 }, messages: 2 },
+        { position: { file, line: 2 }, reward: 1, advantage: 1, metrics: { turns: 1 }, messages: 2 },
       ],
     });
     const quoted = file.replace("'", "'\\''");

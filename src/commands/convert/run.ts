@@ -28,7 +28,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   checkOutputFiles(typed, ["--out ", out]);
   if (!writesToStdout) requireUnusedFile(out);
   const settings = await readEffectiveSettings(context);
-  const request = { settings, typed, receipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
+  const request = { settings, typed, hasReceipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
   const dataset = await readInputs(context, request);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);

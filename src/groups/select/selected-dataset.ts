@@ -80,8 +80,8 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
   }
   return {
     sources: composedSources.flatMap(({ source, lines }) => {
-      const origin = createLineOrigin(dataset, { source, lines, subsets });
-      return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
+      const originals = createLineOrigin(dataset, { source, lines, subsets });
+      return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), originals }];
     }),
     lineOf: (group: number) => {
       const { source, lines } = composedOf(group) ?? {};
