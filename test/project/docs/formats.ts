@@ -34,7 +34,7 @@ Give files, globs or folders. A record is an entry of a file, such as a line (se
 - The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. If the reward is in an
   object with other numbers, rollcall drops these numbers, and a note names them.
 - *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. In a row format,
-  a group is ${rowGroup.replace(/, or (with .*) if they (have no .*)/, ". If rows $2, a group is the rows $1")}.
+  a group is ${rowGroup.replace(/, or (with .*) if they (have no .*)/, ".\n  If rows $2, a group is the rows $1")}.
   \`--group-by <key>\` groups the rows by another key, also across folders. In the other formats, the file defines the groups, and
   \`--group-by\` has no effect.
 - In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of

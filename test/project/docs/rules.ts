@@ -9,9 +9,9 @@ export const rulesPage = async (): Promise<string> => {
 
 const intro = `# Rules
 
-rollcall checks trajectories, lock files and settings for these rules. \`rollcall explain <rule>\` shows an example of each rule. The fix
-in this table is the fix for this example. A group with an error cannot be logged. \`--strict\` treats a warning as an error, and
-\`--allow <rule>\` silences it.`;
+rollcall checks trajectories, lock files and settings for these rules. A group with an error cannot be logged.
+\`--strict\` treats a warning as an error, and \`--allow <rule>\` silences it. \`rollcall explain <rule>\` explains a
+rule, mostly with an example. The fix in this table is the fix for this example.`;
 
 const rowOf = async (topic: Topic): Promise<string> => {
   const problem = await topic.example?.();
