@@ -57,7 +57,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   // Unused ids are not an error, because a file of rewards can cover several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
-  const unusedText = `no rollout has ${pluralize(unusedIds.length, "id")} of --rewards: ${namedIds}`;
+  const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   const converted = results.map(({ source }, at) => {
     const close = async () => await input.closeSources([source, ...otherSources]);

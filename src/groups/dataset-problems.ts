@@ -47,7 +47,7 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    // The checker compares the versions of groups on one line.
+    // The checker has compared the versions of a group that is one part.
     if (!groups.isBare(group) || dataset.scan.parts.columns.version.hasOnlyDefaults) return;
     const { min, max } = findVersionBounds(dataset, group);
     if (min < max) reportGroup(dataset, "mixed-policy-versions", { data: { min, max }, group });
@@ -71,7 +71,7 @@ const findSharedKey = (dataset: IndexedGroups) => {
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
     for (const { name, text } of findGroupKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
   }
-  // If all trajectories have the same value, the value identifies the task, not the prompt.
+  // A value that all trajectories share cannot distinguish prompts.
   const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
   const names = [...values].flatMap(([name, texts]) => (isRepeated(texts) ? [name] : []));
   return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
@@ -190,7 +190,7 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-/** Reports each part that lacks the feature. A file without the feature gets at most one report. */
+/** Reports each part without the feature, but only the first part of a file or input that lacks the feature. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
   const { groups, scan } = dataset;
   const { parts, problems } = scan;
@@ -244,7 +244,7 @@ const readTrajectories = (groupPart: positions.GroupPart) => {
 
 const maxRereadBytes = 2 ** 26;
 
-/** A limit, because rollcall converts a record again to locate its trajectory. */
+/** To locate a trajectory of a converted record, rollcall converts the record again. */
 const maxLocatedOriginals = 1000;
 
 const formatLocation = ({ path = [], ...location }: ProblemLocation) =>

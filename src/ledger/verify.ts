@@ -34,10 +34,10 @@ export const verifyDataset = async (
       if (isLogged(state)) logged[group] = 1;
     }
   }
-  // By default, `log` sends no input with errors.
+  // If the input has an error, `log` sends nothing by default.
   const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  /** Contains at least one problem for each outcome except `logged`. */
+  /** The first `maxProblems` problems, and the first problem of each outcome. */
   const problems: Problem[] = [];
   const byFile = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {

@@ -34,7 +34,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     const text = (row: Row, at: number) => {
       const found = spell(at, path, format);
       if (found !== undefined) return found;
-      // In a damaged reply, the value of `a.b` can be at `a`.
+      // A damaged reply can have a number at `a` instead of an object with `b`.
       const value = formatPlainValue(column.value(row));
       return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
     };

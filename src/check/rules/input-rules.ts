@@ -222,7 +222,7 @@ export const runRules = {
     advice: ({ id, ledgerArgs }) =>
       `pass the unchanged files of the first attempt, or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged (if the service has the groups) or --resend (if it does not)`,
     why: "rollcall resends a request with an unknown outcome only with the same bytes.",
-    example: problem({ id: "7", ledgerArgs: [] }),
+    example: problem({ id: "r7", ledgerArgs: [] }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,

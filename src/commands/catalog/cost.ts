@@ -37,7 +37,7 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");
   const unknown = models.filter(({ total }) => total === null).length;
   if (unknown > 0)
-    screen.notice(`${unknown} of ${models.length} models lack a needed price, so their total is unknown`);
+    screen.notice(`the total is unknown for ${unknown} of ${models.length} models, because a needed price is missing`);
   const document = { usage: { ...usage, from: fromCall === undefined ? "options" : "call" }, models };
   await printObjects(screen, document, { member: "models", columns: costColumns(names.length > 1, now) });
   if (missing.length > 0) throw modelsMissing(missing, names);

@@ -9,7 +9,7 @@ import { graceMs } from "../request.ts";
 /** A group with `isAfterError` is not sent, because an earlier error ends the run. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
 
-/** `isAfterSignal` allows one attempt for each request. `canBePartial` allows a last request below the limit. */
+/** If `isAfterSignal`, each request has one attempt. If `canBePartial`, the last request may be smaller than the limit. */
 type GroupSenderOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
 
 export const openGroupSender = (delivery: Delivery) => {
