@@ -66,7 +66,7 @@ export const noSuchRequest = (
   const searched = allDestinations ? "" : " for the selected service and account";
   const reasons = ids.map((id) => {
     const state = states.get(id);
-    return state ? `${id} is already resolved (${state})` : `the ledger has no request ${id}${searched}`;
+    return state ? `the outcome of ${id} is known (${state})` : `the ledger has no request ${id}${searched}`;
   });
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = ids.every((id) => states.has(id))
@@ -193,7 +193,7 @@ export const catalogNotCached = ({ catalog, baseUrl, provider }: CatalogId) =>
 
 export const catalogHistoryMissing = ({ catalog, baseUrl, provider }: CatalogId) =>
   new Failure("not_found", "catalog-history-missing", `no earlier ${catalog} catalog of ${provider} at ${baseUrl}`, {
-    hint: "run this command once a day to collect a history",
+    hint: "run `rollcall catalog diff` without --since once a day to collect a history",
   });
 
 export const catalogsDiffer = (changes: number) =>

@@ -136,7 +136,7 @@ const addKey = cli.command({
     await screen.printText(`${key}\n`);
     // Without `--for`, `auth login` could test a use that the key does not have.
     const login = `rollcall auth login${uses.length === 1 ? ` --for ${uses[0]}` : ""}`;
-    screen.notice(`to save the key, run \`${login}\` with the URL and the project of the service`);
+    screen.notice(`${name} saves the key with \`${login} --base-url <url> --project <team/project>\``);
   },
 });
 

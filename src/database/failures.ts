@@ -14,7 +14,7 @@ const locationOptions: Readonly<Record<string, string>> = {
   "the ledger": "--ledger or ROLLCALL_LEDGER",
   "the lock of the ledger": "--ledger or ROLLCALL_LEDGER",
   [storeTitle]: "--store or ROLLCALL_STORE",
-  "the key of the local service": "ROLLCALL_DATA_DIR or --data-dir",
+  "the key of the local service": "ROLLCALL_DATA_DIR",
   "the lock of the settings": "ROLLCALL_CONFIG_DIR",
 };
 
@@ -110,7 +110,7 @@ const serverHint = (code: string) => {
 };
 
 export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown) => {
-  const isNoFolder = /^(EISDIR|not-a-file|ENOTDIR|EEXIST)$/.test(code);
+  const isNoFolder = /^(EISDIR|not-a-file|ENOTDIR|EEXIST|ENOENT)$/.test(code);
   const hint = `${isNoFolder ? "" : "make the folder writable, or "}${elsewhereHint(title)}`;
   const message = `cannot create ${title} at ${path}: ${describeSystemCode(code)}`;
   return storageFailure("folder-unusable", path, message, { hint, cause });

@@ -86,7 +86,9 @@ export const findReward = (
     if (reward) return { reward, identity: `from ${path}` };
     const option = value && suggestReward([[path, value]]);
     const fix = option ? `pass ${option}` : describeNumbers(record, rewardFrom);
-    throw (value ?? record).error(`--reward-from finds ${value ? "no number" : "nothing"} at ${path} (${fix})`);
+    throw (value ?? record).error(
+      `--reward-from finds ${value ? "no number" : "nothing"} at the path \`${path}\` (${fix})`,
+    );
   }
   if (rewards) {
     const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));

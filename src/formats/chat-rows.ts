@@ -137,7 +137,8 @@ export const messageRows = (path: Path): Format => {
     if (pythonMessages.test(value?.text ?? ""))
       throw row.error(`\`${name}\` is text of Python, not JSON (write it with json.dumps, not with str)`);
     const fault = value ? "is not a list" : "is missing";
-    const wrong = name === "messages" ? `\`messages\` ${fault}` : `--messages-from finds no list at ${name}`;
+    const wrong =
+      name === "messages" ? `\`messages\` ${fault}` : `--messages-from finds no list at the path \`${name}\``;
     throw (value ?? row).error(wrong);
   };
   return chatRows({

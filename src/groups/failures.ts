@@ -60,7 +60,8 @@ export const invalidFilter = (
 
 const celHint =
   "use a CEL expression with the variables reward, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
-const dataHint = "test and convert values first: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
+const dataHint =
+  "test that a value exists, and convert it: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
 
 export const slowFilter = (text: string, limitMs: number, position: string) => {
   const hint = "remove regular expressions and nested all(), exists(), map() or filter() from the expression";

@@ -46,9 +46,14 @@ export const requestTooLarge = (bytes: number, groups: number, details: FailureD
 const otherRejectsHint = "choose another file with --rejects";
 
 export const rejectsExist = (file: string) =>
-  new Failure("usage", "rejects-exist", `${file} already exists and was not written by rollcall`, {
-    hint: `move the file away, or ${otherRejectsHint}`,
-  });
+  new Failure(
+    "usage",
+    "rejects-exist",
+    `${file} already exists, and rollcall did not write it, or it has changed since`,
+    {
+      hint: `move the file away, or ${otherRejectsHint}`,
+    },
+  );
 
 export const rejectsPathMissing = () =>
   new Failure("usage", "rejects-path-missing", "standard input and URLs have no default rejects file", {

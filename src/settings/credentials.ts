@@ -68,7 +68,7 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
       throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]), hint);
     }
     const { key, origin: boundOrigin } = saved;
-    const from = `login of the profile ${profile}`;
+    const from = `the login of the profile ${profile}`;
     const username = findUsername(use, typeof saved.username === "string" ? saved.username : undefined);
     hide(key);
     checkSecret({ text: key, from, where: { setting: use } }, [use]);

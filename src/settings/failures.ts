@@ -54,7 +54,7 @@ export const profileBuiltIn = (action: string, hint?: string) =>
 type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocation; hint?: string }>;
 
 export const unknownProfile = (profile: string, { known, where, hint }: UnknownProfile) => {
-  const usualHint = `create it with \`rollcall auth login --profile ${profile}\``;
+  const usualHint = `create it with \`rollcall auth login --profile ${profile} --base-url <url>\``;
   const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
   const details = { ...formatSuggestion(findNearest(profile, known), hint ?? usualHint), subject: profile, where };
   return new Failure("usage", "unknown-profile", message, details);

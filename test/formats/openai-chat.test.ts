@@ -124,7 +124,7 @@ describe("rows of chat messages", () => {
     const { code, stderr } = await convertRows([{ messages }], ["--messages-from", "conversation", "--from", "trl"]);
     expect([code, stderr]).toEqual([2, expect.stringContaining("only openai-chat reads messages from a path")]);
     const { stderr: missing } = await convertRows([{ score: 1 }], args);
-    expect(missing).toContain("--messages-from finds no list at conversation");
+    expect(missing).toContain("--messages-from finds no list at the path `conversation`");
   });
 
   it("are read from the JSON columns of Parquet with the bytes of their values", async () => {

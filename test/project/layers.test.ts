@@ -210,7 +210,11 @@ describe("the imports of src/", () => {
     ["src/client/client.ts", 'import "../service/index.ts";', "client must not import service"],
     ["src/client/client.ts", 'import type { A } from "../context.ts";', "client must not import context"],
     ["src/contract/log.ts", 'type A = typeof import("../client/index.ts");', "contract must not import client"],
-    ["src/commands/log/run.ts", 'export * from "../../client/client.ts";', "src/client/client.ts is internal to client"],
+    [
+      "src/commands/log/run.ts",
+      'export * from "../../client/client.ts";',
+      "src/client/client.ts is internal to client",
+    ],
     ["src/extras/one.ts", 'import "../host.ts";', "extras is not a known module"],
     ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is not part of the program"],
     ["src/service/app.ts", 'await import("chalk");', "service must not import chalk"],

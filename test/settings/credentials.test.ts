@@ -192,7 +192,7 @@ describe("a saved credential", () => {
     const env = { ROLLCALL_CREDENTIAL_COMMAND: "false" };
     expect(await credentialOf("log", { logins, env })).toMatchObject({
       secret: "saved-log",
-      from: "login of the profile default",
+      from: "the login of the profile default",
     });
     expect(await credentialOf("log", { logins, env: { ...env, ROLLCALL_API_KEY: "env-key" } })).toMatchObject({
       secret: "env-key",
@@ -218,7 +218,7 @@ describe("a saved credential", () => {
     [
       "log",
       { key: "Bearer key-1234" },
-      "cannot use the key from login of the profile default: it contains white space",
+      "cannot use the key from the login of the profile default: it contains white space",
     ],
     ["calls", { key: "key-1234", username: "" }, 'invalid username ""'],
   ] as const)("fails for %s before it is sent if the file has %j", async (use, login, message) => {

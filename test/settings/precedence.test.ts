@@ -112,7 +112,7 @@ describe("a profile", () => {
     const other = openHome({ env: { ROLLCALL_PROFILE: "zzz" } });
     expect(await failureOf(other.read)).toMatchObject({
       message: 'unknown profile "zzz" (profiles: default, local)',
-      hint: "create it with `rollcall auth login --profile zzz`",
+      hint: "create it with `rollcall auth login --profile zzz --base-url <url>`",
       where: { environment: "ROLLCALL_PROFILE" },
     });
   });

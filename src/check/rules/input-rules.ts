@@ -116,7 +116,7 @@ export const inputRules = {
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
     message: ({ bytes, limit }) =>
-      `the group does not fit into a request of ${limit} bytes, so it gets its own request of ${bytes} bytes`,
+      `the group is larger than the present limit of a request (${limit} bytes), so rollcall sends the group alone in ${bytes} bytes`,
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "make the group smaller, or ask the operator for a larger limit, because the service refused an earlier request (413)"
@@ -153,7 +153,7 @@ export const runRules = {
     message: ({ request, status, isCut }) =>
       `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer ${isCut ? "ended early" : "is not JSON"}`,
     advice:
-      "check whether the service has these groups. If not, correct base_url and rerun the command, or copy only these groups to a new file and log it with --resend-logged",
+      "check whether the service has these groups. If not, correct base_url and rerun the command. If base_url is correct, copy only these groups to a new file and log it with --resend-logged",
     why: "A proxy or a login page may have answered instead of the service.",
     example: problem({ request: "r7", status: 200, isCut: true }),
   }),
@@ -204,10 +204,10 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group was", "groups were")} already logged from another first file (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
       "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed",
-    why: "Groups were logged before by a run whose first input has another name, so rollcall does not log them again.",
+    why: "An earlier run whose first file had another name logged these groups, so rollcall does not log them again.",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
@@ -232,8 +232,8 @@ export const runRules = {
   }),
   "group-changed": warning<{ id: string; line: number }>({
     message: ({ id, line }) =>
-      `line ${line} has the group key ${id}, but that group was already complete, so the line starts another group`,
-    advice: "set --group-size, or increase --group-idle so that groups stay open longer",
+      `the group ${id} (from line ${line}) was already complete, so this line starts another group`,
+    advice: "increase --group-size or --group-idle so that groups stay open longer",
     why: "`--follow` cannot change a group that it has logged.",
     example: problem({ id: '"a"', line: 12 }),
   }),

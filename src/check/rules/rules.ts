@@ -92,6 +92,6 @@ export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: rea
   const note = present === undefined ? "" : ` (the rule is now called ${present})`;
   if (isRuleName(present ?? wrong))
     throw invalidOptionValue("--allow", wrong, `a warning, because errors cannot be silenced${note}`);
-  const wanted = "a rule name, shown in brackets after a warning, such as unknown-role";
+  const wanted = "the name of a warning, such as unknown-role (a warning ends with its name in brackets)";
   throw invalidOptionValue("--allow", wrong, wanted, findNearest(wrong, warningRules));
 };

@@ -212,7 +212,7 @@ const checkUrls = async (checkContext: CheckContext, credentials: Promise<readon
 };
 
 const checkUrl = async (
-  { context: { host }, silenceMs: timeoutMs, maxWaitMs }: CheckContext,
+  { context: { host }, settings, silenceMs: timeoutMs, maxWaitMs }: CheckContext,
   { address, kind, credentials }: { address: string; kind: EndpointHost; credentials: Promise<readonly Finding[]> },
 ) => {
   const setting = config.urlSettingName(kind);
@@ -223,7 +223,7 @@ const checkUrl = async (
     const { origin } = new URL(address);
     const isAccepted = (one: Finding) => one.facts?.origin === origin && one.facts?.accepted === true;
     if (isPage && status < 400 && !(await credentials).some(isAccepted)) {
-      const fix = `set the URL of the API: \`rollcall config set ${setting} https://…\``;
+      const fix = `set the URL of the service: \`${inProfile(`rollcall config set ${setting} https://…`, settings?.profile ?? "default")}\``;
       return error("refused", `${address} answers with a web page, not with JSON`, fix, facts);
     }
     const through = proxy === null ? "" : ` through the proxy ${proxy}`;

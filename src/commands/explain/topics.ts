@@ -24,7 +24,7 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   invalid_input: "Invalid input. Nothing was sent.",
   auth: "A credential is missing, or the service refused it.",
   unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
-  refused: "The service refused the request, or its answer does not match the API.",
+  refused: "The service refused the request, or its answer does not match its interface.",
   partial: "Some or all groups were not logged or converted, because they were rejected or not sent.",
   unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
   not_found: "The named call, model, catalog, request or key does not exist.",

@@ -109,7 +109,9 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   const now = context.host.now();
   if (since && until && since(now) >= until(now))
     throw conflictingOptions("--since", "--until", "--until is not after --since");
-  const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, { isForReading: true });
+  const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, {
+    isForReading: true,
+  });
   const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
     const logged_at = toIsoTime(lastTried);

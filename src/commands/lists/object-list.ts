@@ -42,7 +42,8 @@ type Fact = Readonly<{ name: string; value: string | number }>;
 export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
   Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
 
-export const formatUnreadable = (lines: number) => (lines === 0 ? "" : ` (${pluralize(lines, "unreadable line")})`);
+export const formatUnreadable = (records: number) =>
+  records === 0 ? "" : ` (${pluralize(records, "unreadable record")})`;
 
 type ResultPage = Readonly<{
   facts: readonly Fact[];

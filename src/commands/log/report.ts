@@ -29,7 +29,7 @@ type MetricsScope = Readonly<Record<"groups" | "logged", number>>;
 
 const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
   groups === 1
-    ? "the only valid group of the input, even if it was not logged"
+    ? "the one valid group of the input (logged or not)"
     : `the ${groups} valid groups of the input (${logged} of them are known to be logged)`;
 
 /** Returns text, so that the service's answers keep their bytes. */

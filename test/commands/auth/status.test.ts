@@ -8,7 +8,7 @@ describe("rollcall auth status", () => {
     const closed = "http://127.0.0.1:1";
     await auth(`login --with-token --no-check --base-url ${closed} --inference-base-url ${closed}`, { stdin: key });
     const { code, stdout } = await auth("status --check --for inference --max-wait 0s");
-    expect([code, stdout]).toEqual([5, `inference\tready\t${closed}\tlogin of the profile default\t\tunclear\n`]);
+    expect([code, stdout]).toEqual([5, `inference\tready\t${closed}\tthe login of the profile default\t\tunclear\n`]);
   });
 
   it("exits with 4 with --check if the service refuses one key and accepts a later one", async () => {

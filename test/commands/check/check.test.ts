@@ -107,7 +107,7 @@ describe("rollcall check", () => {
     const log = ["log", "m", ...files, "--split", "t", "--local", "--on-invalid", "skip", "--resend-logged"];
     const env = newHome();
     const { stdout, stderr } = await runRollcall(log, { env });
-    expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 unreadable line)\n");
+    expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 unreadable record)\n");
     expect(stderr).toContain("rollcall: 1 group and 1 unreadable record rejected (see ");
     expect(JSON.parse((await runRollcall([...log, "--json"], { env })).stdout)).toMatchObject({ unreadable_lines: 1 });
   });
