@@ -61,7 +61,7 @@ describe("the history of catalogs", () => {
     );
   });
 
-  it("keeps catalogs of another address, kind or provider apart", () => {
+  it("separates catalogs by URL, kind and provider", () => {
     const folder = newFolder();
     save(folder, "a", noon);
     for (const other of [{ address: "local" }, { catalog: "analysis" as const }, { provider: "s" }]) {
@@ -69,7 +69,7 @@ describe("the history of catalogs", () => {
     }
   });
 
-  it("ignores files that it did not write, whatever is in them", () => {
+  it("ignores files that it did not write, with any content", () => {
     const folder = newFolder();
     save(folder, "a", noon);
     const own = ownFolder(folder);

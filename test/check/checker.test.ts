@@ -337,7 +337,7 @@ describe("the checker", () => {
     { quick: 100, slow: 1000 },
   );
 
-  it("measures trajectories with more keys and shapes than are remembered", { tags: "slow" }, () => {
+  it("measures trajectories with more keys and shapes than it remembers", { tags: "slow" }, () => {
     const lines = Array.from({ length: 12_000 }, (_, at) => ({
       messages_and_choices: [
         { role: "user", content: "é" },
@@ -376,7 +376,7 @@ describe("the checker", () => {
     { what: "counts no calls of histories", answers: ["a", "b"], count: 0, inHistory: true },
   ]) {
     // More calls are looked up in a map.
-    it.each([0, 100])(`${what}, after %i other calls`, (others) => {
+    it.each([0, 100])(`${what}, after %i other tool calls`, (others) => {
       const callOf = (id: string, at: number) => ({
         id,
         type: "function",

@@ -86,7 +86,7 @@ describe("a shape of input", () => {
   });
 });
 
-describe("the findings of several files", () => {
+describe("the problems of several files", () => {
   const turns = (text: string) => `[{"role":"user","content":"${text}"},{"role":"assistant","content":"ok ${text}"}]`;
   const one = (text: string, reward: unknown, more = "") =>
     `{"messages_and_choices":${turns(text)},"reward":${reward}${more}}`;
@@ -111,7 +111,7 @@ describe("the findings of several files", () => {
     ),
   ];
 
-  it("are at their positions, in their order, with the numbers of other lines, as warnings and with --strict", async () => {
+  it("have their positions, order and line numbers, as warnings and as errors with --strict", async () => {
     const files = filesOf(...contents);
     const found = async (strict: boolean) => {
       const reading = await read(files, { strictness: { strict, allowed: new Set(["no-assistant-turn"]) } });
@@ -274,7 +274,7 @@ describe("a whole request in the input", () => {
   const request = (split: string | undefined, more: object = {}) =>
     JSON.stringify({ ...(split === undefined ? {} : { split }), ...more, trajectory_groups: [group(1)] });
 
-  it("gives the split if all requests agree, and ends the run if they do not", async () => {
+  it("gives the split if all requests have the same split, and ends the run otherwise", async () => {
     const failures = [
       `${request("train")}\n${request("val")}`,
       `${request("train")}\n${request(undefined)}`,
@@ -285,7 +285,7 @@ describe("a whole request in the input", () => {
     for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "missing-split")).toBe(true);
   });
 
-  it("is rejected if it has a structural key twice, however the key is spelled", async () => {
+  it("is rejected if it has a structural key twice, in any spelling", async () => {
     const texts = [
       '{"trajectory_groups":[],"split":"t","trajectory_groups":[{"trajectories":[]}]}',
       `{"split":"s","trajectory_groups":[{"trajectories":[${line}]}],"split":"t"}`,
@@ -330,7 +330,7 @@ describe("an input file", () => {
     expect(await rulesOf(file("none", "[]"))).toEqual(["input-empty"]);
   });
 
-  it("is named with the command that helps if it is an archive or a pointer", async () => {
+  it("is reported with a command that helps if it is an archive or a pointer", async () => {
     const files = filesOf("PK\u0003\u0004....", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n");
     expect(await refusal(files)).toMatchObject({
       details: {
@@ -346,7 +346,7 @@ describe("an input file", () => {
     [10, 2 ** 40, 2 ** 26],
     [1_000_000, 2 ** 40, 1_000_000_000],
     [1_000_000, 500, 500],
-  ])("of %i compressed bytes, of which %i may be decompressed, has at most %i", (compressed, max, limit) => {
+  ])("has, for %i compressed bytes and a limit of %i, at most %i decompressed bytes", (compressed, max, limit) => {
     expect(decompressionLimit(compressed, max)).toBe(limit);
   });
 
@@ -370,7 +370,7 @@ describe("an input file", () => {
     },
   );
 
-  it("is reported as a pattern that the shell did not expand if it would match", async () => {
+  it("is reported as a pattern that the shell did not expand if files match it", async () => {
     const [path = ""] = filesOf(line);
     const ran = await runRollcall(["check", join(dirname(path), "*.jsonl")]);
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining("the shell did not expand") });
@@ -382,7 +382,7 @@ describe("an input file", () => {
     expect([ran.status, ran.stderr]).toEqual([3, expect.stringContaining("binary data")]);
   });
 
-  it("is named with all others that cannot be opened", async () => {
+  it("is reported together with all other files that cannot be opened", async () => {
     const thrown = await refusal(["/nowhere/a", "/nowhere/b"]);
     expect(thrown).toMatchObject({ details: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
   });
@@ -398,7 +398,7 @@ describe("an input file", () => {
     expect(await rulesOf(join(folder, "*.csv"), { host })).toEqual(["invalid_input", "glob-without-match"]);
   });
 
-  it("may be one of hundreds, which need few descriptors and equal one file with all lines", {
+  it("can be one of 400 that need fewer than 256 descriptors and equal one file with all lines", {
     tags: "slow",
   }, async () => {
     const folder = newFolder();
@@ -466,7 +466,7 @@ describe("an input file", () => {
     });
   });
 
-  it("is left when the run is told to stop, and not read again for duplicates", async () => {
+  it("is not read further after a signal, and not read again for duplicates", async () => {
     const one = `${JSON.stringify(group(0, 0))}\n`;
     for (const content of [one, one.repeat(20_000)]) {
       const stop = new AbortController();
@@ -548,7 +548,7 @@ describe("a line", () => {
     ['[{"messages_and_choices":[{"role":"usr"}],"reward":1}]', "unknown-role 1:35 0.messages_and_choices.0.role"],
   ];
 
-  it.each(cases)("like %j gives %s", async (text, problem) => {
+  it.each(cases)("with the text %j causes the problem %s", async (text, problem) => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
 
@@ -629,7 +629,7 @@ describe("a line", () => {
     expect((await read(filesOf(text))).found.tally.metrics()).toMatchObject({ größe: 1, ü: 2, 長さ: 3 });
   });
 
-  it("keeps its position if it is longer than a block, between short lines, whatever ends the file", async () => {
+  it("keeps its position if it is longer than a block, between short lines, with any end of the file", async () => {
     const block = 2 ** 20;
     const lengths = [block - 1, block, block + 1, 100, 2 * block + 7, 300];
     for (const end of ["\n", "\r\n", ""]) {

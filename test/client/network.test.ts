@@ -250,7 +250,7 @@ describe("a connection", () => {
 describe("a download", () => {
   const limits = { timeoutMs: 5_000, maxWaitMs: 3_000, waitsForHost: false, trace: undefined };
 
-  it("fails with its address without the query, which may contain a signature", async () => {
+  it("fails with its URL without the query, which may contain a signature", async () => {
     const { openDownloads } = await loadDownloads();
     const downloads = openDownloads({ host: testHost(), ...limits });
     onTestFinished(() => downloads.close());

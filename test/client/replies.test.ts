@@ -83,7 +83,7 @@ describe("an error reply", () => {
     });
   });
 
-  it("names no new address if a 302 has no location or a broken one", async () => {
+  it("reports an invalid location if a 302 has no location or a broken one", async () => {
     expect((await failureAt({ status: 302 })).message).toContain("redirects to an invalid location (302)");
     const broken = await failureAt({ status: 302, headers: { location: "https://[" } });
     expect(broken.message).toContain("redirects to an invalid location (302)");

@@ -33,7 +33,7 @@ describe("the path of a request", () => {
     expect(failure).toMatchObject({ code: "usage", kind: "invalid-path-parameter" });
   });
 
-  it.each(["", "/", "/v1", "/v1/"])("contains the version once if the inference address ends in %j", async (end) => {
+  it.each(["", "/", "/v1", "/v1/"])("contains the version once if the inference URL ends in %j", async (end) => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     await clientAt(`${server.url}/below${end}`).client.send(listModels, list);
     expect(server.received[0]?.path).toBe("/below/v1/models");

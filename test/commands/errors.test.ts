@@ -171,7 +171,7 @@ const errorOf = (stderr: string): Record<string, unknown> => {
   return error;
 };
 
-describe("a failing call with --json", () => {
+describe("a failing command with --json", () => {
   it.each([...usage, ...input, ...answered])(
     "exits with $code for $args, and prints one error document",
     async (call) => {
@@ -183,17 +183,9 @@ describe("a failing call with --json", () => {
     },
   );
 
-  it("prints the same document for wrong words with -o json", async () => {
+  it("prints the same document for an unknown command with -o json", async () => {
     const { code, stdout, stderr } = await failing({ args: ["modles"], code: 2 }, "-o", "json");
     expect([code, stdout, errorOf(stderr).code]).toEqual([2, "", "usage"]);
-  });
-
-  it("has a test for every exit code", () => {
-    const tried = [...usage, ...input, ...answered].map(({ code }) => code);
-    // These have tests below, and `differs` in test/promises/unknown-requests.test.ts.
-    const apart = [exitCodes.internal, exitCodes.storage, exitCodes.differs, ...Object.values(exitCodes.interrupted)];
-    const all = Object.values(exitCodes).flatMap((code) => (typeof code === "number" ? [code] : Object.values(code)));
-    expect(new Set([...tried, ...apart])).toEqual(new Set(all));
   });
 
   it.each([
@@ -239,13 +231,13 @@ describe("a failing call with --json", () => {
   });
 });
 
-describe("a failing call without --json", () => {
+describe("a failing command without --json", () => {
   let tree: CommandTree;
   beforeAll(async () => {
     tree = await readCommandTree();
   });
 
-  it("does not print the value of an option that takes none, because it may be a key", async () => {
+  it("does not print the value of an option that takes no value, because the value may be a key", async () => {
     const { code, stderr } = await runRollcall(["auth", "login", "--with-token=sesame-1234"]);
     expect(code).toBe(2);
     expect(stderr).toContain("rollcall: --with-token takes no value\n");
@@ -253,7 +245,7 @@ describe("a failing call without --json", () => {
   });
 
   it.each([...usage, ...input, ...answered])(
-    "exits with $code for $args, with a message or the usage, and hints only at what exists",
+    "exits with $code for $args, with a message or the usage, and with hints that name only existing options",
     async (call) => {
       const { code, stderr } = await failing(call);
       expect(code).toBe(call.code);
@@ -265,6 +257,16 @@ describe("a failing call without --json", () => {
       expect(unknown.filter((name) => name !== "--data-dir")).toEqual([]);
     },
   );
+});
+
+describe("this file", () => {
+  it("has a test for every exit code", () => {
+    const tried = [...usage, ...input, ...answered].map(({ code }) => code);
+    // These have tests below, and `differs` in test/promises/unknown-requests.test.ts.
+    const apart = [exitCodes.internal, exitCodes.storage, exitCodes.differs, ...Object.values(exitCodes.interrupted)];
+    const all = Object.values(exitCodes).flatMap((code) => (typeof code === "number" ? [code] : Object.values(code)));
+    expect(new Set([...tried, ...apart])).toEqual(new Set(all));
+  });
 });
 
 describe("a malformed URL with a password", () => {

@@ -38,7 +38,7 @@ const reference = wordsOf(readFileSync("docs/commands.md", "utf8"));
 
 describe("the help", () => {
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "fits one screen for %s -h, has examples, and ends with the way to all options",
+    "fits one screen for %s -h, has examples, and ends with the command for all options",
     async (name, path) => {
       const { code, stdout, stderr } = await runRollcall([...path, "-h"]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -69,7 +69,7 @@ describe("the help", () => {
   );
 
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "has the same text at any width, and no longer line, for %s --help",
+    "has the same text at 40 and 80 columns, and no longer line, for %s --help",
     async (_, path) => {
       const [narrow, wide] = [await wholeHelp(path, 40), await wholeHelp(path, 80)];
       expect(wordsOf(narrow)).toBe(wordsOf(wide));
@@ -84,7 +84,7 @@ describe("the help", () => {
     },
   );
 
-  it("of a noun without its verb has the width of the terminal", async () => {
+  it("fits the width of the terminal for a noun without its verb", async () => {
     const { stdout } = await runRollcall(["catalog", "-h"], { env: { COLUMNS: "40" } });
     const written = stdout.replaceAll("\n", "\r\n");
     expect(await runHereOnTerminal(["catalog"], { columns: 40 })).toEqual({ code: 2, written });
@@ -162,7 +162,7 @@ describe("the help", () => {
     expect(stderr).not.toMatch(/did you mean/i);
   });
 
-  it("has the same text for every way to ask for a verb's help", async () => {
+  it("has the same text for every command line that asks for a verb's help", async () => {
     const { stdout: asked } = await runRollcall(["ledger", "status", "--help"]);
     const ways = [
       ["ledger", "status", "-h", "--help"],
@@ -187,7 +187,7 @@ describe("the help", () => {
   });
 });
 
-describe("-h in any position", () => {
+describe("rollcall with -h in any position", () => {
   it.each([
     ["-h models", "models -h"],
     ["--help ledger", "ledger --help"],

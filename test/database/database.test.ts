@@ -68,8 +68,8 @@ const failureOf = async (work: () => unknown): Promise<Failure> => {
   throw new Error("it did not fail");
 };
 
-describe("a file with checkpoints after answers", () => {
-  it("writes to its log at once, and to its file later", async () => {
+describe("a database with checkpoints after answers", () => {
+  it("writes to its write-ahead log at once, and to its file later", async () => {
     const path = newPath();
     const database = await open(path, { checkpointTime: "after answers" });
     const sizeOf = (file: string) => statSync(file).size;
@@ -97,8 +97,8 @@ const mayWrite = (folder: string): boolean => {
   }
 };
 
-describe("a file in a read-only folder", () => {
-  it("is read with what is only in its log", async (context) => {
+describe("a database in a read-only folder", () => {
+  it("is read with the rows that are only in its write-ahead log", async (context) => {
     const path = newPath();
     const folder = join(path, "..");
     const database = await open(path, { checkpointTime: "after answers" });
@@ -117,7 +117,7 @@ describe("a file in a read-only folder", () => {
   });
 });
 
-describe("a new file", () => {
+describe("a new database in a file", () => {
   it("has mode 0600, in a folder of mode 0700", async () => {
     const path = newPath();
     await addNote(await open(path), "one");
@@ -216,6 +216,22 @@ for (const { body, newPlace, skip, tags } of bodies)
     });
   });
 
+describe("a closed database", () => {
+  it("ignores a second close, and its lock ignores a second release", async () => {
+    const path = newPath();
+    const database = await open(path);
+    await database.close();
+    await database.close();
+    const file = { path: `${path}.lock`, title: "a lock" };
+    const first = tryLock(file);
+    first?.release();
+    const second = tryLock(file);
+    first?.release();
+    expect([second?.isHeld(), tryLock(file)]).toEqual([true, undefined]);
+    second?.release();
+  });
+});
+
 describe("opening an unusable file", () => {
   it.each([
     ["newer", { version: 2 }, 2],
@@ -259,20 +275,6 @@ describe("opening an unusable file", () => {
     const read = async () => await notes(await open(path));
     expect((await failureOf(read)).kind).toBe("database-corrupt");
     expect((await failureOf(read)).kind).toBe("database-corrupt");
-  });
-
-  it("ignores a second close of a database, and a second release of its lock", async () => {
-    const path = newPath();
-    const database = await open(path);
-    await database.close();
-    await database.close();
-    const file = { path: `${path}.lock`, title: "a lock" };
-    const first = tryLock(file);
-    first?.release();
-    const second = tryLock(file);
-    first?.release();
-    expect([second?.isHeld(), tryLock(file)]).toEqual([true, undefined]);
-    second?.release();
   });
 
   it("fails if a file is in place of its folder", async () => {

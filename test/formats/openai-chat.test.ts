@@ -42,7 +42,7 @@ describe("rows of chat messages", () => {
     expect(messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(ids);
   });
 
-  it("can have their messages as JSON in a string, as the command for CSV writes them", async () => {
+  it("can have their messages as JSON in a string, like the output of the command for CSV", async () => {
     const row = said(0.5);
     const inText = { ...row, messages: JSON.stringify(row.messages) };
     const { code, lines } = await convertRows([inText]);
@@ -81,7 +81,7 @@ describe("rows of chat messages", () => {
     expect(lines[0]).toMatch(/"content": ?"yo"/);
   });
 
-  it("in Parquet get advice that names their columns, and no option that is already passed", async () => {
+  it("get advice in Parquet that names their columns, without options that are already passed", async () => {
     const adviceFor = async (names: readonly string[], args: readonly string[] = []) => {
       const file = fileOf([], "rows.parquet");
       const columnData = names.map((name) => ({ name, data: ["a"], type: "STRING" as const }));

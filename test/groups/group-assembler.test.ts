@@ -97,7 +97,7 @@ const digestsOf = (groups: Groups): readonly string[] =>
 const blocks = fc.array(fc.array(anyLine, { maxLength: 8 }), { maxLength: 8 });
 
 describe("the groups of a growing file", () => {
-  it("equal those of the whole file, grouped by key, however it grew", { tags: "slow" }, () => {
+  it("equal the groups of the whole file, grouped by key, for any growth", { tags: "slow" }, () => {
     fc.assert(
       fc.property(blocks, (lines) => {
         const isDamaged = lines.flat().includes("broken");
@@ -124,7 +124,7 @@ describe("the groups of a growing file", () => {
     );
   });
 
-  it("equal those of the whole file, grouped by adjacency, if no key appears again", () => {
+  it("equal the groups of the whole file, grouped by adjacency, if no key appears again", () => {
     fc.assert(
       fc.property(blocks, (lines) => {
         const { found, groups } = gather(lines);
@@ -136,7 +136,7 @@ describe("the groups of a growing file", () => {
     );
   });
 
-  it("end where they ended when they were sent before", () => {
+  it("have the lines of the groups that an earlier run sent", () => {
     fc.assert(
       fc.property(blocks, fc.integer({ min: 0, max: 7 }), fc.boolean(), (lines, cut, byKey) => {
         // The run before read less of the file, and sent its groups as they stood.
@@ -150,7 +150,7 @@ describe("the groups of a growing file", () => {
     );
   });
 
-  it("end where they ended when they were sent before, also if they are equal", () => {
+  it("have the lines of the groups that an earlier run sent, also if the groups are equal", () => {
     const a = { id: "a", reward: 1 };
     const sent = gather([[a, a, a]], { size: 1 }).complete.map(({ key }) => key);
     const { complete, groups, open } = gather([[a, a, a, a, a]], { sent: new Set(sent) });

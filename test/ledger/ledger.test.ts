@@ -58,7 +58,7 @@ describe("the dedup keys", () => {
     );
   });
 
-  it("are the same set for any order of equal groups", () => {
+  it("do not depend on the order of equal groups", () => {
     const setOf = (contents: readonly string[]) => {
       const keys = keysOf(contents);
       const { count } = keys;
@@ -189,7 +189,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a", "a"])).outcomes).toEqual(["already_logged", "not_sent"]);
     });
 
-    it("separates groups by address, account, model, split and batch", async () => {
+    it("separates groups by destination, account, model, split and batch", async () => {
       await settle(begin(ledger, scope, "a"), "logged");
       const others: readonly LedgerScope[] = [
         { ...scope, destination: "https://other.example/v1/preview/models/m/log" },
@@ -205,7 +205,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       );
     });
 
-    it("makes a request in flight of a run that died unknown until it is resolved", async () => {
+    it("makes the request in flight of a killed run unknown until it is resolved", async () => {
       const id = await begin(ledger, scope, "a");
       await close();
       await open();
@@ -255,7 +255,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect([await countOf({ before: lastTried }), await countOf({ before: lastTried + 1 })]).toEqual([0, 1]);
     });
 
-    it("remembers all logged groups if their requests are more than is read at once", async () => {
+    it("remembers all logged groups if it reads their requests in several queries", async () => {
       const own = scopeOf(ledger, scope);
       const calls = JSON.stringify(["c".repeat(2 ** 20)]);
       for (const content of ["a", "b", "c"]) {
@@ -280,7 +280,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       );
     });
 
-    it("lists and forgets requests by batch and time, and remembers the sizes that an address accepts", async () => {
+    it("lists and forgets requests by batch and time, and remembers the sizes that a destination accepts", async () => {
       await settle(begin(ledger, scope, "a"), "logged");
       const step = { ...scope, batch: "step-1" };
       await begin(ledger, step, "b");
@@ -316,7 +316,7 @@ describe("the ledger of a run", () => {
     expect("firstTried" in begun && Date.now() - begun.firstTried).toBeLessThan(behindMs / 2);
   });
 
-  it("yields every unknown request of earlier runs in each call", async () => {
+  it("returns every unknown request of earlier runs at each call", async () => {
     const path = join(newFolder(), "ledger.db");
     const earlier = await openRun(path);
     for (const group of ["a", "b"]) {
@@ -346,7 +346,7 @@ describe("the ledger of a run", () => {
     expect(sent).toMatchObject({ key: planned.findPlannedKey(marks) });
   });
 
-  it("remembers a lower limit if the service refuses a size that is below one that passed", async () => {
+  it("lowers the limit if the service refuses a smaller size than it accepted before", async () => {
     const path = join(newFolder(), "ledger.db");
     const run = await openRun(path);
     await run.recordRefusedSize(150);
@@ -620,7 +620,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await second.ledger.close();
   });
 
-  it("begin each group once, however many begin it at the same time", async () => {
+  it("begin each group once if several runs begin it at the same time", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 6 }), {

@@ -199,7 +199,7 @@ describe("the tool catalog", () => {
     }
   });
 
-  it("refuses invalid parameters, and names what is accepted", async () => {
+  it("refuses invalid parameters, and names the accepted values", async () => {
     const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
       [{}, "→ at catalog"],
       [{ catalog: null }, "→ at catalog"],

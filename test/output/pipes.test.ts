@@ -80,14 +80,16 @@ describe("output to a pipe", () => {
   });
 });
 
-it("screen.printText does not split characters between two pieces of a write", async () => {
-  for (const before of [0, 1, 2, 3]) {
-    // Pieces of one write are a power of two long.
-    const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
-    const host = testHost();
-    await openScreen({ host, options: parseScreenOptions({}) }).printText(text);
-    expect(host.printed()).toBe(text);
-  }
+describe("screen.printText", () => {
+  it("writes no part of a character", async () => {
+    for (const before of [0, 1, 2, 3]) {
+      // Pieces of one write are a power of two long.
+      const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
+      const host = testHost();
+      await openScreen({ host, options: parseScreenOptions({}) }).printText(text);
+      expect(host.printed()).toBe(text);
+    }
+  });
 });
 
 describe("a list of 50,000 entries", { tags: "slow" }, () => {

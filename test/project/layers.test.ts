@@ -197,7 +197,7 @@ const projectFiles = (): ReadonlyMap<string, string> =>
   );
 
 describe("the imports of src/", () => {
-  it("name files of undici by path, so its version is exact", () => {
+  it("name files of undici by path, so package.json pins its version", () => {
     const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
     expect(devDependencies.undici).toMatch(/^\d+\.\d+\.\d+$/);
   });
@@ -205,7 +205,9 @@ describe("the imports of src/", () => {
   it("follow the table of modules, packages and names", () => {
     expect(findFaults(projectFiles())).toEqual([]);
   });
+});
 
+describe("the import checker", () => {
   it.each([
     ["src/client/send.ts", 'import "../service/index.ts";', "client must not import service"],
     ["src/client/send.ts", 'import type { A } from "../context.ts";', "client must not import context"],
@@ -227,7 +229,7 @@ describe("the imports of src/", () => {
       "a test must not import the internal file src/client/send.ts",
     ],
     ["test/helpers/a.ts", "", "the name does not describe the content"],
-  ])("are checked: the checker reports in %s the fault of %s", (path, text, says) => {
+  ])("reports in %s the error of %s", (path, text, says) => {
     const beside = join(dirname(path.replace(emptyNames, "$1")), "beside.ts");
     const files = new Map(
       [path, beside].map((file) => [file, `/** A planted file. */\n${file === path ? text : ""}\n`]),
@@ -235,7 +237,7 @@ describe("the imports of src/", () => {
     expect(findFaults(files)).toEqual([`${path}: ${says}`]);
   });
 
-  it("are checked: the checker reports a file without a first comment, and a folder with one file", () => {
+  it("reports a file without a first comment, and a folder with one file", () => {
     expect(findFaults(new Map([["src/client/send.ts", "export {};"]]))).toEqual([
       "src/client/send.ts: the first comment is missing",
       "src/client/send.ts: a folder needs more than one file",
@@ -296,7 +298,7 @@ describe("the bundle", async () => {
     expect(early).toEqual([]);
   });
 
-  it.each(["models", "call"])("loads for `%s` only what lists of models share of the catalogs", (noun) => {
+  it.each(["models", "call"])("loads for `%s` only the failures and the fields of the catalogs", (noun) => {
     const chunk = chunkOf(`src/commands/${noun}/run.ts`);
     const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
     const loaded = modules.flatMap((id) => /src\/catalogs\/(.*)\.ts$/.exec(id)?.[1] ?? []);

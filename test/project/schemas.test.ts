@@ -125,33 +125,41 @@ describe("the output with --json", () => {
   });
 });
 
-it("matches its schema in the reasons of rejected lines", async () => {
-  const rejects = join(folder, "rejects-2");
-  await runRollcall(["log", "m", mixed, "--split", "train", "--local", "--on-invalid", "skip", "--rejects", rejects]);
-  const reasons = readFileSync(`${rejects}.reasons`, "utf8").trimEnd().split("\n");
-  expect(reasons.flatMap((text) => faultsIn({ name: "rejected", text }))).toEqual([]);
+describe("the file of reasons next to a rejects file", () => {
+  it("matches its schema on each line", async () => {
+    const rejects = join(folder, "rejects-2");
+    await runRollcall(["log", "m", mixed, "--split", "train", "--local", "--on-invalid", "skip", "--rejects", rejects]);
+    const reasons = readFileSync(`${rejects}.reasons`, "utf8").trimEnd().split("\n");
+    expect(reasons.flatMap((text) => faultsIn({ name: "rejected", text }))).toEqual([]);
+  });
 });
 
-it.each<[code: number, words: string, events: readonly string[]]>([
-  [
-    7,
-    `m ${mixed} --split train --on-invalid skip --rejects ${folder}/a`,
-    ["checking", "warning", "notice", "request_logged"],
-  ],
-  [7, `m ${mixed} --split train --on-invalid skip --rejects ${folder}/b --json`, ["checking", "request_logged"]],
-  [3, `m ${mixed} --split train --debug`, ["checking"]],
-  [2, `m ${mixed} --split train --nonsense`, []],
-  [0, `m test/samples/airline.groups.jsonl --split train --debug`, ["checking", "sending", "request_logged", "debug"]],
-])(
-  "exits with %i for `log %s --progress json`, and prints only events and a last error document",
-  async (code, words, events) => {
-    // The command line overrides these, which causes a notice.
-    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
-    const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
-    const lines = ran.stderr.split("\n").slice(0, -1);
-    const error = code === 0 ? undefined : lines.pop();
-    expect([ran.code, lines.flatMap((text) => faultsIn({ name: "event", text }))]).toEqual([code, []]);
-    expect(error === undefined ? [] : faultsIn({ name: "error", text: error })).toEqual([]);
-    expect(lines.map((line) => JSON.parse(line).event)).toEqual(expect.arrayContaining([...events]));
-  },
-);
+describe("rollcall", () => {
+  it.each<[code: number, words: string, events: readonly string[]]>([
+    [
+      7,
+      `m ${mixed} --split train --on-invalid skip --rejects ${folder}/a`,
+      ["checking", "warning", "notice", "request_logged"],
+    ],
+    [7, `m ${mixed} --split train --on-invalid skip --rejects ${folder}/b --json`, ["checking", "request_logged"]],
+    [3, `m ${mixed} --split train --debug`, ["checking"]],
+    [2, `m ${mixed} --split train --nonsense`, []],
+    [
+      0,
+      `m test/samples/airline.groups.jsonl --split train --debug`,
+      ["checking", "sending", "request_logged", "debug"],
+    ],
+  ])(
+    "exits with %i for `log %s --progress json`, and prints only events and a last error document",
+    async (code, words, events) => {
+      // The command line overrides these, which causes a notice.
+      const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
+      const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
+      const lines = ran.stderr.split("\n").slice(0, -1);
+      const error = code === 0 ? undefined : lines.pop();
+      expect([ran.code, lines.flatMap((text) => faultsIn({ name: "event", text }))]).toEqual([code, []]);
+      expect(error === undefined ? [] : faultsIn({ name: "error", text: error })).toEqual([]);
+      expect(lines.map((line) => JSON.parse(line).event)).toEqual(expect.arrayContaining([...events]));
+    },
+  );
+});

@@ -13,7 +13,7 @@ describe.concurrent("a signal", () => {
     ["SIGTERM", 143],
     ["SIGHUP", 129],
   ] as const)(
-    "named %s lets the request in flight end with exit %i, and the next run continues",
+    "lets the request in flight end after %s with exit %i, and the next run continues",
     async ([name, code], context) => {
       const { hold, service, place, file } = await openHeld(context);
       const run = running(place, [file, ...oneEach]);
@@ -29,7 +29,7 @@ describe.concurrent("a signal", () => {
     },
   );
 
-  it("changes nothing during a last request that is answered", async (context) => {
+  it("changes nothing during the last request if the service answers it", async (context) => {
     const { hold, place, file } = await openHeld(context);
     const run = running(place, [file]);
     await hold.came;
@@ -53,7 +53,7 @@ describe.concurrent("a signal", () => {
   };
 
   it.for(["SIGINT", "SIGTERM"] as const)(
-    "leaves the request in flight unknown if %s follows",
+    "leaves the request in flight unknown if a second signal %s follows",
     async (second, context) => {
       await checkUnknown(context, ["SIGINT", second]);
     },
@@ -63,7 +63,7 @@ describe.concurrent("a signal", () => {
     await checkUnknown(context, ["SIGINT"]);
   });
 
-  it("ends the process if it is the third, also if nobody reads stdout", async (context) => {
+  it("ends the process if it is the third signal, also if stdout has no reader", async (context) => {
     const { hold, place } = await openHeld(context);
     const groups = Array.from({ length: 4000 }, (_, at) => groupOf(at));
     const child = place.start([place.write("a.jsonl", linesOf(...groups))]);
@@ -134,7 +134,7 @@ describe.concurrent("a signal", () => {
     expect((await first.ended).code).toBe(0);
   });
 
-  it("named SIGKILL leaves nothing unknown if the run waits for the service", async (context) => {
+  it("leaves nothing unknown if it is SIGKILL while the run waits for the service", async (context) => {
     const { service, place, file } = await openThree(context, { otherwise: busy });
     const child = place.start([file]);
     while (service.bodies.length === 0) await pause(20);

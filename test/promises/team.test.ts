@@ -184,7 +184,7 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
     expect([refused.code, refused.error?.hint]).toEqual([4, `chmod 600 ${file}`]);
   });
 
-  it("exits with 11 and names the database if it is missing", async (context) => {
+  it("gives exit 11 and the hint createdb if the database is missing", async (context) => {
     const service = await faultyService(context);
     const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { accept, type Deed, type Finishing } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, openThree, type Place, placeAt, three } from "./place.ts";
 
-describe.concurrent("a malformed ledger address", () => {
+describe.concurrent("a malformed URL of a ledger", () => {
   it.for([
     "postgres://rollcall:pa/hunter2@db.example/rollcall",
     "postgres://u:12/hunter2@db.example/x",

@@ -92,7 +92,7 @@ describe("a body", () => {
     expect(bodies).toEqual([`{"split":"train","trajectory_groups":[${odd},${group(1)}]}`]);
   });
 
-  it("makes groups of bare trajectories, whose bytes stay the same", async () => {
+  it("contains bare trajectories byte for byte in groups", async () => {
     const lines = [
       '{"group_id":"a","reward":1,"messages_and_choices":[]}',
       '{"messages_and_choices":[], "reward":2,"group_id":"a"}',
@@ -103,7 +103,7 @@ describe("a body", () => {
     ]);
   });
 
-  it("carries a request's other keys, spelled as they were", async () => {
+  it("contains the other keys of a request in their spelling", async () => {
     const text = `{"run" : {"id": 12345678901234567890}, "split":"train", "trajectory_groups":[${group(1)} , ${group(2)}],"n\\u0061me":1.0}`;
     const { bodies } = await send(await read(filesOf(text)), { limit: 150 });
     expect(bodies).toEqual(
@@ -127,7 +127,7 @@ describe("a body", () => {
     expect((await send(dataset)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
   });
 
-  it.skipIf(!hasZstd)("mixes plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
+  it.skipIf(!hasZstd)("contains groups of plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
     const zstd = readFileSync("test/input/two-groups.jsonl.zst");
     const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
     const dataset = await read([plain, packed, gzip]);
@@ -136,7 +136,7 @@ describe("a body", () => {
     ]);
   });
 
-  it("gathers the trajectories of a --group-by group from any position", async () => {
+  it("contains the trajectories of a --group-by group from any position", async () => {
     const line = (id: number, reward: number) => trajectory(reward, `,"id":${id}`);
     const dataset = await read(filesOf([line(1, 1), line(2, 2), line(1, 3)].join("\n"), line(2, 4)), { groupBy: "id" });
     expect((await send(dataset)).bodies.map(groupsIn)).toEqual([
@@ -205,10 +205,10 @@ describe("a body", () => {
     );
   };
 
-  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit", async () =>
+  it("has the valid groups byte for byte and in order, for any shape of input and any limit", async () =>
     await checkBodies(20));
 
-  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit, for 100 inputs", {
+  it("has the valid groups byte for byte and in order, for any shape and any limit of 100 inputs", {
     tags: "slow",
   }, async () => {
     await checkBodies(100);
@@ -252,7 +252,7 @@ describe("a plan", () => {
     expect((await planOf(rewards, bytes[0] ?? 0)).sizes).toEqual([34, 34, 32]);
   });
 
-  it("sends a group that is over the limit alone, with a warning", async () => {
+  it("puts a group over the limit into a request of its own, with a warning", async () => {
     const long = `1${"0".repeat(200)}`;
     expect(await planOf(["1", long, "1", "1"], 250)).toMatchObject({
       sizes: [1, 1, 2],
@@ -260,7 +260,7 @@ describe("a plan", () => {
     });
   });
 
-  it("is refused if one request was asked for", async () => {
+  it("is refused for more than one request if oneRequest is set", async () => {
     const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
     expect(() => plan(dataset, { limit: 120, oneRequest: true })).toThrow(
       oneRequestTooLarge({ bytes: 155, limit: 120, requests: 2, tooLarge: false }),
@@ -288,7 +288,7 @@ describe("an unknown request", () => {
 });
 
 describe("one request", () => {
-  it("is sent even if the service refused a smaller one, which halves other requests", async () => {
+  it("is sent even if the service refused a smaller request, which halves other requests", async () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
     await run.acquire();
@@ -353,8 +353,10 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
   });
 });
 
+/** A client error. */
+const failure = requestRefused(400, {});
+
 describe("an outcome", () => {
-  const failure = requestRefused(400, {});
   const broken = (bodySent: boolean): Attempt => ({
     kind: "broken",
     isBodySent: bodySent,
@@ -399,7 +401,7 @@ describe("an outcome", () => {
     expect(ends).toEqual(statuses.map((status) => [status, "partial", "partial", "refused", 2]));
   });
 
-  it("counts groups as logged, unknown or not sent", async () => {
+  it("has the counts of logged, unknown and unsent groups", async () => {
     const dataset = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
     const { result } = await send(dataset, {
       limit: 120,
@@ -412,7 +414,7 @@ describe("an outcome", () => {
     });
   });
 
-  it("has no rejects file if another program wrote to its path in the meantime", async () => {
+  it("keeps the file that another program wrote to the path of the rejects in the meantime", async () => {
     const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
@@ -421,7 +423,7 @@ describe("an outcome", () => {
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });
 
-  it("is final when --max-wait has passed since the first attempt ended", async () => {
+  it("is final at --max-wait after the end of the first attempt", async () => {
     let elapsedMs = 0;
     const answer = (_: Buffer, at: number) => {
       elapsedMs += 600;
@@ -432,100 +434,7 @@ describe("an outcome", () => {
     expect([result.status, bodies.length]).toEqual(["not_sent", 3]);
   });
 
-  it("limits the requests of the next run if one group alone was too large", async () => {
-    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
-    const { bodies } = await send(await read(filesOf(group(1))), {
-      ledger: options.ledger,
-      answer: () => answered(413),
-    });
-    const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
-    onTestFinished(async () => await next.close());
-    await next.acquire();
-    expect(next.sizeLimit?.bytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
-  });
-
-  it("halves a request after a 413 whatever the sizes of its groups", async () => {
-    const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
-    // Two bytes shorter than the others with their comma: half of all, rounded down, is too small for those.
-    const first = padded(2 * group(2).length - 1 - padded(0).length);
-    const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
-    const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
-    expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
-  });
-
-  it("fills requests up to the largest size that passed, also in the next run", async () => {
-    const sizes: string[] = [];
-    const answer = (body: Buffer) => {
-      const groups = JSON.parse(body.toString()).trajectory_groups.length;
-      sizes.push(groups > 3 ? `${groups},413` : String(groups));
-      return answered(groups > 3 ? 413 : 200);
-    };
-    const sizeOf = (groups: number) => group(10).length * groups + groups + 40;
-    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
-    const run = async (from: number, groups: number) => {
-      const lines = Array.from({ length: groups }, (_, at) => group(from + at));
-      await send(await read(filesOf(lines.join("\n"))), { answer, limit: sizeOf(5), ledger });
-      return sizes.splice(0).join(" ");
-    };
-    expect(await run(10, 20)).toBe("5,413 3 2 3 3 3 3 3");
-    expect(await run(40, 24)).toBe("3 3 3 3 3 3 3 3");
-  });
-
-  it("recommends no size that the service refused", async () => {
-    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
-    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
-    await send(await read(file), { answer, ledger });
-    const again = { ...usualDelivery(), client: async () => keepingClient(), ledger, batch: "2", maxRequestBytes: 120 };
-    const split = await deliverGroups(await read(file), { ...again, dryRun: true });
-    expect(split.warnings).toMatchObject([
-      {
-        rule: "split-requests",
-        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
-      },
-    ]);
-    await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
-      kind: "one-request-too-large",
-      details: {
-        hint: expect.stringMatching(
-          /^the service refused a request of this size \(413\), so omit --one-request to send \d requests$/,
-        ),
-      },
-    });
-  });
-
-  it("cuts the requests after a 413 before they are sent", async () => {
-    const rewards = Array.from({ length: 20 }, (_, at) => at);
-    const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 300 ? 413 : 200);
-    const { result, bodies } = await send(await read(file), { answer, limit: 500 });
-    expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
-    expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
-    const taken = bodies.filter((body) => body.length <= 300);
-    expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
-    // Several were planned, and told of.
-    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
-  });
-
-  it("stays as small as after a 413 if the service refuses a group in between", async () => {
-    const rewards = Array.from({ length: 12 }, (_, at) => at);
-    const sizes: (readonly [number, number])[] = [];
-    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
-    const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
-    const answer = (body: Buffer) => {
-      const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
-      sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
-      return status === 422 ? refusal : answered(status);
-    };
-    const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
-    const rejects = join(newFolder(), "rejects");
-    const { result } = await send(dataset, { answer, limit: 500, onRefused: "skip", rejects });
-    expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
-    expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
-    expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
-  });
-
-  it("subtracts a refused group of trajectories without a group from the metrics", async () => {
+  it("has metrics without a refused group of bare trajectories", async () => {
     const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
     const dataset = await read(filesOf([bare(1, 0), bare(1, 1), bare(2, 5), bare(2, 9)].join("\n")));
     const answer = (body: Buffer) => answered(body.includes('"reward":9') ? 400 : 200, { failure });
@@ -535,41 +444,11 @@ describe("an outcome", () => {
     expect(result.metrics).toMatchObject({ "train/reward": 0.5, "train/reward_std_dev": 0.5 });
   });
 
-  it("warns if a 413 made several requests of one", async () => {
-    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
-    const { result } = await send(await read(file), { answer });
-    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
-      {
-        severity: "warning",
-        message: "the input needs 2 requests, and the service computes metrics for each request separately",
-        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
-      },
-    ]);
-    const strictness = { strict: false, allowed: new Set(["split-requests"]) };
-    const silent = await send(await read(file, { strictness }), { answer });
-    expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
-  });
-
-  it("names the request after a 413, or the group that cannot be made smaller", async () => {
-    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
-      answer: () => answered(413),
-      oneRequest: true,
-    });
-    expect(two.result.failure).toMatchObject({
-      kind: "request-too-large",
-      message: expect.stringMatching(/\(413\)/),
-    });
-    const [path = ""] = filesOf(`\n${group(1)}`);
-    const one = await send(await read([path]), { answer: () => answered(413) });
-    expect(one.result.failure?.details.where).toEqual({ file: path, line: 2 });
-  });
-
   it.each([
     ["numbers", (loc: readonly (string | number)[]) => loc],
     // As interface 7 has it.
     ["strings", (loc: readonly (string | number)[]) => loc.map(String)],
-  ])("of 422 is reported at the line of each problem if its positions are %s", async (_, spelled) => {
+  ])("is reported at the line of each problem of a 422 if its positions are %s", async (_, spelled) => {
     const files = filesOf(
       [trajectory(1, ',"group_id":1'), `  ${trajectory(2, ',"group_id":1,"logs":["é",{}]')}`, group(3, 4)].join("\n"),
     );
@@ -603,7 +482,7 @@ describe("an outcome", () => {
     ]);
   });
 
-  it("reports a 422 without positions if the input is gone in the meantime", async () => {
+  it("is reported without positions of a 422 if the input is truncated in the meantime", async () => {
     for (const left of [0, 40]) {
       const [path = ""] = filesOf([group(1, 2), group(3, 4)].join("\n"));
       const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
@@ -642,7 +521,7 @@ describe("an outcome", () => {
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
   });
 
-  it("ends with the groups that were logged if an attempt has an unexpected error", async () => {
+  it("has the logged groups if an attempt ends with an unexpected error", async () => {
     const answer = (_: Buffer, attempt: number) => {
       if (attempt === 2) throw new TypeError("x is not a function");
       return answered(200);
@@ -655,13 +534,138 @@ describe("an outcome", () => {
     expect(result).toMatchObject({ status: "unknown", groups: { logged: 1, unknown: 1, not_sent: 1 } });
   });
 
-  it("warns about a reply that cannot be read", async () => {
+  it("has a warning for a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
     expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
     expect(await rules(answered(200, { isCut: true }))).toEqual(["unreadable-response"]);
     expect(await rules(answered(200, { body: Buffer.from("") }))).toEqual([]);
     expect(await rules(answered(200, { body: Buffer.from("null") }))).toEqual([]);
+  });
+});
+
+describe("the requests after a 413", () => {
+  it("have a lower limit in the next run if one group alone was too large", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const { bodies } = await send(await read(filesOf(group(1))), {
+      ledger: options.ledger,
+      answer: () => answered(413),
+    });
+    const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
+    onTestFinished(async () => await next.close());
+    await next.acquire();
+    expect(next.sizeLimit?.bytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
+  });
+
+  it("have half of the refused bytes, for groups of any sizes", async () => {
+    const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
+    // Two bytes shorter than the others with their comma: half of all, rounded down, is too small for those.
+    const first = padded(2 * group(2).length - 1 - padded(0).length);
+    const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
+    const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
+    expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
+  });
+
+  it("have up to the largest size that the service accepted, also in the next run", async () => {
+    const sizes: string[] = [];
+    const answer = (body: Buffer) => {
+      const groups = JSON.parse(body.toString()).trajectory_groups.length;
+      sizes.push(groups > 3 ? `${groups},413` : String(groups));
+      return answered(groups > 3 ? 413 : 200);
+    };
+    const sizeOf = (groups: number) => group(10).length * groups + groups + 40;
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const run = async (from: number, groups: number) => {
+      const lines = Array.from({ length: groups }, (_, at) => group(from + at));
+      await send(await read(filesOf(lines.join("\n"))), { answer, limit: sizeOf(5), ledger });
+      return sizes.splice(0).join(" ");
+    };
+    expect(await run(10, 20)).toBe("5,413 3 2 3 3 3 3 3");
+    expect(await run(40, 24)).toBe("3 3 3 3 3 3 3 3");
+  });
+
+  it("cause no advice of a size that the service refused", async () => {
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    await send(await read(file), { answer, ledger });
+    const again = { ...usualDelivery(), client: async () => keepingClient(), ledger, batch: "2", maxRequestBytes: 120 };
+    const split = await deliverGroups(await read(file), { ...again, dryRun: true });
+    expect(split.warnings).toMatchObject([
+      {
+        rule: "split-requests",
+        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
+      },
+    ]);
+    await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
+      kind: "one-request-too-large",
+      details: {
+        hint: expect.stringMatching(
+          /^the service refused a request of this size \(413\), so omit --one-request to send \d requests$/,
+        ),
+      },
+    });
+  });
+
+  it("are split to the new limit before they are sent", async () => {
+    const rewards = Array.from({ length: 20 }, (_, at) => at);
+    const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 300 ? 413 : 200);
+    const { result, bodies } = await send(await read(file), { answer, limit: 500 });
+    expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
+    expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
+    const taken = bodies.filter((body) => body.length <= 300);
+    expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
+    // Several were planned, and told of.
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
+  });
+
+  it("keep the lower limit if the service refuses a group in between", async () => {
+    const rewards = Array.from({ length: 12 }, (_, at) => at);
+    const sizes: (readonly [number, number])[] = [];
+    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
+    const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const answer = (body: Buffer) => {
+      const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
+      sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
+      return status === 422 ? refusal : answered(status);
+    };
+    const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
+    const rejects = join(newFolder(), "rejects");
+    const { result } = await send(dataset, { answer, limit: 500, onRefused: "skip", rejects });
+    expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
+    expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
+    expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
+  });
+
+  it("cause a warning if they were one request", async () => {
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    const { result } = await send(await read(file), { answer });
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
+      {
+        severity: "warning",
+        message: "the input needs 2 requests, and the service computes metrics for each request separately",
+        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
+      },
+    ]);
+    const strictness = { strict: false, allowed: new Set(["split-requests"]) };
+    const silent = await send(await read(file, { strictness }), { answer });
+    expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
+  });
+
+  it("end with a message about the request, or about the group that cannot be split", async () => {
+    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
+      answer: () => answered(413),
+      oneRequest: true,
+    });
+    expect(two.result.failure).toMatchObject({
+      kind: "request-too-large",
+      message: expect.stringMatching(/\(413\)/),
+    });
+    const [path = ""] = filesOf(`\n${group(1)}`);
+    const one = await send(await read([path]), { answer: () => answered(413) });
+    expect(one.result.failure?.details.where).toEqual({ file: path, line: 2 });
   });
 });
 
@@ -753,7 +757,7 @@ describe("a file that changes while it is sent", () => {
     expect(await sendChanging((path) => truncateSync(path, 10))).toEqual(stopped);
   });
 
-  it("may grow", async () => {
+  it("can grow without a change of the outcome", async () => {
     expect(await sendChanging((path) => appendFileSync(path, `${group(9)}\n`))).toEqual([2, "none", "logged"]);
   });
 

@@ -295,7 +295,7 @@ describe("the keys of a store", () => {
 });
 
 describe("a store", () => {
-  it("refuses an address with a password on the command line, and an address of another kind", async () => {
+  it("refuses a URL with a password on the command line, and a URL of another kind", async () => {
     const refused = async (...words: readonly string[]) => {
       const { code, stderr } = await runRollcall(["serve", ...words]);
       expect(stderr).not.toContain("s3cret");

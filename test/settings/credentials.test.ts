@@ -68,7 +68,7 @@ describe("a credential from the environment", () => {
     ["ENOENT", () => join(tmpdir(), "nothing-here")],
     ["EISDIR", () => mkdtempSync(join(tmpdir(), "folder-"))],
     ["ENOTDIR", () => join(fileOf("x"), "below")],
-  ])("fails with the name of its file if that cannot be read (%s)", async (_code, file) => {
+  ])("fails with the name of its file if the file cannot be read (%s)", async (_code, file) => {
     const env = { ROLLCALL_TOKEN_FILE: file() };
     expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({
       kind: "unreadable-credential-file",
@@ -103,7 +103,7 @@ describe("a credential from the environment", () => {
     ["ROLLCALL_API_KEY_FILE", "opens it"],
     ["ROLLCALL_API_KEY_FILE", "writes to it"],
     ["ROLLCALL_LEDGER_FILE", "opens it"],
-  ])("in %s stops at a signal before the writer of its pipe %s", async (variable, until) => {
+  ])("is no longer awaited in %s after a signal before the writer of its pipe %s", async (variable, until) => {
     const pipe = join(mkdtempSync(join(tmpdir(), "pipe-")), "key");
     execFileSync("mkfifo", [pipe]);
     const writer = until === "opens it" ? undefined : openSync(pipe, constants.O_RDWR);
@@ -164,7 +164,7 @@ describe("the password of a database", () => {
     expect(await failureOf(() => location?.passwordCommand?.())).toMatchObject({ kind: "password-file-not-private" });
   });
 
-  it("comes, for a typed URL, from the same URL in the environment, and is hidden in any case", async () => {
+  it("comes, for a typed URL, from the same URL in the environment, and is always hidden", async () => {
     const env = { ROLLCALL_LEDGER: "postgres://me:p%40w@db.example/d", PGPASSWORD: "other" };
     const home = openHome({ env });
     const settings = await home.read();

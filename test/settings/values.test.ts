@@ -59,7 +59,7 @@ describe("a size", () => {
   itRefuses("max_request_size", ["", "0", "0.1B", "-1", "1e9", "MB", "8 MiB", "9999999TiB", "1XB"]);
 });
 
-describe("an address", () => {
+describe("a URL", () => {
   it.each([
     ["https://api.example.com", "https://api.example.com"],
     ["https://api.example.com/", "https://api.example.com"],
@@ -108,7 +108,7 @@ describe("an address", () => {
     expect(JSON.stringify(await refusalOf("base_url", text))).not.toContain("pass-w0rd");
   });
 
-  it("loses a /v1 at its end, and is the log address by default", async () => {
+  it("loses a /v1 at its end, and is the log URL by default", async () => {
     const settings = await openHome({
       env: { ROLLCALL_BASE_URL: "https://a.example/x/v1", ROLLCALL_INFERENCE_BASE_URL: "https://m.example/y/v1/" },
     }).read();

@@ -382,7 +382,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("button", { name: "cannot copy" }).waitFor();
   });
 
-  it("names what each button copies, and copies it", async () => {
+  it("copies the file and line, the command or the JSON that a button names", async () => {
     const { page, viewing: served } = await shown([airline]);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);

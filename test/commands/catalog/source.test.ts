@@ -55,7 +55,7 @@ describe("the cache of catalogs", () => {
     expect(await router("--offline", "--json")).toEqual({ code: 0, stdout: `${one}\n`, stderr: "" });
   });
 
-  it("has no copy for another address, provider or kind of catalog", async () => {
+  it("has no copy for another URL, provider or kind of catalog", async () => {
     const { router, env } = await asking([json(one)]);
     await router();
     for (const [words, more] of [
@@ -118,7 +118,7 @@ describe("the cache of catalogs", () => {
   it.each([
     [["--max-age", "soon"], "expected a duration such as 30m, 12h or 7d"],
     [["--offline", "--max-age", "1h"], "--offline"],
-  ])("exits with 2 for %j", async (args, words) => {
+  ])("gives exit 2 for %j", async (args, words) => {
     const ran = await runRollcall(["catalog", "router", "--local", ...args]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
     expect(ran.stderr).toContain(words);

@@ -101,7 +101,7 @@ describe("rollcall check", () => {
     expect({ code, found }).toMatchObject({ code: 0, found: { metrics: { reward: 2 } } });
   });
 
-  it("has log count unreadable lines separately from rejected groups", async () => {
+  it("counts unreadable lines separately from rejected groups", async () => {
     const group = `{"trajectories":[${line(0)},${line(1)}]}`;
     const files = filesOf([group, "{", '{"trajectories":[{"messages_and_choices":[]}]}', group].join("\n"));
     const log = ["log", "m", ...files, "--split", "t", "--local", "--on-invalid", "skip", "--resend-logged"];

@@ -109,16 +109,18 @@ const toldOf = async (args: readonly string[], env: Readonly<Record<string, stri
   };
 };
 
-describe("rollcall check of several inputs", () => {
-  it("covers every rule about whole inputs in this test", () => {
+describe("this file", () => {
+  it("has a test for every rule about whole inputs", () => {
     const wholes = ruleNames.filter((name) => getRuleSubject(name) === "input");
     const named = [...situations.map(([rule]) => rule), ...elsewhere];
     expect(
       wholes.filter((name) => !named.includes(name)),
-      "add it to this test",
+      "add it to this file",
     ).toEqual([]);
   });
+});
 
+describe("rollcall check of several inputs", () => {
   const reportsAlike = async (rule: string, make: (folder: string) => string): Promise<void> => {
     const input = make(newFolder());
     const env = rule === "decompressed-too-large" ? { ROLLCALL_MAX_UNPACKED_SIZE: "100" } : {};
@@ -214,7 +216,7 @@ describe("rollcall check of several inputs", () => {
 });
 
 describe("a group with the same trajectory 20,000 times", { tags: "slow" }, () => {
-  it("takes time in proportion to its size with --allow duplicate-trajectory", async () => {
+  it("is checked in time with --allow duplicate-trajectory", async () => {
     const trajectory = { messages_and_choices: [{ role: "user", content: "what was said\n".repeat(60) }], reward: 1 };
     const text = JSON.stringify({ trajectories: Array.from({ length: 20_000 }, () => trajectory) });
     const file = fileIn(newFolder(), text);
@@ -250,7 +252,7 @@ describe("a group of 40 MB on several lines", { tags: "slow" }, () => {
       () => `{\n "trajectories": [\n  NaN\n ],${text.slice(1)}`,
       "json-nan",
     ],
-  ])("reports the location if %s", async (_, damaged, rule) => {
+  ])("is reported at the line of the error if %s", async (_, damaged, rule) => {
     const file = fileIn(newFolder(), damaged(), "group.json");
     const { code, stderr } = await runRollcall(["check", file, "--json"]);
     expect([code, JSON.parse(stderr).error.problems]).toMatchObject([3, [{ rule }]]);

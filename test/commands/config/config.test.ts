@@ -17,7 +17,7 @@ const openHome = () => {
 };
 
 describe("rollcall config", () => {
-  it("names what is not a setting of this version", async () => {
+  it("notes settings that this version does not know", async () => {
     const { config, save } = openHome();
     save('{"profiles":{"default":{"split":"train","from_tomorrow":1}}}');
     expect((await config("list")).stderr).toBe("note: settings unknown to this version, but kept: from_tomorrow\n");

@@ -70,8 +70,8 @@ describe("rollcall doctor about credentials", () => {
   });
 });
 
-describe("rollcall doctor about addresses", () => {
-  it("exits with 5 if nothing listens at an address", async () => {
+describe("rollcall doctor about URLs", () => {
+  it("exits with 5 if nothing listens at a URL", async () => {
     const { code, of, stderr } = await doctor([], { env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1" } });
     expect(code).toBe(4);
     expect(of("address base")).toMatchObject([
@@ -83,7 +83,7 @@ describe("rollcall doctor about addresses", () => {
     expect(stderr).toContain('"code":"auth"');
   });
 
-  it("reports a web page at an address, unless the service answers a read there", async () => {
+  it("reports a web page at a URL, unless the service answers a read", async () => {
     const page = { when: isTo("HEAD", "/"), answer: { headers: { "content-type": "text/html" }, body: "" } };
     const site = await serviceWith([
       page,
@@ -103,7 +103,7 @@ describe("rollcall doctor about addresses", () => {
     expect((await doctor([], { env: service.env })).of("address base")).toMatchObject([{ status: "ok" }]);
   });
 
-  it("exits with 5 if an address is silent for --timeout", async () => {
+  it("exits with 5 if a server is silent for --timeout", async () => {
     const { url } = await listening(createServer());
     const { code, of } = await doctor(["--timeout", "200ms"], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
     expect(code).toBe(5);
@@ -121,7 +121,7 @@ describe("rollcall doctor about addresses", () => {
       "the headers of the answer are incomplete or invalid",
     ],
     ["sends an endless head", (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"a".repeat(100_000)}`), ""],
-  ] as const)("reports an address that %s", async (_, handle, saying) => {
+  ] as const)("reports a server that %s", async (_, handle, saying) => {
     const { url } = await listening(createServer(handle));
     const { of } = await doctor([], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
     const [found] = of("address base");

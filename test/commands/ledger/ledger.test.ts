@@ -20,7 +20,7 @@ const idsOf = async (place: Place, args: readonly string[]): Promise<readonly st
 };
 
 describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
-  it("uses the destination in force, and all destinations with --all-destinations", async (context) => {
+  it("uses the destination of the settings, and all destinations with --all-destinations", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: named("there") });
     const file = place.write("a.jsonl", two);
     expect((await place.log([file])).code).toBe(0);
@@ -58,7 +58,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     );
   });
 
-  it("forgets nothing and exits with 2 if no option says what to forget", async (context) => {
+  it("forgets nothing and exits with 2 if no option selects requests", async (context) => {
     const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     for (const filter of [[], ["--split", "train"], ["--all-destinations"]]) {
@@ -71,7 +71,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     expect(await place.entries()).toHaveLength(1);
   });
 
-  it("forgets nothing if no URL says which requests", async (context) => {
+  it("forgets nothing if no URL gives the destination", async (context) => {
     const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     const env = { ...place.env, ROLLCALL_BASE_URL: "" };

@@ -224,7 +224,7 @@ describe("a damaged model", () => {
     { quick: 4, slow: 100 },
   );
 
-  it("is sorted by a list of objects that have a key of JavaScript's own", async () => {
+  it("can be sorted by objects with a key of JavaScript's own", async () => {
     const body = catalogOf({ id: [{ toString: false }] }, { id: "b" });
     const ran = await runWith({ router: body }, ["catalog", "router", "--sort", "id", "-o", "json"]);
     expect({ code: ran.code, ids: JSON.parse(ran.stdout).data.map((one: { id: unknown }) => one.id) }).toEqual({
@@ -233,7 +233,7 @@ describe("a damaged model", () => {
     });
   });
 
-  it("is sorted as a number even if its exponent is too large for an amount", async () => {
+  it("is sorted by a number even if its exponent is too large for an amount", async () => {
     const body =
       '{"data":[{"id":"a","context_length":false},{"id":"b","context_length":5e-324},{"id":"c","context_length":1e300}]}';
     const ran = await runWith({ router: body }, ["catalog", "router", "--sort", "-context_length", "--fields", "id"]);
@@ -287,7 +287,7 @@ describe("a reply that is not a list", () => {
     '{"data":[{} {}]}',
     "<!doctype html><p>not found",
     '{"data":[{"id":"a"}]} and more',
-  ])("exits with 6 and one message for %j", async (body) => {
+  ])("gives exit 6 and one message for %j", async (body) => {
     for (const [name, args] of commands) {
       const ran = await runWith({ [name]: body }, args);
       sane(ran, [6]);
@@ -342,11 +342,11 @@ describe("a damaged call", () => {
     sane(await read(["--as", "trajectory"], list), [0, 3]);
   };
 
-  it("does not keep the other calls from being printed and counted", async () => {
+  it("leaves the other calls printed and counted", async () => {
     await readTogether(some);
   });
 
-  it("does not keep the other calls from being printed and counted, with every damage to every field", {
+  it("leaves the other calls printed and counted, with every damage to every field", {
     tags: "slow",
   }, async () => {
     await readTogether(calls);
