@@ -75,12 +75,12 @@ const codesOf = (entry: Entry): readonly (string | undefined)[] =>
     ? entry.datacenters.map((one) => textOf(memberOf(one, "country_code")) || undefined)
     : [];
 
-interface Choice {
+interface FilterCase {
   readonly words: readonly string[];
   readonly holds: (entry: Entry) => boolean;
 }
 
-const choice = (words: string, holds: (entry: Entry) => boolean): Choice => ({ words: words.split(" "), holds });
+const choice = (words: string, holds: (entry: Entry) => boolean): FilterCase => ({ words: words.split(" "), holds });
 
 const deprecatedOn = (entry: Entry): string | undefined =>
   /^\d{4}-/.test(textOf(entry.deprecation_date)) ? textOf(entry.deprecation_date) : undefined;
@@ -89,7 +89,7 @@ const noDeprecation = ({ deprecation_date: date }: Entry): boolean =>
   date === undefined || date === null || date === "";
 
 /** Filters, each with a second implementation. */
-const choices: readonly Choice[] = [
+const choices: readonly FilterCase[] = [
   choice("--input-modality image", (entry) => listOf(entry.input_modalities).includes("image")),
   choice("--output-modality text", (entry) => listOf(entry.output_modalities).includes("text")),
   choice("--feature tools --feature reasoning", (entry) => {

@@ -68,7 +68,7 @@ const text = fc
     };
   });
 
-interface Place {
+interface Position {
   readonly line?: number;
   readonly column?: number;
   readonly offset?: number;
@@ -90,7 +90,7 @@ describe("an array that is longer than a block", () => {
             file,
             Buffer.concat([Buffer.from(before), Buffer.alloc(count, " "), rest, Buffer.from(behind)]),
           );
-          const placed = <Located extends Place>({ offset = 0, column, ...where }: Located) => ({
+          const placed = <Located extends Position>({ offset = 0, column, ...where }: Located) => ({
             ...where,
             offset: offset > at ? offset - count : offset,
             column: where.line === line && offset > at ? (column ?? 0) - count : column,

@@ -2,7 +2,7 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
 /** A certificate and its key, as PEM. */
-export interface Certified {
+export interface CertificateWithKey {
   readonly cert: string;
   readonly key: string;
 }
@@ -14,7 +14,7 @@ export const certificate = ({
 }: {
   readonly names?: readonly string[];
   readonly expired?: boolean;
-} = {}): Certified => {
+} = {}): CertificateWithKey => {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectIdentifier("2a8648ce3d040302"));
   const name = sequence(tagged(0x31, sequence(objectIdentifier("550403"), tagged(0x0c, Buffer.from("rollcall test")))));

@@ -17,7 +17,7 @@ import type { Host } from "../../src/host.ts";
 import { testHost } from "../support/host.ts";
 import { listening } from "../support/server.ts";
 
-export interface Opened {
+export interface OpenClient {
   readonly client: Client;
   /** The waits before each retry, in milliseconds. */
   readonly waits: readonly number[];
@@ -39,7 +39,7 @@ export type Overrides = Partial<Omit<ClientOptions, "host" | "address">> & {
 export const clientAt = (
   url: string | (() => string),
   { env = {}, random = () => 0.5, now = 0, sleep, elapsed, ...options }: Overrides = {},
-): Opened => {
+): OpenClient => {
   const waits: number[] = [];
   const traced: string[] = [];
   const abort = new AbortController();
@@ -88,7 +88,7 @@ export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => 
 export const list = { parameters: {}, body: undefined };
 
 /** The failure of a request for a list of models, and the waits before its retries. */
-export const listFailureOf = async ({ client, waits }: Opened) => {
+export const listFailureOf = async ({ client, waits }: OpenClient) => {
   const failure = await failureOf(client.send(listModels, list));
   return { failure, waits };
 };

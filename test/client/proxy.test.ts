@@ -11,14 +11,14 @@ import { attemptAt, bodyOf, clientAt, failureOf, list, rawServer, wireReply } fr
 const whole = wireReply("200 OK", '{"data":[]}');
 
 /** A request to a proxy. */
-interface Asked {
+interface ProxyRequest {
   readonly line: string;
   readonly headers: IncomingMessage["headers"];
 }
 
 /** A proxy on loopback that leads every tunnel to one port, and answers what it is to forward by itself. */
 const proxyTo = async (port: number, status = "200 Connection Established") => {
-  const asked: Asked[] = [];
+  const asked: ProxyRequest[] = [];
   const note = ({ method, url, headers }: IncomingMessage) => asked.push({ line: `${method} ${url}`, headers });
   const server = createServer((request, response) => {
     note(request);

@@ -10,7 +10,7 @@ import { endOf, newHome, type RunOptions, runRollcall, startInTurn } from "../su
 import { type Answer, json, scriptedServer } from "../support/server.ts";
 
 /** A failing command: its arguments, the expected exit code, and the options of its run. */
-interface Failing extends RunOptions {
+interface FailingCommand extends RunOptions {
   readonly args: readonly string[];
   readonly code: number;
   /** The answers of the service, in order. `URL` in argv and the environment is replaced by its URL. */
@@ -38,7 +38,7 @@ const cutOff: Answer = (_, response) => {
   response.write('{"data":[', () => response.socket?.destroy());
 };
 
-const usage: readonly Failing[] = [
+const usage: readonly FailingCommand[] = [
   { args: ["modles"], code: 2 },
   { args: ["models", "--sotr", "id"], code: 2 },
   { args: ["two\n::error::lines"], code: 2 },
@@ -69,7 +69,7 @@ const usage: readonly Failing[] = [
   { args: ["serve", "--port", "70000"], code: 2 },
 ];
 
-const input: readonly Failing[] = [
+const input: readonly FailingCommand[] = [
   { args: ["log", "m", "missing.jsonl", "--split", "train"], code: 3, env: service },
   { args: ["log", "m", join(folder, "directory"), "--split", "train"], code: 3, env: service },
   { args: ["log", "m", file("empty.jsonl", ""), "--split", "train"], code: 3, env: service },
@@ -84,7 +84,7 @@ const input: readonly Failing[] = [
   { args: ["check", file("wrong.jsonl", group('"one"'))], code: 3, hasResult: true },
 ];
 
-const answered: readonly Failing[] = [
+const answered: readonly FailingCommand[] = [
   { args: ["models"], code: 4, env: { ROLLCALL_INFERENCE_BASE_URL: nobody } },
   { args: ["models"], code: 4, env: service, answers: [json({ error: { message: "no" } }, 401)] },
   { args: ["call", "read", "id"], code: 4, env: calls, answers: [json({ reason: "no" }, 403)] },
@@ -126,7 +126,7 @@ const answered: readonly Failing[] = [
 ];
 
 /** Runs the command against a new service, whose URL replaces `URL` in argv and the environment. */
-const failing = async ({ args, answers = [], env = {}, ...rest }: Failing, ...more: readonly string[]) => {
+const failing = async ({ args, answers = [], env = {}, ...rest }: FailingCommand, ...more: readonly string[]) => {
   const server = await scriptedServer(answers.map((answer) => ({ answer })));
   const at = (word: string | undefined) => word?.replace("URL", server.url);
   return await runRollcall([...args.map((word) => at(word) ?? ""), ...more], {

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { newHome, type Ran, runRollcall } from "../support/run.ts";
+import { newHome, type RunResult, runRollcall } from "../support/run.ts";
 import { listening } from "../support/server.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
@@ -32,7 +32,7 @@ const runHere = async (words: readonly string[], env: object): Promise<number> =
   return await main(new Proxy(process, { get: (real, name) => Reflect.get(name in own ? own : real, name) }));
 };
 
-const jsonOf = (ran: Ran) => JSON.parse(ran.stdout);
+const jsonOf = (ran: RunResult) => JSON.parse(ran.stdout);
 
 const tiny = (reward: number): string =>
   JSON.stringify({

@@ -27,10 +27,10 @@ const textOf = (line: Line): string => {
 /** The same line as no other: equal ones in one group can't be told apart. */
 const numbered = (line: Line, at: number): Line => (typeof line === "string" ? line : { ...line, reward: at });
 
-interface How {
+interface GatherOptions {
   readonly byKey?: boolean;
   readonly size?: number;
-  /** How long a group stays open without a new trajectory. Blocks come at 0, 1, 2 and so on. */
+  /** GatherOptions long a group stays open without a new trajectory. Blocks come at 0, 1, 2 and so on. */
   readonly idle?: number;
   /** Dedup keys of groups that earlier runs sent, in hex. */
   readonly sent?: ReadonlySet<string>;
@@ -51,7 +51,10 @@ const takeLines = (scan: Scan, lines: readonly Line[]): void =>
   scan.scanLines({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, isLast: false });
 
 /** Gathers lines, handed over in blocks. */
-const gather = (all: readonly (readonly Line[])[], { byKey = false, size, idle, sent = new Set() }: How = {}) => {
+const gather = (
+  all: readonly (readonly Line[])[],
+  { byKey = false, size, idle, sent = new Set() }: GatherOptions = {},
+) => {
   const scan = openScan(byKey);
   const groups = new Groups(scan.result.parts);
   const keys = new DedupKeys();

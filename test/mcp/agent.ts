@@ -6,7 +6,7 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import { onTestFinished } from "vitest";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
-import { newHome, type Ran, runRollcall } from "../support/run.ts";
+import { newHome, type RunResult, runRollcall } from "../support/run.ts";
 
 /** The result of a tool call. */
 export interface ToolResult {
@@ -86,7 +86,7 @@ export const runLines = async (
   lines: readonly string[],
   { args = [], env = {} }: AgentOptions = {},
 ): Promise<
-  Ran & { readonly answers: readonly { readonly id: unknown; readonly error?: { readonly code: number } }[] }
+  RunResult & { readonly answers: readonly { readonly id: unknown; readonly error?: { readonly code: number } }[] }
 > => {
   const stdin = [...greeting.map((line) => JSON.stringify(line)), ...lines].map((line) => `${line}\n`).join("");
   const ran = await runRollcall(["mcp", ...args], { env, stdin });

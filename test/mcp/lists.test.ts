@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { json, type Received, scriptedServer } from "../support/server.ts";
+import { json, type RecordedRequest, scriptedServer } from "../support/server.ts";
 import { openAgent } from "./agent.ts";
 
 const model = (id: string, more: Readonly<Record<string, unknown>> = {}) => ({ id, object: "model", ...more });
@@ -136,7 +136,7 @@ describe("the tool catalog", () => {
   const price = (prompt: string, completion = prompt) => ({ pricing: { prompt, completion } });
   const isOf =
     (provider: string) =>
-    ({ path }: Received) =>
+    ({ path }: RecordedRequest) =>
       path.includes(`/${provider}/`);
 
   it("lists both catalogs, and names the catalog of each entry", async () => {

@@ -12,7 +12,7 @@ import {
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
-interface Spelled {
+interface JsonSpelling {
   readonly loose: string;
   readonly compact: string;
 }
@@ -43,14 +43,14 @@ const scalar = fc.oneof(number, escaped, fc.constantFrom("true", "false", "null"
   compact: text,
 }));
 
-const joined = (open: string, parts: readonly Spelled[], close: string, blank: string): Spelled => ({
+const joined = (open: string, parts: readonly JsonSpelling[], close: string, blank: string): JsonSpelling => ({
   loose: `${open}${blank}${parts.map(({ loose }) => loose).join(`${blank},${blank}`)}${blank}${close}`,
   compact: `${open}${parts.map(({ compact }) => compact).join(",")}${close}`,
 });
 
 const key = fc.constantFrom('"id"', '"\\u0069d"', '"unknown.key"', '"a"', '"b c"', '"__proto__"', '"1"');
 
-const { value } = fc.letrec<{ value: Spelled }>((tie) => ({
+const { value } = fc.letrec<{ value: JsonSpelling }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
     scalar,

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
-import { type LineOptions, type Seen, seeLine } from "../support/terminal.ts";
+import { type LineOptions, seeLine, type TerminalResult } from "../support/terminal.ts";
 
 const sample = readFileSync("test/samples/models.json", "utf8");
 const hasLess = spawnSync("less", ["--version"]).status === 0;
@@ -14,7 +14,7 @@ const rollcall = `'${process.execPath}' '${resolve("bin/rollcall.js")}'`;
 const onTerminal = async (
   args: string,
   { answer = json(sample), env = {}, ...options }: Partial<LineOptions> & { readonly answer?: Answer } = {},
-): Promise<Seen> => {
+): Promise<TerminalResult> => {
   const server = await scriptedServer([{ answer }]);
   return await seeLine(
     `env ${Object.entries(env)

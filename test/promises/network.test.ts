@@ -2,20 +2,20 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, type TestContext } from "vitest";
 import { certificate } from "../client/certificate.ts";
-import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt, three } from "./place.ts";
 
 const impatient = ["--max-wait", "300ms"];
 
 /** Logs the groups, and then answers as `then` does. */
 const took =
-  (then: Deed): Deed =>
+  (then: RequestHandler): RequestHandler =>
   async (asked) => {
     await asked.take();
     await then(asked);
   };
 
-const written = (text: string): Deed =>
+const written = (text: string): RequestHandler =>
   took((asked) => {
     asked.socket.end(text);
     asked.socket.resume();
@@ -53,7 +53,7 @@ describe.concurrent("a 2xx reply", () => {
   });
 
   it("counts as logged if it comes before the body was sent", async (context) => {
-    const early: Deed = async (asked) => {
+    const early: RequestHandler = async (asked) => {
       await asked.some(1000);
       asked.answer(200, { body: "{}" });
     };
@@ -63,7 +63,7 @@ describe.concurrent("a 2xx reply", () => {
   });
 
   it("is awaited if the service reads slowly", { tags: "slow" }, async (context) => {
-    const slow: Deed = async (asked) => {
+    const slow: RequestHandler = async (asked) => {
       // The second half is read fast: what the system keeps has left the sender, who can't see it being read.
       for (let bytes = 1; bytes < 6_000_000; bytes += 750_000) {
         await asked.some(bytes);
@@ -133,10 +133,10 @@ describe.concurrent("a service that cannot be reached", () => {
     ["answers 502", refuse(502)],
     ["hangs up", (asked) => asked.reset()],
     ["does not speak HTTP", (asked) => void asked.socket.end("220 mail.example\r\n")],
-  ] as const satisfies readonly (readonly [string, Deed])[])(
+  ] as const satisfies readonly (readonly [string, RequestHandler])[])(
     "gives exit 5 if its proxy %s",
     async ([, deed], context) => {
-      const answers: Deed = async (asked) => {
+      const answers: RequestHandler = async (asked) => {
         await asked.head();
         // A CONNECT has no body.
         await (deed.length === 0 ? deed(asked) : deed({ ...asked, body: async () => Buffer.alloc(0) }));
@@ -159,7 +159,7 @@ describe.concurrent("a request that is retried", () => {
       refuse(503, { headers: [`Retry-After: ${new Date(Date.now() - 5000).toUTCString()}`] }),
       0,
     ],
-  ] as const satisfies readonly (readonly [string, Deed, number])[])(
+  ] as const satisfies readonly (readonly [string, RequestHandler, number])[])(
     "is logged once after %s",
     async ([, deed, bytes], context) => {
       const service = await faultyService(context);
@@ -179,7 +179,7 @@ describe.concurrent("a request that is retried", () => {
 
   it("is halved after a 413, and the size is remembered", async (context) => {
     const limit = 200;
-    const small: Deed = async (asked) => {
+    const small: RequestHandler = async (asked) => {
       const body = await asked.body();
       if (body.length > limit) asked.answer(413);
       else await accept(asked);
@@ -216,7 +216,7 @@ describe.concurrent("a request that is retried", () => {
     const other = placeAt(context, service.url, { ...env, ROLLCALL_TOKEN: "", ROLLCALL_CREDENTIAL_COMMAND: program });
     const keys: (string | undefined)[] = [];
     const keyed =
-      (wanted: string): Deed =>
+      (wanted: string): RequestHandler =>
       async (asked) => {
         const key = /^authorization: Bearer (.*)\r$/im.exec(await asked.head())?.[1];
         keys.push(key);

@@ -1,6 +1,6 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
-import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, placeAt } from "./place.ts";
 
 /** More than the buffers of both sides hold, so that a service that stops reading stops the sender in the middle. */
@@ -11,7 +11,7 @@ interface Fault {
   readonly name: string;
   /** True for one fault of each outcome in the table of outcomes. */
   readonly isQuick?: boolean;
-  readonly deed: Deed;
+  readonly deed: RequestHandler;
   /** Padding of the first group. */
   readonly bytes?: number;
   readonly args?: readonly string[];
@@ -147,7 +147,7 @@ const faults: readonly Fault[] = [
   ...[500, 503, 504].map((status) => ({
     name: `a ${status} before the whole body`,
     isQuick: status === 500,
-    deed: async (asked: Parameters<Deed>[0]) => {
+    deed: async (asked: Parameters<RequestHandler>[0]) => {
       await asked.some(100_000);
       asked.answer(status);
     },

@@ -2,8 +2,22 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Deed, type FaultyService, type Finishing, faultyService, held } from "../support/raw-server.ts";
-import { endOf, newHome, type Ran, type RunOptions, runRollcall, startInTurn, startRollcall } from "../support/run.ts";
+import {
+  type FaultyService,
+  faultyService,
+  held,
+  type RequestHandler,
+  type TestCleanup,
+} from "../support/raw-server.ts";
+import {
+  endOf,
+  newHome,
+  type RunOptions,
+  type RunResult,
+  runRollcall,
+  startInTurn,
+  startRollcall,
+} from "../support/run.ts";
 
 /** A group of one trajectory, known by its reward; `bytes` of padding make it long. */
 export const groupOf = (reward: number, bytes = 0): string =>
@@ -42,7 +56,7 @@ export interface ErrorDocument {
 }
 
 /** A run, with its documents read. */
-export interface Logged extends Ran {
+export interface LogRun extends RunResult {
   readonly document: LogDocument | undefined;
   readonly error: ErrorDocument | undefined;
 }
@@ -65,9 +79,9 @@ export interface Place {
   path(name: string): string;
   write(name: string, content: string | Uint8Array): string;
   /** Runs any command. */
-  run(args: readonly string[], options?: Pick<RunOptions, "env" | "stdin" | "ownProcess">): Promise<Ran>;
+  run(args: readonly string[], options?: Pick<RunOptions, "env" | "stdin" | "ownProcess">): Promise<RunResult>;
   /** Runs `log m --split train --json` with what is given. */
-  log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<Logged>;
+  log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<LogRun>;
   /** The same in its own process, left running. */
   start(args: readonly string[]): ReturnType<typeof startRollcall>;
   entries(args?: readonly string[]): Promise<readonly LedgerEntry[]>;
@@ -77,7 +91,7 @@ const logging = ["log", "m", "--split", "train", "--json"];
 
 /** Opens a place that is gone when the test is finished. */
 export const placeAt = (
-  { onTestFinished }: Finishing,
+  { onTestFinished }: TestCleanup,
   url: string,
   more: Readonly<Record<string, string>> = {},
 ): Place => {
@@ -107,7 +121,7 @@ export const placeAt = (
 
 /** Opens a service, and a place for runs against it. */
 export const openPlace = async (
-  context: Finishing,
+  context: TestCleanup,
   options: Parameters<typeof faultyService>[1] = {},
   more: Readonly<Record<string, string>> = {},
 ) => {
@@ -122,7 +136,7 @@ export const openThree = async (...options: Parameters<typeof openPlace>) => {
 };
 
 /** Opens a place with a file of three groups, and a service that holds a request, after those that the deeds answer. */
-export const openHeld = async (context: Finishing, ...deeds: readonly Deed[]) => {
+export const openHeld = async (context: TestCleanup, ...deeds: readonly RequestHandler[]) => {
   const hold = held();
   const opened = await openThree(context);
   opened.service.next(...deeds, hold.deed);
@@ -130,7 +144,7 @@ export const openHeld = async (context: Finishing, ...deeds: readonly Deed[]) =>
 };
 
 /** Parses the document on stdout, if there is one, and the error document in the last line of stderr. */
-export const documentsOf = (ran: Ran): Logged => {
+export const documentsOf = (ran: RunResult): LogRun => {
   const [last = ""] = ran.stderr.trim().split("\n").slice(-1);
   const error = ran.code === 0 ? undefined : (JSON.parse(last) as { error: ErrorDocument }).error;
   if (error !== undefined && error.exit_code !== ran.code) throw new Error(`${error.exit_code}, not ${ran.code}`);
@@ -144,25 +158,25 @@ export const running = (place: Place, args: readonly string[]) => {
 };
 
 /** Logs the groups and breaks the connection off. */
-export const takeAndReset: Deed = async (asked) => {
+export const takeAndReset: RequestHandler = async (asked) => {
   await asked.take();
   asked.reset();
 };
 
 /** Reads the request and breaks the connection off. */
-export const reset: Deed = async (asked) => {
+export const reset: RequestHandler = async (asked) => {
   await asked.body();
   asked.reset();
 };
 
 /** Logs a file of three groups to a service that does `deed` to the first request. */
 export const afterOne = async (
-  context: Finishing,
+  context: TestCleanup,
   {
     deed,
     echoes = false,
     args = oneEach,
-  }: { readonly deed: Deed; readonly echoes?: boolean; readonly args?: readonly string[] },
+  }: { readonly deed: RequestHandler; readonly echoes?: boolean; readonly args?: readonly string[] },
 ): Promise<{ service: FaultyService; place: Place; file: string }> => {
   const { service, place, file } = await openThree(context, { echoes });
   service.next(deed);
@@ -171,7 +185,7 @@ export const afterOne = async (
 };
 
 /** The rules of a document's warnings. */
-export const rulesOf = ({ document }: Pick<Logged, "document">): readonly string[] =>
+export const rulesOf = ({ document }: Pick<LogRun, "document">): readonly string[] =>
   (document?.warnings ?? []).map(({ rule }) => rule);
 
 /** The path of a place's ledger. */

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { accept, type Deed, faultyService } from "../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler } from "../support/raw-server.ts";
 import { groupOf, linesOf, openPlace, placeAt, reasonsOf } from "./place.ts";
 
 /** Refuses groups by their rewards, and names them if `names` is true. */
 const picky =
-  (refused: ReadonlySet<number>, names = true): Deed =>
+  (refused: ReadonlySet<number>, names = true): RequestHandler =>
   async (asked) => {
     const body = await asked.body();
     const { trajectory_groups: groups } = JSON.parse(body.toString()) as {
@@ -67,7 +67,7 @@ describe.concurrent("--on-refused skip", () => {
 
   it("records the line of a group that is alone, if a 422 names only the body", async (context) => {
     const detail = [{ loc: ["body"], msg: "too old", type: "value_error" }];
-    const refuseBody: Deed = async (asked) => {
+    const refuseBody: RequestHandler = async (asked) => {
       await asked.body();
       asked.answer(422, { body: JSON.stringify({ detail }) });
     };
@@ -99,7 +99,7 @@ describe.concurrent("--on-refused skip", () => {
   });
 
   it("rejects a group that is too large alone", async (context) => {
-    const small: Deed = async (asked) => {
+    const small: RequestHandler = async (asked) => {
       if ((await asked.body()).length > 500) asked.answer(413);
       else await accept(asked);
     };

@@ -3,14 +3,14 @@ import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
 import { certificate } from "../client/certificate.ts";
 import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
-import { type Finishing, faultyService, held } from "../support/raw-server.ts";
+import { faultyService, held, type TestCleanup } from "../support/raw-server.ts";
 import { endOf } from "../support/run.ts";
 import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
 
 const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);
 
 /** A machine of a team: a new home folder, a new working folder, and the team's ledger. */
-const machine = (context: Finishing, url: string, ledger: string): Place =>
+const machine = (context: TestCleanup, url: string, ledger: string): Place =>
   placeAt(context, url, { ROLLCALL_LEDGER: ledger });
 
 const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, type Deed, faultyService } from "../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler } from "../support/raw-server.ts";
 import {
   afterOne,
   groupOf,
@@ -110,7 +110,7 @@ describe.concurrent("a request with an unknown outcome", () => {
 
   it("is not resent if the service echoes another key", async (context) => {
     const { service, place } = await openPlace(context);
-    const echoOther: Deed = async (asked) => {
+    const echoOther: RequestHandler = async (asked) => {
       await asked.take();
       asked.answer(200, { headers: ["Idempotency-Key: another"] });
     };

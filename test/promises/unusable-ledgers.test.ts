@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, type Deed, type Finishing } from "../support/raw-server.ts";
+import { accept, type RequestHandler, type TestCleanup } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, openThree, type Place, placeAt, three } from "./place.ts";
 
 describe.concurrent("a malformed URL of a ledger", () => {
@@ -43,7 +43,7 @@ describe.concurrent("a malformed URL of a ledger", () => {
 describe.concurrent("a ledger that cannot be used", () => {
   /** Runs with a ledger, which must send nothing. */
   const refusedWith = async (
-    context: Finishing & { readonly expect: typeof import("vitest").expect },
+    context: TestCleanup & { readonly expect: typeof import("vitest").expect },
     prepare: (place: Place, path: string) => void,
     args: readonly string[] = [],
   ): Promise<string> => {
@@ -139,7 +139,7 @@ describe.concurrent("a ledger that cannot be used", () => {
         rmSync(`${disk}/full`);
         const body = `{"call_ids":${JSON.stringify(Array.from({ length: 4000 }, (_, at) => `call-${at}`))}}`;
         const fillAndAnswer =
-          (status: number, count = 0): Deed =>
+          (status: number, count = 0): RequestHandler =>
           async (asked) => {
             await asked.take();
             await context.expect.poll(service.requests).toBeGreaterThanOrEqual(count);

@@ -46,7 +46,7 @@ const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"
 const group = (...rewards: readonly unknown[]) =>
   `{"trajectories":[${rewards.map((one) => trajectory(one)).join(",")}]}`;
 
-interface Sent {
+interface SendResult {
   readonly bodies: readonly string[];
   readonly result: LogResult;
 }
@@ -64,7 +64,7 @@ const send = async (
     answer?: Parameters<typeof keepingClient>[0];
     host?: ReturnType<typeof testHost>;
   } & Partial<DeliverOptions> = {},
-): Promise<Sent> => {
+): Promise<SendResult> => {
   const client = keepingClient(answer);
   const result = await deliverGroups(dataset, {
     ...usualDelivery(),

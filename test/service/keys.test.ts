@@ -5,25 +5,29 @@ import { createKey, openStore, type Store, type StoredKey } from "../../src/serv
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { bodies } from "./bodies.ts";
-import { basic, idsOf, type Running, reply, request, running, trajectory } from "./open.ts";
+import { basic, idsOf, type RunningService, reply, request, running, trajectory } from "./open.ts";
 
 const json = { "Content-Type": "application/json" };
 
-const log = async ({ url }: Running, key: string, headers: Record<string, string> = {}) =>
+const log = async ({ url }: RunningService, key: string, headers: Record<string, string> = {}) =>
   await reply(`${url}/v1/preview/models/m/log`, {
     method: "POST",
     headers: { ...json, ...headers, Authorization: `Bearer ${key}` },
     body: JSON.stringify(request(trajectory(1))),
   });
 
-const read = async ({ url }: Running, key: string, asked: { readonly project_id: string; readonly id: string }) =>
+const read = async (
+  { url }: RunningService,
+  key: string,
+  asked: { readonly project_id: string; readonly id: string },
+) =>
   await reply(`${url}/call/read`, {
     method: "POST",
     headers: { ...json, Authorization: basic(key) },
     body: JSON.stringify(asked),
   });
 
-const models = async ({ url }: Running, key: string) =>
+const models = async ({ url }: RunningService, key: string) =>
   await reply(`${url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
 
 /** Adds a key like another process. */

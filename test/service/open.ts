@@ -11,7 +11,7 @@ import type { Problem } from "../../src/failure.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
 
-export interface Running {
+export interface RunningService {
   readonly url: string;
   readonly key: string;
   readonly dataDir: string;
@@ -43,7 +43,7 @@ export const callIds = async (service: Service | undefined): Promise<readonly st
 export const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "service-")), "data");
 
 /** Opens the service; it is closed when the test is finished. */
-export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<Running> => {
+export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<RunningService> => {
   const dataDir = wishes.dataDir ?? newDataDir();
   const warnings: Problem[] = [];
   const service = await openService({

@@ -1,4 +1,4 @@
-/** Damaged replies of the interface: each field is absent, null, of another type, or has an unknown value. */
+/** DamagedModel replies of the interface: each field is absent, null, of another type, or has an unknown value. */
 
 /** Values as JSON text, so that digits stay; undefined omits the field. */
 export const damages: readonly (string | undefined)[] = [
@@ -55,7 +55,7 @@ export const wholeModel: Members = {
 };
 
 /** A model with one value that is damaged. */
-export interface Damaged {
+export interface DamagedModel {
   readonly id: string;
   readonly members: Members;
   /** Dotted name of the damaged field. */
@@ -66,7 +66,7 @@ export interface Damaged {
 const prices = ["prompt", "completion", "image", "request", "input_cache_read", "web_search"];
 
 /** A model for each field and each damage to it; the ids distinguish them unless the id is damaged. */
-export const damagedModels: readonly Damaged[] = [
+export const damagedModels: readonly DamagedModel[] = [
   ...Object.keys(wholeModel).flatMap((field) => damages.map((value) => ({ field, value, change: { [field]: value } }))),
   ...prices.flatMap((name) =>
     damages.map((value) => ({

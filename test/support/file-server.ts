@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { listening } from "./server.ts";
 
 /** A received request. */
-export interface AskedFor {
+export interface FileRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
 }
@@ -15,14 +15,14 @@ export interface FileServerOptions {
   /** Returns the bytes after which the connection of an answer (from 0) breaks; undefined if it does not. */
   readonly cut?: (answer: number) => number | undefined;
   /** Answers a request itself, and returns true; or returns false. */
-  readonly instead?: (asked: AskedFor, response: ServerResponse) => boolean;
+  readonly instead?: (asked: FileRequest, response: ServerResponse) => boolean;
   /** The Content-Type of all files. */
   readonly type?: string;
 }
 
 /** Listens on a free loopback port until the test is finished. */
 export const fileServer = async (options: FileServerOptions) => {
-  const asked: AskedFor[] = [];
+  const asked: FileRequest[] = [];
   const server = createServer((incoming, response) => {
     const one = { path: incoming.url ?? "", headers: incoming.headers };
     asked.push(one);

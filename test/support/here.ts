@@ -3,7 +3,7 @@ import type { Host } from "../../src/host.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";
 import { outputFaults } from "./outputs.ts";
-import type { Ran } from "./run.ts";
+import type { RunResult } from "./run.ts";
 
 /** The input of a run. */
 export interface HereOptions {
@@ -23,7 +23,7 @@ export const nowHere = testHost().now();
 export const runHere = async (
   args: readonly string[],
   { env = {}, stdin = "", damaged = false }: HereOptions = {},
-): Promise<Ran> => {
+): Promise<RunResult> => {
   const host = testHost({ env, stdin });
   const ran = { code: await runCommandLine({ ...host, argv: args }), stdout: host.printed(), stderr: host.said() };
   const faults = damaged ? [] : outputFaults({ args, ...ran });

@@ -33,7 +33,7 @@ export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly
 };
 
 /** Options of `read`. */
-export interface Asked {
+export interface ReadOptions {
   readonly host?: Host;
   readonly split?: string;
   readonly splitNeeded?: boolean;
@@ -73,7 +73,7 @@ const aboutForm: ReadonlySet<string> = new Set([
 const others: ReadonlySet<string> = new Set(warningRules.filter((rule) => !aboutForm.has(rule)));
 
 /** Reads files, and closes them when the test is finished. */
-export const read = async (files: readonly string[], asked: Asked = {}): Promise<Dataset> => {
+export const read = async (files: readonly string[], asked: ReadOptions = {}): Promise<Dataset> => {
   const reading = await readDataset({
     host: asked.host ?? testHost(),
     files,
@@ -105,14 +105,14 @@ export const allOf = ({ found, groups, problems, ownKeys }: Dataset) => ({
 });
 
 /** Returns the failure of `read`. */
-export const refusal = async (files: readonly string[], asked: Asked = {}): Promise<unknown> =>
+export const refusal = async (files: readonly string[], asked: ReadOptions = {}): Promise<unknown> =>
   await read(files, asked).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
 
 /** The problems of files as `rule line:column path`. */
-export const problemsOf = async (files: readonly string[], asked: Asked = {}): Promise<readonly string[]> => {
+export const problemsOf = async (files: readonly string[], asked: ReadOptions = {}): Promise<readonly string[]> => {
   const reading = await read(files, asked);
   return reading.problems
     .sorted()

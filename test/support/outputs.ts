@@ -12,7 +12,7 @@ import type { JsonObject } from "../../src/json/walk.ts";
 import { program } from "../../src/run.ts";
 
 /** The arguments of a run, and its output. */
-export interface Printed {
+export interface RunOutput {
   readonly args: readonly string[];
   readonly code: number | null;
   readonly stdout: string;
@@ -23,7 +23,7 @@ export interface Printed {
  * Compares the JSON of a run with the schemas; returns the differences. Objects of a service are compared only if
  * `service` is true, because many tests send invalid objects.
  */
-export const outputFaults = (printed: Printed, { service = false } = {}): readonly string[] => {
+export const outputFaults = (printed: RunOutput, { service = false } = {}): readonly string[] => {
   const { args, code, stdout, stderr } = printed;
   const form = formOf(args);
   if (form === undefined || code === null) return [];

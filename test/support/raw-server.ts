@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { listening } from "./server.ts";
 
 /** A request under way: what has come of it, and ways to wait for more. */
-export interface Asked {
+export interface ReceivedRequest {
   readonly socket: Socket;
   /** Request line and headers. Waits for all of them. */
   head(): Promise<string>;
@@ -20,7 +20,7 @@ export interface Asked {
 }
 
 /** Handles one request. */
-export type Deed = (asked: Asked) => void | Promise<void>;
+export type RequestHandler = (asked: ReceivedRequest) => void | Promise<void>;
 
 /** The service while its test runs. */
 export interface FaultyService {
@@ -35,20 +35,23 @@ export interface FaultyService {
   /** Returns the number of requests, and of connections without a request. */
   readonly requests: () => number;
   /** Sets the deeds for the next requests. All later requests get `otherwise`. */
-  next(...deeds: readonly Deed[]): void;
+  next(...deeds: readonly RequestHandler[]): void;
   /** Sets the deed for all requests from now on. */
-  mend(otherwise?: Deed): void;
+  mend(otherwise?: RequestHandler): void;
 }
 
 /** Logs the request and accepts it. */
-export const accept: Deed = async (asked) => {
+export const accept: RequestHandler = async (asked) => {
   await asked.take();
   asked.answer(200, { body: '{"metrics":{},"call_ids":[]}' });
 };
 
 /** Reads all, logs nothing, and answers. */
 export const refuse =
-  (status: number, ...about: Parameters<Asked["answer"]> extends [number, ...infer Rest] ? Rest : never): Deed =>
+  (
+    status: number,
+    ...about: Parameters<ReceivedRequest["answer"]> extends [number, ...infer Rest] ? Rest : never
+  ): RequestHandler =>
   async (asked) => {
     await asked.body();
     asked.answer(status, ...about);
@@ -56,8 +59,8 @@ export const refuse =
 
 /** Holds a request, of which so much was read, until somebody lets it go; then it is logged. */
 export const held = (
-  read: (asked: Asked) => Promise<unknown> = (asked) => asked.body(),
-): { readonly deed: Deed; readonly came: Promise<void>; letGo(): void } => {
+  read: (asked: ReceivedRequest) => Promise<unknown> = (asked) => asked.body(),
+): { readonly deed: RequestHandler; readonly came: Promise<void>; letGo(): void } => {
   let tell: () => void = () => undefined;
   let letGo: () => void = () => undefined;
   const came = new Promise<void>((resolve) => {
@@ -79,20 +82,20 @@ export const held = (
 };
 
 /** The part of a test's context that servers need. */
-export interface Finishing {
+export interface TestCleanup {
   onTestFinished(done: () => Promise<void>): void;
 }
 
 /** Listens on a free loopback port until the test is finished. */
 export const faultyService = async (
-  { onTestFinished }: Finishing,
+  { onTestFinished }: TestCleanup,
   {
     echoes = false,
     otherwise = accept,
     server = createServer(),
-  }: { readonly echoes?: boolean; readonly otherwise?: Deed; readonly server?: Server } = {},
+  }: { readonly echoes?: boolean; readonly otherwise?: RequestHandler; readonly server?: Server } = {},
 ): Promise<FaultyService> => {
-  const queue: Deed[] = [];
+  const queue: RequestHandler[] = [];
   const kept = { logged: [] as number[], keys: [] as (string | undefined)[], bodies: [] as Buffer[], taken: new Set() };
   let count = 0;
   let always = otherwise;
@@ -113,7 +116,7 @@ export const faultyService = async (
   };
 };
 
-interface Kept {
+interface ServiceRecord {
   readonly logged: number[];
   readonly keys: (string | undefined)[];
   readonly bodies: Buffer[];
@@ -121,7 +124,7 @@ interface Kept {
   readonly echoes: boolean;
 }
 
-const askedOf = (socket: Socket, kept: Kept): Asked => {
+const askedOf = (socket: Socket, kept: ServiceRecord): ReceivedRequest => {
   let chunks: Buffer[] = [];
   let size = 0;
   let key: string | undefined;
@@ -155,7 +158,7 @@ const askedOf = (socket: Socket, kept: Kept): Asked => {
     if (start < 4) start = whole().indexOf("\r\n\r\n") + 4;
     return start > 3 ? start : undefined;
   };
-  const asked: Asked = {
+  const asked: ReceivedRequest = {
     socket,
     async head() {
       const end = await until(bodyStart);

@@ -4,7 +4,7 @@ import { createServer as createPlainServer, type Server, type Socket } from "nod
 import { onTestFinished } from "vitest";
 
 /** A request as it arrived: nothing decoded, nothing lower-cased. */
-export interface Received {
+export interface RecordedRequest {
   readonly method: string;
   /** Path and query as they stood in the request line. */
   readonly path: string;
@@ -22,11 +22,11 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Uint8Array;
     }
-  | ((request: Received, response: ServerResponse) => void);
+  | ((request: RecordedRequest, response: ServerResponse) => void);
 
 /** One expected exchange. Where `when` is given, it answers the first request that fits, in any order. */
 export interface Exchange {
-  readonly when?: (request: Received) => boolean;
+  readonly when?: (request: RecordedRequest) => boolean;
   readonly answer: Answer;
 }
 
@@ -34,7 +34,7 @@ export interface Exchange {
 export interface ScriptedServer {
   readonly url: string;
   /** The requests so far, in the order they were complete. */
-  readonly received: readonly Received[];
+  readonly received: readonly RecordedRequest[];
   /** How many connections came. */
   readonly connections: () => number;
 }
@@ -48,7 +48,7 @@ export const json = (value: unknown, status = 200): Answer => ({
 
 /** Listens on a free loopback port until the test is finished; then every exchange must have been used. */
 export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<ScriptedServer> => {
-  const received: Received[] = [];
+  const received: RecordedRequest[] = [];
   const unexpected: string[] = [];
   const waiting = [...exchanges];
   const server = createServer((incoming, response) => {
@@ -107,7 +107,7 @@ export const closedPort = async (): Promise<number> => {
   return port;
 };
 
-const requestOf = (incoming: IncomingMessage, body: Buffer): Received => ({
+const requestOf = (incoming: IncomingMessage, body: Buffer): RecordedRequest => ({
   method: incoming.method ?? "",
   path: incoming.url ?? "",
   rawHeaders: incoming.rawHeaders,
@@ -115,7 +115,7 @@ const requestOf = (incoming: IncomingMessage, body: Buffer): Received => ({
   body,
 });
 
-const answerWith = (answer: Answer, request: Received, response: ServerResponse): void => {
+const answerWith = (answer: Answer, request: RecordedRequest, response: ServerResponse): void => {
   if (typeof answer === "function") {
     answer(request, response);
     return;

@@ -116,7 +116,7 @@ const openStage = (folder: string, service: Service) => {
   };
   const names = openNames();
   /** A command that serves, until it is stopped. */
-  let serving: Serving | undefined;
+  let serving: ServeProcess | undefined;
   const start = async (args: readonly string[], own: Record<string, string>): Promise<readonly string[]> => {
     const end = new AbortController();
     const base = testHost({ env: { ...environment, ...own } });
@@ -302,7 +302,7 @@ const openStage = (folder: string, service: Service) => {
   return { play: async (step: Step) => (await play(step)).map(names.shown), stop: async () => await serving?.stop() };
 };
 
-interface Serving {
+interface ServeProcess {
   readonly url: string;
   readonly token: string | undefined;
   /** Returns the output since the last call. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Findings, GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { runRollcall } from "../support/run.ts";
-import { fileOf, groupLine, type Viewing, viewing, whenRead } from "./viewing.ts";
+import { fileOf, groupLine, type ViewProcess, viewing, whenRead } from "./viewing.ts";
 
 /** Splits a command line like a shell that knows only single quotes. */
 const shellWords = (line: string): readonly string[] =>
@@ -10,7 +10,7 @@ const shellWords = (line: string): readonly string[] =>
 const airline = "test/samples/airline.groups.jsonl";
 
 describe("an expression of the page", () => {
-  const selectedBy = async (page: Viewing, where: string): Promise<readonly number[]> => {
+  const selectedBy = async (page: ViewProcess, where: string): Promise<readonly number[]> => {
     for (;;) {
       const { status, body } = await page.ask("/api/rows", { where });
       if (status !== 200) throw new Error(body);

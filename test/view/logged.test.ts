@@ -3,7 +3,7 @@ import type { GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { chromium } from "../support/browser.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { addressOf, shownPage } from "./shown.ts";
-import { asked, groupLine, serving, type Viewing, whenRead } from "./viewing.ts";
+import { asked, groupLine, serving, type ViewProcess, whenRead } from "./viewing.ts";
 
 const logged = async (splits: Readonly<Record<string, string>>) => {
   const env = newHome();
@@ -14,8 +14,8 @@ const logged = async (splits: Readonly<Record<string, string>>) => {
   return env;
 };
 
-const rowsOf = async (page: Viewing): Promise<GroupRows> => JSON.parse((await page.ask("/api/rows")).body);
-const groupOf = async (page: Viewing, group: number): Promise<GroupDetail> =>
+const rowsOf = async (page: ViewProcess): Promise<GroupRows> => JSON.parse((await page.ask("/api/rows")).body);
+const groupOf = async (page: ViewProcess, group: number): Promise<GroupDetail> =>
   JSON.parse((await page.ask("/api/group", { group })).body);
 
 const view = ["view", "--local", "--no-open"];

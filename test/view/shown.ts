@@ -7,19 +7,19 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { openTab, type Tab, type TabOptions } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import { type Viewing, viewing } from "./viewing.ts";
+import { type ViewProcess, viewing } from "./viewing.ts";
 
-export interface Shown extends Tab {
-  readonly viewing: Viewing;
+export interface OpenPage extends Tab {
+  readonly viewing: ViewProcess;
 }
 
 /** Opens a served page; `through` is another address that leads to it, `first` the element that shows it is open. */
 export const shownPage = async (
-  served: Viewing,
+  served: ViewProcess,
   size: TabOptions = {},
   through = served.address,
   first = ".rows td.words a",
-): Promise<Shown> => {
+): Promise<OpenPage> => {
   const isOwn = (asked: string) => [`${served.url}/`, through].some((start) => asked.startsWith(start));
   const { page, troubles } = await openTab(through, isOwn, size).catch((thrown: unknown) => {
     throw new Error(`${thrown}\n${served.said()}`);
@@ -29,11 +29,11 @@ export const shownPage = async (
 };
 
 /** A page of `rollcall view` with these words. */
-export const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
+export const shown = async (args: readonly string[], size?: TabOptions): Promise<OpenPage> =>
   await shownPage(await viewing(args), size);
 
 /** The page of a query. */
-export const shownAt = async (query: object, ...options: Parameters<typeof shown>): Promise<Shown> => {
+export const shownAt = async (query: object, ...options: Parameters<typeof shown>): Promise<OpenPage> => {
   const opened = await shown(...options);
   await opened.page.goto(`${opened.viewing.url}/${addressOf(query)}`);
   return opened;

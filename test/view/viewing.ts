@@ -4,10 +4,10 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PageState } from "../../src/view/index.ts";
-import { endAfterTest, type Running, type RunOptions, startInTurn } from "../support/run.ts";
+import { endAfterTest, type RunOptions, type StartedRun, startInTurn } from "../support/run.ts";
 
-export interface Viewing {
-  readonly child: Running;
+export interface ViewProcess {
+  readonly child: StartedRun;
   readonly address: string;
   readonly url: string;
   readonly token: string;
@@ -15,10 +15,10 @@ export interface Viewing {
   readonly said: () => string;
   readonly ended: Promise<number | string | null>;
   /** Asks with the token, for a query if one is given. */
-  ask(path: string, query?: object): Promise<Asked>;
+  ask(path: string, query?: object): Promise<PageResponse>;
 }
 
-export interface Asked {
+export interface PageResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -43,17 +43,17 @@ export const groupLine = (rewards: readonly number[], { prompt = "2 + 2?", answe
   });
 
 /** Starts `rollcall view` on a free port and waits for its address. */
-export const viewing = async (args: readonly string[], stdin?: string): Promise<Viewing> =>
+export const viewing = async (args: readonly string[], stdin?: string): Promise<ViewProcess> =>
   await serving(["view", "--no-open", ...args], { stdin });
 
 /** Starts what serves a page and waits for its address. */
 export const serving = async (
   words: readonly string[],
   { stdin, env = {} }: { readonly stdin?: string | undefined; readonly env?: NonNullable<RunOptions["env"]> } = {},
-): Promise<Viewing> => await servedBy(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
+): Promise<ViewProcess> => await servedBy(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
 
 /** Waits for the address of a run that serves a page. */
-export const servedBy = async (child: Running): Promise<Viewing> => {
+export const servedBy = async (child: StartedRun): Promise<ViewProcess> => {
   endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));
@@ -71,7 +71,7 @@ export const servedBy = async (child: Running): Promise<Viewing> => {
   });
   const [address = "", url = "", token = ""] = /(http:\/\/127\.0\.0\.1:\d+)\/#token=([\w-]+)/.exec(printed()) ?? [];
   const headers = { Authorization: `Bearer ${token}` };
-  const ask: Viewing["ask"] = async (path, query) => {
+  const ask: ViewProcess["ask"] = async (path, query) => {
     const asks = query === undefined ? "" : `?query=${encodeURIComponent(JSON.stringify(query))}`;
     return await asked(url, `${path}${asks}`, { headers });
   };
@@ -82,7 +82,7 @@ export const asked = (
   url: string,
   path: string,
   options: { readonly headers?: Readonly<Record<string, string>>; readonly method?: string } = {},
-): Promise<Asked> =>
+): Promise<PageResponse> =>
   new Promise((resolve, reject) => {
     const outgoing = request(`${url}${path}`, options, (incoming) => {
       const chunks: Buffer[] = [];
@@ -96,7 +96,7 @@ export const asked = (
   });
 
 /** Waits until all was read and measured. */
-export const whenRead = async (page: Viewing): Promise<PageState> => {
+export const whenRead = async (page: ViewProcess): Promise<PageState> => {
   for (;;) {
     const state: PageState = JSON.parse((await page.ask("/api/state")).body);
     if (state.progress.phase === "read") return state;

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { runHereOnTerminal } from "../../support/here.ts";
 import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
-import { type Exchange, json, listening, type Received, scriptedServer } from "../../support/server.ts";
+import { type Exchange, json, listening, type RecordedRequest, scriptedServer } from "../../support/server.ts";
 import { screenOf, seeLine } from "../../support/terminal.ts";
 
 const project = "acme-travel/airline-agent";
@@ -19,8 +19,8 @@ const service = async (exchanges: readonly Exchange[]) => {
   return { server, read };
 };
 
-const idOf = ({ body }: Received): unknown => JSON.parse(body.toString()).id;
-const asksFor = (id: string) => (request: Received) => idOf(request) === id;
+const idOf = ({ body }: RecordedRequest): unknown => JSON.parse(body.toString()).id;
+const asksFor = (id: string) => (request: RecordedRequest) => idOf(request) === id;
 const found = (id: string, rest = ""): Exchange => ({
   when: asksFor(id),
   answer: json(`{"call":{"id":"${id}"${rest}}}`),
@@ -76,7 +76,7 @@ describe("rollcall call read", () => {
       for (const answer of waiting.splice(0)) answer();
     };
     const exchanges = ids.map(() => ({
-      answer: (request: Received, response: ServerResponse) => {
+      answer: (request: RecordedRequest, response: ServerResponse) => {
         most = Math.max(most, ++open);
         waiting.push(() => {
           open--;

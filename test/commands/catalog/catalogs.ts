@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { afterAll, beforeAll } from "vitest";
 import { runHere } from "../../support/here.ts";
-import type { Ran } from "../../support/run.ts";
+import type { RunResult } from "../../support/run.ts";
 import { type Answer, json, listening, scriptedServer } from "../../support/server.ts";
 
 /** The replies of the service: a body, an answer, or undefined if it must not be asked. */
@@ -34,7 +34,7 @@ export const runWith = async (
   replies: Replies,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
-): Promise<Ran> => {
+): Promise<RunResult> => {
   const exchanges = (["models", "analysis", "router"] as const).flatMap((name) => {
     const reply = replies[name];
     if (reply === undefined) return [];
@@ -65,7 +65,7 @@ const envOf = (url: string) => ({
 });
 
 /** Opens one service for all tests of a file. Returns what runs rollcall in this process against it, without a home. */
-export const servedHere = (): ((args: readonly string[], options: HereOptions) => Promise<Ran>) => {
+export const servedHere = (): ((args: readonly string[], options: HereOptions) => Promise<RunResult>) => {
   let url = "";
   let answer: HereOptions["answer"] = () => "";
   const closing: (() => Promise<void>)[] = [];

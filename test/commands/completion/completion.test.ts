@@ -57,9 +57,9 @@ const tree = (await describeCommands(program)).map((command) => ({
   command,
 }));
 
-type Described = (typeof tree)[number]["command"];
+type CommandDescription = (typeof tree)[number]["command"];
 
-const optionsOf = ({ options }: Described) => options;
+const optionsOf = ({ options }: CommandDescription) => options;
 
 const listening = ["--host", "--port", "--allow-host", "--max-body-size", "--log"];
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   catalogText,
-  type Damaged,
+  type DamagedModel,
   damagedModels,
   damages,
   perMillion,
@@ -14,14 +14,14 @@ import {
   wholeModel,
 } from "../../support/damage.ts";
 import { itHolds } from "../../support/property.ts";
-import type { Ran } from "../../support/run.ts";
+import type { RunResult } from "../../support/run.ts";
 import { catalogOf, samples, servedHere } from "../catalog/catalogs.ts";
 
 /** Text that only unchecked values print. */
 const neverPrinted = /(?:\bNaN\b|\bundefined\b|\[object |Invalid Date|\bInfinity\b|\u001b|\u202e).{0,40}/;
 
 /** Expects one of the exit codes, and no text of an unchecked value. */
-const sane = ({ code, stdout, stderr }: Ran, codes: readonly number[] = [0]): void => {
+const sane = ({ code, stdout, stderr }: RunResult, codes: readonly number[] = [0]): void => {
   expect({ code, stderr: codes.includes(code ?? -1) ? "" : stderr }).toEqual({ code, stderr: "" });
   expect(codes).toContain(code);
   expect(neverPrinted.exec(stdout)?.[0]).toBeUndefined();
@@ -34,7 +34,7 @@ const run = servedHere();
 /** Replies by a word of their path. */
 type Replies = Readonly<Partial<Record<"models" | "analysis" | "router", string>>>;
 
-const runWith = async (replies: Replies, args: readonly string[]): Promise<Ran> =>
+const runWith = async (replies: Replies, args: readonly string[]): Promise<RunResult> =>
   await run(args, {
     answer: (path) =>
       (path.includes("/analysis/") ? replies.analysis : path.includes("/router/") ? replies.router : replies.models) ??
@@ -49,17 +49,17 @@ const columnOf = (stdout: string): ReadonlyMap<string, string> =>
   new Map(linesOf(stdout).map((line) => [line.split("\t")[0] ?? "", line.split("\t").slice(1).join("\t")]));
 
 /** The text of a price of a model. */
-const promptOf = ({ members }: Damaged): string | undefined => {
+const promptOf = ({ members }: DamagedModel): string | undefined => {
   const pricing: unknown = JSON.parse(members.pricing ?? "null");
   if (typeof pricing !== "object" || pricing === null || !("prompt" in pricing)) return undefined;
   return JSON.stringify(pricing.prompt);
 };
 
 /** The tests of a catalog with these models. */
-const testCatalog = (models: readonly Damaged[]): void => {
+const testCatalog = (models: readonly DamagedModel[]): void => {
   const damaged = catalogText(models);
   const identified = models.filter(({ field }) => field !== "id");
-  const router = async (...args: readonly string[]): Promise<Ran> =>
+  const router = async (...args: readonly string[]): Promise<RunResult> =>
     await runWith({ router: damaged }, ["catalog", "router", ...args]);
 
   it("keeps each model in each format", async () => {
@@ -190,7 +190,7 @@ describe("a damaged catalog", () => testCatalog(damagedModels.filter((_, at) => 
 describe("a catalog with every damage to every field", { tags: "slow" }, () => testCatalog(damagedModels));
 
 describe("a damaged model", () => {
-  const showEach = async (models: readonly Damaged[]): Promise<void> => {
+  const showEach = async (models: readonly DamagedModel[]): Promise<void> => {
     for (const model of models) {
       sane(await runWith({ router: catalogText([model]), analysis: catalogOf() }, ["catalog", "show", model.id]));
     }
@@ -329,7 +329,7 @@ describe("a damaged call", () => {
   // test/calls/damage.test.ts tests each call alone, in every format.
   const some = calls.filter((_, at) => at % 23 === 0);
 
-  const read = async (args: readonly string[], list: readonly string[]): Promise<Ran> =>
+  const read = async (args: readonly string[], list: readonly string[]): Promise<RunResult> =>
     await run(["call", "read", "-", ...args], {
       answer: (_, body) => `{"call":${list[Number(JSON.parse(body).id)]}}`,
       stdin: list.map((_, at) => `${at}\n`).join(""),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it, type TestContext } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, placeAt } from "../../promises/place.ts";
-import { accept, type Deed, faultyService, refuse } from "../../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler, refuse } from "../../support/raw-server.ts";
 import { runRollcall, startInTurn } from "../../support/run.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
@@ -127,7 +127,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
 
 describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
   const below =
-    (bytes: number): Deed =>
+    (bytes: number): RequestHandler =>
     async (asked) => {
       const length = Number(/content-length: (\d+)/i.exec(await asked.head())?.[1]);
       await (length > bytes ? refuse(413)(asked) : accept(asked));

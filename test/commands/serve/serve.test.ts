@@ -4,14 +4,14 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { endAfterTest, newHome, type Running, runRollcall, startInTurn } from "../../support/run.ts";
+import { endAfterTest, newHome, runRollcall, type StartedRun, startInTurn } from "../../support/run.ts";
 import { seeLine } from "../../support/terminal.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
 
 /** A `rollcall serve` that is listening. */
-interface Serving {
-  readonly child: Running;
+interface ServeProcess {
+  readonly child: StartedRun;
   readonly url: string;
   readonly key: string;
   readonly dataDir: string;
@@ -25,7 +25,7 @@ interface Serving {
 const serving = async (
   args: readonly string[] = [],
   { dataDir = newDataDir(), env = {} }: { readonly dataDir?: string; readonly env?: Record<string, string> } = {},
-): Promise<Serving> => {
+): Promise<ServeProcess> => {
   const child = startInTurn(["serve", "--port", "0", "--data-dir", dataDir, ...args], { env });
   endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
@@ -63,7 +63,7 @@ const body = (reward: number): string =>
     ],
   });
 
-const log = async ({ url, key }: Serving, reward: number): Promise<string> => {
+const log = async ({ url, key }: ServeProcess, reward: number): Promise<string> => {
   const response = await fetch(`${url}/v1/preview/models/m/log`, {
     method: "POST",
     headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
@@ -74,7 +74,7 @@ const log = async ({ url, key }: Serving, reward: number): Promise<string> => {
   return String(id);
 };
 
-const read = async ({ url, key }: Serving, id: string): Promise<unknown> => {
+const read = async ({ url, key }: ServeProcess, id: string): Promise<unknown> => {
   const response = await fetch(`${url}/call/read`, {
     method: "POST",
     headers: { Authorization: `Basic ${btoa(`api:${key}`)}`, "Content-Type": "application/json" },
