@@ -23,7 +23,6 @@ const owner = () => {
   return { uid, gid };
 };
 
-/** Returns a free loopback port. */
 const freePort = async () => {
   const server = createServer();
   await new Promise((settle) => server.listen(0, "127.0.0.1", settle));

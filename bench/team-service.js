@@ -20,7 +20,6 @@ const serve = async (own) => {
 };
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-/** Logs a body and returns the status. */
 const log = (url, body) =>
   new Promise((resolve, reject) => {
     const headers = {

@@ -30,7 +30,7 @@ const damage: fc.Arbitrary<Json> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }).map((value): Json => JSON.parse(JSON.stringify(value))),
 );
 
-/** Replaces one part of a value. Each fraction of `way` chooses a member, one level further down. */
+/** Replaces a part of a value. Each fraction of `way` selects a member, one level deeper. */
 const damaged = (value: Json, way: readonly number[], by: Json): Json => {
   const [here, ...below] = way;
   if (here === undefined || typeof value !== "object" || value === null) return by;

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseCallIds } from "../../src/calls/index.ts";
 
-/** Text in chunks of a number of bytes. */
 async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -17,7 +16,7 @@ const collected = async <Value>(values: AsyncIterable<Value>): Promise<readonly 
 const idsIn = async (text: string | Uint8Array, size = 64): Promise<readonly string[]> =>
   await collected(parseCallIds(chunked(text, size)));
 
-/** A valid id: no white space around it, and not the start of JSON. */
+/** A valid id, which has no white space at its ends and is not the start of JSON. */
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9:._ -]{0,40}[A-Za-z0-9]$/);
 
 describe("reading call ids from lines", () => {

@@ -16,7 +16,7 @@ const usage = fc
   })
   .map(({ share, ...counts }) => ({ ...counts, cached_tokens: Math.floor((counts.prompt_tokens * share) / 100) }));
 
-/** A price in 10^-18 dollars, and one of its spellings. */
+/** A price in units of 10^-18 dollars, and one of its spellings. */
 const price = fc
   .tuple(fc.bigInt(0n, 10n ** 15n), fc.nat({ max: 3 }))
   .map(([digits, spelling]): readonly [bigint, string] => {
@@ -25,7 +25,7 @@ const price = fc
     return [digits, [plain, `${digits}e-18`, `${digits}0E-19`, ` ${plain} `][spelling] ?? plain];
   });
 
-/** Dollars, exactly, of an amount in 10^-18 of them. */
+/** The exact dollars of an amount in units of 10^-18 dollars. */
 const dollars = (amount: bigint): string => {
   const text = String(amount).padStart(19, "0");
   return `${text.slice(0, -18)}.${text.slice(-18)}`.replace(/\.?0+$/, "");

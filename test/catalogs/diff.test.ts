@@ -13,7 +13,7 @@ const mirrored = ({ change, from, to, ...others }: Change): Change => ({
   from: to,
   to: from,
 });
-/** The name in the later catalog, or else in the earlier one. */
+/** The name in the later catalog. If that has none, the name in the earlier catalog. */
 const facts = (changes: readonly Change[]) =>
   changes.map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to])).sort();
 

@@ -16,7 +16,7 @@ const newFolder = (): string => mkdtempSync(join(tmpdir(), "history-"));
 const save = (folder: string, id: string, fetchedAt: number, place = router) =>
   saveCatalog(folder, place, Buffer.from(JSON.stringify({ data: [{ id }] })), new Date(fetchedAt));
 
-/** The time and the id of the catalog as it was at a time. */
+/** The catalog at a time, as its own time and the id of its model. */
 const at = (folder: string, time: number, place = router) => {
   const saved = findSavedCatalog(folder, place, time);
   return saved === undefined

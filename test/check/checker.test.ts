@@ -12,7 +12,7 @@ import { memoryBytes } from "../../src/input/source.ts";
 import { isObject, parseJson } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
-/** All that is found in a block of lines. */
+/** All findings in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: string) => {
   const source = { name: "a.jsonl", bytes: memoryBytes(bytes) };
   const scan = new Scan(source, { index: 0, groupBy, result: newScanResult(defaultStrictness) });
@@ -60,7 +60,7 @@ const object = (members: Readonly<Record<string, JsonInput>>): JsonMembers => ({
 
 const words = ["", "a", "naïve", "\u2028", "😀", "\n", '"', "\\", "a longer text, which goes on for more than sixteen"];
 
-/** The usual, and now and then the odd. */
+/** Mostly usual values, and a few odd ones. */
 const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
   fc.oneof({ weight: 40, arbitrary: usual }, { weight: 1, arbitrary: odd });
 
@@ -104,7 +104,7 @@ const anything: fc.Arbitrary<JsonInput> = fc.oneof(
   },
 );
 
-/** Members of an object: most of the usual ones, and now and then one more, one twice, or one out of its place. */
+/** An object with most of its usual members. A few objects have an additional, repeated or misplaced member. */
 const objectOf = (fields: Readonly<Record<string, fc.Arbitrary<JsonInput>>>): fc.Arbitrary<JsonMembers> => {
   const names = Object.keys(fields);
   const member = (name: string) =>
@@ -279,7 +279,7 @@ const sample = (name: string): Buffer => readFileSync(`test/samples/${name}`);
 
 const linesOf = (bytes: Buffer): readonly string[] => bytes.toString("latin1").split("\n");
 
-/** A line of the samples, changed in any byte. */
+/** A line of the samples with a changed byte. */
 const changedLine = fc
   .tuple(
     fc.constantFrom(
@@ -375,7 +375,7 @@ describe("the checker", () => {
     { what: "counts no result for the calls of its own message", answers: ["c"], count: 3 },
     { what: "counts no calls of histories", answers: ["a", "b"], count: 0, inHistory: true },
   ]) {
-    // More calls are looked up in a map.
+    // The checker finds many calls in a map.
     it.each([0, 100])(`${what}, after %i other tool calls`, (others) => {
       const callOf = (id: string, at: number) => ({
         id,
@@ -393,7 +393,7 @@ describe("the checker", () => {
       const messages_and_choices = [calling, ...results, { role: "assistant", content: "a" }];
       const additional_histories = inHistory ? [{ messages_and_choices: [calling] }] : [];
       const line = JSON.stringify({ messages_and_choices, reward: 1, additional_histories });
-      // The same ids are the same in any spelling.
+      // Ids are equal in any spelling.
       for (const text of [line, line.replace('"tool_call_id":"a"', String.raw`"tool_call_id":"\u0061"`)]) {
         expect(foundIn(Buffer.from(text)).counts["missing-tool-result"] ?? 0).toBe(count);
       }

@@ -9,14 +9,14 @@ import { allOf, filesOf, read } from "../support/inputs.ts";
 const plain = { messages_and_choices: [{ role: "user", content: "hi" }], reward: 1 };
 const group = (...rewards: readonly number[]) => ({ trajectories: rewards.map((reward) => ({ ...plain, reward })) });
 
-/** More than is read at once, as a text by itself. */
+/** More bytes than one read of a file returns. */
 const block = 2 ** 20;
 
 const usual = fc
   .array(fc.double({ noNaN: true, min: -1, max: 1 }), { minLength: 2, maxLength: 4 })
   .map((rewards) => group(...rewards));
 
-/** Usual elements, and other values in lists. */
+/** Usual elements and other JSON values. */
 const element = fc.oneof(
   { weight: 8, arbitrary: usual },
   {
@@ -41,14 +41,14 @@ const element = fc.oneof(
 const seldom = <Value>(arbitrary: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
-/** Texts with lists: the text through the white space after the bracket, the text after it, and the line end. */
+/** A text with an array, in three parts: to the white space after the bracket, the rest, and the line end. */
 const text = fc
   .record({
     elements: fc.array(element, { minLength: 1, maxLength: 8 }),
     /** White space between elements. */
     space: fc.constantFrom("", "\n", "\r\n", "\n \t"),
     indent: fc.constantFrom(0, 2),
-    /** Lines before and after a list on one line. */
+    /** Lines before and after an array on one line. */
     neighbours: fc.constantFrom(["", ""], [`${JSON.stringify(group(1, 2))}\n`, `\n${JSON.stringify(group(3, 4))}`]),
     damaged: seldom(fc.tuple(fc.nat(), fc.constantFrom(...'{}[],:"\\x0 \u0001\r\u00ff'))),
     cut: seldom(fc.nat()),
@@ -75,7 +75,7 @@ interface Position {
 }
 
 describe("an array that is longer than a block", () => {
-  /** Returns how many of the lists contain only valid elements. */
+  /** Returns the number of arrays with only valid elements. */
   const checkLists = async (numRuns: number, seed?: number): Promise<number> => {
     const [file = ""] = filesOf("");
     let whole = 0;
@@ -84,7 +84,7 @@ describe("an array that is longer than a block", () => {
         const at = Buffer.byteLength(before);
         const line = before.split("\n").length;
         const blanks = block - Math.floor(share * rest.length);
-        /** Reads the list with blanks after its bracket; returns positions as without the blanks. */
+        /** Reads an array with blanks after its bracket. Returns the positions without the blanks. */
         const seen = async (count: number) => {
           writeFileSync(
             file,

@@ -452,7 +452,7 @@ describe("an input file", () => {
 
   it("counts as changed if it becomes shorter while one document is read", async () => {
     const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
-    // The first block is still there, and tells that it is a document.
+    // The first block remains, so rollcall knows that the file is one document.
     expect(await refusal([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
       kind: "input-changed",
     });
@@ -552,7 +552,7 @@ describe("a line", () => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
 
-  /** The positions of a long line, and how often its end is looked for. */
+  /** The positions of a long line, and the number of searches for its end. */
   const positionsOfLine = () => {
     const bytes = Buffer.from("[1],".repeat(1000));
     let looks = 0;

@@ -15,7 +15,7 @@ import { choice, rewards, tools, versions } from "../../src/check/rules/trajecto
 import { exampleProblem } from "../../src/commands/explain/topics.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 
-/** Inputs that are nearly the example of a rule, and do not break it. */
+/** Inputs that are similar to the example of a rule, but follow the rule. */
 const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = {
   "not-utf-8": messages('{"role":"user","content":"caf\u00e9"}', answer),
   "json-nan": trajectory(0, ',"logs":["NaN"]'),

@@ -181,7 +181,7 @@ describe("a broken log request", () => {
   const breakRequests = async (count: number): Promise<void> => {
     for (let number = 0; number < count; number++) {
       const body = bodyOf(number + 1, 100_000);
-      // At its end, at the byte before, and further and further before that.
+      // Ends at the last byte, at the byte before it, or further before.
       const end = Math.max(0, body.length - (number % 4) * (number % 4) * number * 100 - (number % 4));
       const service = { hasAll: false };
       const server = await serverAfter(end, (socket, seen) => {

@@ -100,7 +100,7 @@ describe("the limit of silence", () => {
 
   it("ends a read if the answer stops", { tags: "slow" }, async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.write(whole.slice(0, -3))));
-    // Long enough that its bound as a whole, twice of it, is not met by a machine that is busy.
+    // So long that a busy machine does not reach the limit of the whole time, which is twice as long.
     const failure = await failureAt(server.url, { timeoutMs: 2000 });
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "SILENT" } });
   });
@@ -138,7 +138,7 @@ describe("the limit of silence", () => {
 
   it("lets a service read a log slowly", { tags: "slow" }, async () => {
     const length = 24 * 1024 * 1024;
-    // The server reads the end fast: the client cannot see when the system's buffers are read.
+    // The server reads the end fast, because the client cannot see when the system's buffers are read.
     const slow = length / 2;
     const step = 512 * 1024;
     const server = await rawServer((socket) => {
@@ -165,7 +165,7 @@ describe("the limit of silence", () => {
   });
 });
 
-/** A part of a name has at most 63 characters, so no resolver is asked for this one. */
+/** A part of a name has at most 63 characters, so no resolver gets this name. */
 const impossibleName = `${"a".repeat(64)}.invalid`;
 
 describe("a connection", () => {

@@ -10,13 +10,12 @@ import { attemptAt, bodyOf, clientAt, failureOf, list, rawServer, wireReply } fr
 
 const whole = wireReply("200 OK", '{"data":[]}');
 
-/** A request to a proxy. */
 interface ProxyRequest {
   readonly line: string;
   readonly headers: IncomingMessage["headers"];
 }
 
-/** A proxy on loopback that leads every tunnel to one port, and answers what it is to forward by itself. */
+/** A proxy on loopback that opens every tunnel to one port, and answers forwarded requests itself. */
 const proxyTo = async (port: number, status = "200 Connection Established") => {
   const asked: ProxyRequest[] = [];
   const note = ({ method, url, headers }: IncomingMessage) => asked.push({ line: `${method} ${url}`, headers });
@@ -184,7 +183,7 @@ describe("a request to loopback", () => {
 describe("NO_PROXY", () => {
   const noWay = "http://127.0.0.1:1";
 
-  /** True if an address bypasses the proxy: then the failure names no proxy. */
+  /** True if a URL bypasses the proxy, so that the failure names no proxy. */
   const goesPast = async (url: string, no_proxy: string, variable = "NO_PROXY", others = {}) => {
     const { client } = clientAt(url, {
       env: { http_proxy: noWay, https_proxy: noWay, [variable]: no_proxy, ...others },

@@ -8,7 +8,7 @@ import { clientAt, failureOf, list, type Overrides, rawServer, wireReply } from 
 
 const { printFailure } = await loadFailurePrinter();
 
-/** The failure of a list if the service gives this answer. */
+/** The failure of a request for a list with this answer. */
 const failureAt = async (answer: Answer, overrides: Overrides = {}) => {
   const server = await scriptedServer([{ answer }]);
   return await failureOf(clientAt(server.url, { maxWaitMs: 0, ...overrides }).client.send(listModels, list));

@@ -159,7 +159,7 @@ describe("a credential", () => {
   });
 
   it("travels over plain http to another machine if that is allowed", async () => {
-    // A part of a name has at most 63 characters, so no resolver is asked for this one.
+    // A part of a name has at most 63 characters, so no resolver gets this name.
     const { client } = clientAt(`http://${"a".repeat(64)}.invalid`, { insecureHttp: true, maxWaitMs: 0 });
     expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "unavailable" });
   });

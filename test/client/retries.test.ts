@@ -7,7 +7,7 @@ import { clientAt, failureOf, list, listFailureOf, type Overrides, rawServer, wi
 
 const models = json({ data: [] });
 
-/** Waits of a client that meets these answers, one after the other, before it has a list. */
+/** The waits of a client that gets these answers in turn before a list. */
 const waitsFor = async (answers: readonly Answer[], overrides: Overrides = {}): Promise<readonly number[]> => {
   const server = await scriptedServer([...answers, models].map((answer) => ({ answer })));
   const { client, waits } = clientAt(server.url, overrides);

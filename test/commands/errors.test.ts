@@ -161,7 +161,7 @@ const codes: Readonly<Record<number, string>> = {
   143: "interrupted",
 };
 
-/** The error of a run: one JSON document on one line of standard error, and nothing else there. */
+/** Returns the error of a run. Standard error must contain only its JSON document, on one line. */
 const errorOf = (stderr: string): Record<string, unknown> => {
   expect(stderr).toMatch(/^\{.*\}\n$/);
   const { error, ...others } = JSON.parse(stderr);
@@ -253,7 +253,7 @@ describe("a failing command without --json", () => {
       expect(stderr).toMatch(/^rollcall: |^Usage: |\nUsage: |\nrollcall: /);
       const hints = Array.from(stderr.matchAll(/^hint: (.*)$/gm), ([, hint = ""]) => hint);
       const unknown = hints.flatMap((hint) => tree.unknownIn(hint, call.args));
-      // `serve` and --local share the hint about the folder of the local service; only `serve` has the option.
+      // `serve` and --local share the hint about the folder of the local service, but only `serve` has the option.
       expect(unknown.filter((name) => name !== "--data-dir")).toEqual([]);
     },
   );
@@ -262,7 +262,7 @@ describe("a failing command without --json", () => {
 describe("this file", () => {
   it("has a test for every exit code", () => {
     const tried = [...usage, ...input, ...answered].map(({ code }) => code);
-    // These have tests below, and `differs` in test/promises/unknown-requests.test.ts.
+    // These codes have other tests. The test of `differs` is in test/promises/unknown-requests.test.ts.
     const apart = [exitCodes.internal, exitCodes.storage, exitCodes.differs, ...Object.values(exitCodes.interrupted)];
     const all = Object.values(exitCodes).flatMap((code) => (typeof code === "number" ? [code] : Object.values(code)));
     expect(new Set([...tried, ...apart])).toEqual(new Set(all));

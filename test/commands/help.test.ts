@@ -11,7 +11,7 @@ import { seeLine } from "../support/terminal.ts";
 const commands = commandPaths().map((path) => path.slice(1));
 const nameOf = (path: readonly string[]): string => ["rollcall", ...path].join(" ");
 
-/** The examples of a command: each with the lines that belong to it. */
+/** The examples of a command, each with all of its lines. */
 const examplesIn = (help: string): readonly string[] => {
   const [, listed = ""] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
   return listed
@@ -31,7 +31,7 @@ const shortHelps = new Map<string, string>();
 const wholeHelp = async (path: readonly string[], columns: number): Promise<string> =>
   (await runRollcall([...path, "--help"], { env: { COLUMNS: `${columns}` } })).stdout;
 
-/** The words of a text on a line of their own each: what is the same however it is laid out. */
+/** The words of a text with single spaces, which do not depend on the layout. */
 const wordsOf = (text: string): string => text.split(/\s+/).join(" ");
 
 const reference = wordsOf(readFileSync("docs/commands.md", "utf8"));
@@ -44,7 +44,7 @@ describe("the help", () => {
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       shortHelps.set(name, stdout);
       const lines = stdout.split("\n").slice(0, -1);
-      // One line of the screen is the prompt's.
+      // The prompt takes one line of the screen.
       expect(lines.length).toBeLessThan(24);
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
       expect(lines.at(-1)).toMatch(/^All options.*: /);
@@ -60,7 +60,7 @@ describe("the help", () => {
       const items = (await helpOf(path)).matchAll(/^ {2}(\S.*?) {2,}(\S.*(?:\n {3,}\S.*)*)$/gm);
       const texts = Array.from(items, ([, term = "", text = ""]) => {
         const about = wordsOf(text).replace(/ \([^ ]*\)$/, "");
-        // Options in groups are only named; so are the commands in the last line of rollcall's own list.
+        // The help gives only the names of grouped options, and of the commands in the last line of rollcall's list.
         if (about.startsWith("--") || term === "more") return about.split(/, | (?=--)/);
         return term.startsWith("-") ? `${term} ${about}` : about;
       });
@@ -115,7 +115,7 @@ describe("the help", () => {
     const runnable = [...new Set(all)].filter((line) => /--local|^ {2}echo|^ {2}rollcall config/.test(line));
     const home = newHome();
     const run = async (line: string) => {
-      // A line that a shell would only split into words needs no shell.
+      // A line without shell syntax needs no shell.
       if (!/[|<>"\\\n]/.test(line)) {
         const [, ...args] = line.trim().replaceAll("'", "").split(" ");
         return await runRollcall(args, { env: home, cwd: bin });

@@ -12,7 +12,7 @@ const airline = "test/samples/airline.groups.jsonl";
 /** The data folder of a home. */
 const dataOf = (home: { readonly XDG_DATA_HOME: string }): string => join(home.XDG_DATA_HOME, "rollcall");
 
-/** Something that listens, and how many connections came to it. */
+/** Opens a server that counts its connections. */
 const recorder = async (): Promise<{ readonly url: string; readonly connections: () => number }> => {
   let count = 0;
   const server = createServer((socket) => {
@@ -25,7 +25,7 @@ const recorder = async (): Promise<{ readonly url: string; readonly connections:
 
 const { main }: { main(node: NodeJS.Process): Promise<number> } = createRequire(import.meta.url)("../../dist/main.cjs");
 
-/** Runs words in this process, and does not wait for its end; gives the exit code. */
+/** Runs a command line in this process, which continues. Returns the exit code. */
 const runHere = async (words: readonly string[], env: object): Promise<number> => {
   const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()];
   const own = { argv: ["node", "rollcall", ...words], env, stdin: Readable.from([]), stdout, stderr };
@@ -75,7 +75,7 @@ describe("--local on a new machine", () => {
     const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap");
     const before = listeners();
     expect(await runHere(["models", "--local"], newHome())).toBe(0);
-    // A handle is listed until the turn after it was closed.
+    // Node lists a handle until the turn after its close.
     await new Promise((resolve) => setImmediate(resolve));
     expect(listeners()).toEqual(before);
   });

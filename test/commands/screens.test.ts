@@ -1,4 +1,4 @@
-/** Whole sessions. To change one, edit its `$` and `<` lines, run this test with `--update`, and read the diff. */
+/** Complete sessions. To change one, edit its `$` and `<` lines, run this test with `--update`, and read the diff. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { replay } from "../support/transcript.ts";

@@ -77,7 +77,7 @@ describe("a database with checkpoints after answers", () => {
     for (let note = 0; note < 12; note++) await addNote(database, "x".repeat(500_000));
     expect(sizeOf(path)).toBe(before);
     expect(sizeOf(`${path}-wal`)).toBeGreaterThan(5_000_000);
-    // Another connection reads all of it, as after a crash.
+    // Another connection reads all rows, as after a crash.
     const other = await open(path);
     expect(await notes(other)).toHaveLength(12);
     await other.close();

@@ -63,7 +63,7 @@ const parquetOf = (
     const column = file.row_groups[0]?.columns[0]?.meta_data;
     const { values, run = [...digitsOf(values), 0], positions, encoding = positions === undefined ? 0 : 8 } = claimed;
     const content = [run.length, 0, 0, 0, ...run, ...(positions ?? [])];
-    // The first bytes are its type and sizes, and then its number of values and their encoding.
+    // The first bytes are the page's type and sizes. Then come the number of values and their encoding.
     const sizes = [0x15, 0, 0x15, ...digitsOf(content.length), 0x15, ...digitsOf(content.length)];
     const header = [...sizes, 0x2c, 0x15, ...digitsOf(values), 0x15, 2 * encoding, 0x15, 6, 0x15, 6, 0, 0];
     const page = Buffer.from([...header, ...content]);

@@ -65,7 +65,7 @@ describe("an archive of Inspect", () => {
     expect(idsOf(begun.lines)).toEqual([[1, 1, "start"]]);
   });
 
-  /** The head of the first frame says that it holds so many bytes. */
+  /** Changes the decompressed size in the head of the first frame. */
   const claiming = (length: number) => (bytes: Buffer) => {
     const own = Buffer.from(bytes);
     own.writeUInt32LE(length, 5);

@@ -1,4 +1,4 @@
-/** The files that tools wrote, and the options that their conversion needs. */
+/** Files of other tools, and the options of their conversion. */
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -9,7 +9,7 @@ import { Groups, openGrouping } from "../../src/groups/parts/groups.ts";
 import { newScanResult } from "../../src/groups/parts/scan-result.ts";
 import { memoryBytes } from "../../src/input/source.ts";
 
-/** A line: a trajectory with a key, one without, or what can't be read. */
+/** A line: a trajectory with or without a key, or an unreadable line. */
 const anyLine = fc.oneof(
   { weight: 6, arbitrary: fc.record({ id: fc.constantFrom("a", "b", "c"), reward: fc.integer({ min: 0, max: 2 }) }) },
   { weight: 1, arbitrary: fc.constant("alone") },
@@ -24,13 +24,13 @@ const textOf = (line: Line): string => {
   return `{"messages_and_choices":[],"reward":${line.reward},"group_id":"${line.id}"}\n`;
 };
 
-/** The same line as no other: equal ones in one group can't be told apart. */
+/** Makes a line unique, because equal lines of a group cannot be distinguished. */
 const numbered = (line: Line, at: number): Line => (typeof line === "string" ? line : { ...line, reward: at });
 
 interface GatherOptions {
   readonly byKey?: boolean;
   readonly size?: number;
-  /** GatherOptions long a group stays open without a new trajectory. Blocks come at 0, 1, 2 and so on. */
+  /** The time after which a group without a new trajectory is complete. Blocks come at the times 0, 1, 2 and so on. */
   readonly idle?: number;
   /** Dedup keys of groups that earlier runs sent, in hex. */
   readonly sent?: ReadonlySet<string>;
@@ -50,7 +50,7 @@ const openScan = (byKey: boolean): Scan => {
 const takeLines = (scan: Scan, lines: readonly Line[]): void =>
   scan.scanLines({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, isLast: false });
 
-/** Gathers lines, handed over in blocks. */
+/** Gathers blocks of lines. */
 const gather = (
   all: readonly (readonly Line[])[],
   { byKey = false, size, idle, sent = new Set() }: GatherOptions = {},
@@ -84,7 +84,7 @@ const gather = (
   return { found: scan.result, groups, keys, complete, open };
 };
 
-/** Groups the same lines of a file that is whole. */
+/** Groups the same lines of a complete file. */
 const groupWhole = (all: readonly (readonly Line[])[], byKey: boolean) => {
   const scan = openScan(byKey);
   takeLines(scan, all.flat());
@@ -110,13 +110,13 @@ describe("the groups of a growing file", () => {
         expect(complete.length).toBe(whole.count);
         for (let group = 0; group < whole.count; group++) {
           expect(groups.partsOf(group)).toEqual(whole.partsOf(group));
-          // Groups next to an unreadable line are held back. In a whole file they are checked later.
+          // Groups next to an unreadable line are invalid. In a complete file they are checked later.
           if (!isDamaged || groups.isValid(group)) expect(groups.isValid(group)).toBe(whole.isValid(group));
           expect(groups.bytesOf(group)).toBe(whole.bytesOf(group));
           expect(groups.trajectoriesOf(group)).toBe(whole.trajectoriesOf(group));
         }
         expect(digestsOf(groups)).toEqual(digestsOf(whole));
-        // Equal groups may change their places, and nothing else.
+        // Only the order of equal groups may differ.
         const wholeKeys = assignDedupKeys(whole);
         const sorted = (bytes: Uint8Array) =>
           Array.from({ length: whole.count }, (_, at) => hexOf(bytes.subarray(at * 16, at * 16 + 16))).sort();
@@ -142,7 +142,7 @@ describe("the groups of a growing file", () => {
   it("have the lines of the groups that an earlier run sent", () => {
     fc.assert(
       fc.property(blocks, fc.integer({ min: 0, max: 7 }), fc.boolean(), (lines, cut, byKey) => {
-        // The run before read less of the file, and sent its groups as they stood.
+        // An earlier run read less of the file, and sent its groups.
         const told = lines.map((own, block) => own.map((line, at) => numbered(line, block * 8 + at)));
         const before = gather(told.slice(0, cut), { byKey });
         const sent = before.complete.filter(({ group }) => before.groups.isValid(group)).map(({ key }) => key);

@@ -30,7 +30,7 @@ const exactly = (value: number): bigint => {
   return bits >> 63n === 1n ? -size : size;
 };
 
-/** The double nearest to a whole number of 2^-1074, found by bisection over the doubles themselves. */
+/** Finds the double that is nearest to a whole number of 2^-1074, by bisection over all doubles. */
 const nearest = (units: bigint): number => {
   if (units < 0n) return -nearest(-units);
   const view = new DataView(new ArrayBuffer(8));
@@ -223,7 +223,7 @@ describe("the metrics", () => {
     fc.assert(
       fc.property(fc.array(someValue, { minLength: 2, maxLength: 8 }), (values) => {
         const given = deviationOf(values) ?? Number.NaN;
-        // Between doubles next to what was given, squared and compared on whole numbers.
+        // Compares the squares of neighboring doubles as whole numbers.
         const count = BigInt(values.length);
         const sum = values.map(exactly).reduce((a, b) => a + b);
         const squares = values.map((value) => exactly(value) ** 2n).reduce((a, b) => a + b);
@@ -254,7 +254,7 @@ describe("a distribution that is merged of parts", () => {
   });
 });
 
-/** The double some steps above or below. */
+/** The double that is `by` doubles above or below. */
 const next = (value: number, by: number): number => {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, value);

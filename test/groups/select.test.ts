@@ -87,7 +87,7 @@ describe("a selection of trajectories", () => {
     };
     expect(await log("--where", "reward > 2.0 || reward < 0.5")).toMatchObject({ read: 3, logged: 3 });
     expect(await log("--where", "reward > 2.0 || reward < 0.5")).toMatchObject({ read: 3, already_logged: 3 });
-    // The second group was logged whole; of the others the rest was not.
+    // The second group was logged completely. Of the other groups, some trajectories were not logged.
     expect(await log()).toMatchObject({ read: 3, already_logged: 1, logged: 2 });
     expect(await log("--where", "true")).toMatchObject({ already_logged: 3 });
   });

@@ -37,7 +37,7 @@ const hubAccess = (host: Host): Parameters<typeof openHub>[0] => ({
   onFetched: () => undefined,
 });
 
-/** A hub with one dataset, private or not. Another origin has its files, and must not get the token. */
+/** Opens a hub with one public or private dataset. Its files are at another origin, which must not get the token. */
 const hub = async ({
   token,
   files: contents = { "data/step 1.jsonl": large, "data/deep/2.jsonl": group("b") },

@@ -79,7 +79,7 @@ describe("a remote file", () => {
       files: {},
       instead: (_, response) => {
         waiting.push(() => void response.end(two));
-        // Answers when both were requested.
+        // Answers when both files were requested.
         if (waiting.length === 2) for (const answer of waiting) answer();
         return true;
       },

@@ -8,12 +8,11 @@ import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, type RunResult, runRollcall } from "../support/run.ts";
 
-/** The result of a tool call. */
 export interface ToolResult {
   readonly isError: boolean;
-  /** The result, or the error document, as values. */
+  /** The parsed result or error document. */
   readonly value: unknown;
-  /** The same as JSON text. */
+  /** `value` as JSON text. */
   readonly text: string;
   /** The error document next to a result; undefined if there is none. */
   readonly also: unknown;
@@ -22,7 +21,6 @@ export interface ToolResult {
 /** A connected client. */
 export interface Agent {
   readonly client: Client;
-  /** Calls a tool. */
   call(name: string, args?: Readonly<Record<string, unknown>>): Promise<ToolResult>;
   /** The server's standard error so far. */
   said(): string;

@@ -23,11 +23,11 @@ export interface RunningService {
   read(id: string, more?: Record<string, unknown>): Promise<Reply>;
 }
 
-/** A reply, read. */
+/** A reply that was read completely. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** As it came. */
+  /** The body as it was received. */
   readonly text: string;
   readonly body: Record<string, unknown>;
 }
@@ -39,7 +39,6 @@ export const callIds = async (service: Service | undefined): Promise<readonly st
   return ids;
 };
 
-/** A new data folder. */
 export const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "service-")), "data");
 
 /** Opens the service; it is closed when the test is finished. */
@@ -47,7 +46,7 @@ export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<Run
   const dataDir = wishes.dataDir ?? newDataDir();
   const warnings: Problem[] = [];
   const service = await openService({
-    // A database that is away is waited for by the clock.
+    // The wait for an unavailable database takes real time.
     host: { ...testHost(), elapsed: () => performance.now(), sleep: async (ms) => await setTimeout(ms) },
     address: "127.0.0.1",
     port: 0,
@@ -93,7 +92,7 @@ export const reply = async (url: string, init: RequestInit = {}): Promise<Reply>
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 };
 
-/** A trajectory that is as small as one can be. */
+/** The smallest valid trajectory. */
 export const trajectory = (reward: number, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   messages_and_choices: [
     { role: "user", content: "hello" },

@@ -1,4 +1,4 @@
-/** The commands and options that exist, and those that a text names. */
+/** The existing commands and options, and the commands and options in a text. */
 import { runRollcall } from "./run.ts";
 
 interface TreeCommand {
@@ -8,7 +8,7 @@ interface TreeCommand {
 
 /** The command tree of the built program. */
 export interface CommandTree {
-  /** All commands, the first with the global options. */
+  /** All commands. The first one has the global options. */
   readonly commands: readonly TreeCommand[];
   /** The longest command at the beginning of some words; empty if there is none. */
   commandIn(words: string): string;

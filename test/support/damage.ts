@@ -1,4 +1,4 @@
-/** DamagedModel replies of the interface: each field is absent, null, of another type, or has an unknown value. */
+/** Damaged replies of the interface: each field is absent, null, of another type, or has an unknown value. */
 
 /** Values as JSON text, so that digits stay; undefined omits the field. */
 export const damages: readonly (string | undefined)[] = [
@@ -31,7 +31,7 @@ export const damages: readonly (string | undefined)[] = [
 /** An object: the JSON text of each member. */
 export type Members = Readonly<Record<string, string | undefined>>;
 
-/** The text of an object; members without a text are left out. */
+/** The text of an object; members without a text are omitted. */
 export const textOf = (members: Members): string =>
   `{${Object.entries(members)
     .flatMap(([name, text]) => (text === undefined ? [] : [`${JSON.stringify(name)}:${text}`]))
@@ -85,7 +85,6 @@ export const damagedModels: readonly DamagedModel[] = [
   return { id, field, value, members: { ...wholeModel, id: JSON.stringify(id), ...change } };
 });
 
-/** A catalog of models. */
 export const catalogText = (models: readonly { readonly members: Members }[]): string =>
   `{"data":[${models.map(({ members }) => textOf(members)).join(",")}]}`;
 

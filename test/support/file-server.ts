@@ -1,20 +1,18 @@
-/** A file server on loopback, which can fail as real servers do. */
+/** A file server on loopback that can fail like real servers. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { listening } from "./server.ts";
 
-/** A received request. */
 export interface FileRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
 }
 
-/** Options of the server. */
 export interface FileServerOptions {
   /** Contents by path. */
   readonly files: Readonly<Record<string, string | Uint8Array>>;
-  /** Returns the bytes after which the connection of an answer (from 0) breaks; undefined if it does not. */
+  /** Returns the bytes after which the connection of an answer (from 0) breaks; undefined for no break. */
   readonly cut?: (answer: number) => number | undefined;
-  /** Answers a request itself, and returns true; or returns false. */
+  /** Returns true if it answers a request instead of the server. */
   readonly instead?: (asked: FileRequest, response: ServerResponse) => boolean;
   /** The Content-Type of all files. */
   readonly type?: string;

@@ -1,4 +1,4 @@
-/** Runs a command line in the test's own process, on a host of the test: a tenth of the time of the built program. */
+/** Runs a command line in the process of the test, which takes a tenth of the time of the built program. */
 import type { Host } from "../../src/host.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";

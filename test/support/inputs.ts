@@ -22,7 +22,7 @@ export const newFolder = (): string => {
   return folder;
 };
 
-/** Writes files into a new folder; gives their paths. */
+/** Writes files into a new folder. Returns their paths. */
 export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly string[] => {
   const folder = newFolder();
   return contents.map((content, at) => {
@@ -32,7 +32,6 @@ export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly
   });
 };
 
-/** Options of `read`. */
 export interface ReadOptions {
   readonly host?: Host;
   readonly split?: string;
@@ -90,7 +89,7 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
   return reading;
 };
 
-/** All results of a reading. */
+/** All results in a dataset. */
 export const allOf = ({ found, groups, problems, ownKeys }: Dataset) => ({
   parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
@@ -104,7 +103,7 @@ export const allOf = ({ found, groups, problems, ownKeys }: Dataset) => ({
   ownKeys: [...ownKeys],
 });
 
-/** Returns the failure of `read`. */
+/** Returns the failure of `read`; undefined if it succeeds. */
 export const refusal = async (files: readonly string[], asked: ReadOptions = {}): Promise<unknown> =>
   await read(files, asked).then(
     () => undefined,
@@ -119,7 +118,6 @@ export const problemsOf = async (files: readonly string[], asked: ReadOptions = 
     .map(({ rule, line, column, path = [] }) => [rule, `${line}:${column}`, path.join(".")].join(" ").trim());
 };
 
-/** An answer of a service. */
 export const answered = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
   kind: "answered",
   status,
@@ -186,7 +184,6 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   onResend: () => undefined,
 });
 
-/** The failure for a connection that was reset. */
 export const connectionReset = connectionFailed(
   { code: "ECONNRESET", status: undefined },
   {

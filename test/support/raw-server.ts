@@ -1,11 +1,11 @@
-/** A service of plain sockets that does to each request what a test says, and keeps what it logged. */
+/** A service of plain sockets that handles each request as a test says, and stores the logged groups. */
 import { createServer, type Server, type Socket } from "node:net";
 import { listening } from "./server.ts";
 
-/** A request under way: what has come of it, and ways to wait for more. */
+/** A request that is being received. */
 export interface ReceivedRequest {
   readonly socket: Socket;
-  /** Request line and headers. Waits for all of them. */
+  /** Waits for the request line and all headers. */
   head(): Promise<string>;
   /** Waits for a number of bytes of the body, and reads no more. */
   some(bytes: number): Promise<void>;
@@ -19,10 +19,9 @@ export interface ReceivedRequest {
   reset(): void;
 }
 
-/** Handles one request. */
 export type RequestHandler = (asked: ReceivedRequest) => void | Promise<void>;
 
-/** The service while its test runs. */
+/** A service that runs until its test is finished. */
 export interface FaultyService {
   readonly url: string;
   readonly port: number;
@@ -34,9 +33,9 @@ export interface FaultyService {
   readonly bodies: readonly Buffer[];
   /** Returns the number of requests, and of connections without a request. */
   readonly requests: () => number;
-  /** Sets the deeds for the next requests. All later requests get `otherwise`. */
+  /** Sets the handlers of the next requests. `otherwise` handles all later requests. */
   next(...deeds: readonly RequestHandler[]): void;
-  /** Sets the deed for all requests from now on. */
+  /** Sets the handler of all further requests. */
   mend(otherwise?: RequestHandler): void;
 }
 
@@ -57,7 +56,7 @@ export const refuse =
     asked.answer(status, ...about);
   };
 
-/** Holds a request, of which so much was read, until somebody lets it go; then it is logged. */
+/** Holds a request after `read` until `letGo` is called, and then logs the request. */
 export const held = (
   read: (asked: ReceivedRequest) => Promise<unknown> = (asked) => asked.body(),
 ): { readonly deed: RequestHandler; readonly came: Promise<void>; letGo(): void } => {
@@ -187,7 +186,7 @@ const askedOf = (socket: Socket, kept: ServiceRecord): ReceivedRequest => {
     answer(status, { headers = [], body = "" } = {}) {
       const echo = kept.echoes && key !== undefined ? [`Idempotency-Key: ${key}`] : [];
       const length = `Content-Length: ${Buffer.byteLength(body)}`;
-      // Else the next request may be on its way while this connection ends.
+      // Otherwise the client may send its next request while this connection ends.
       const lines = [`HTTP/1.1 ${status} Said`, length, "Connection: close", ...headers, ...echo];
       socket.end([...lines, "", body].join("\r\n"));
       socket.resume();

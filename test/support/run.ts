@@ -37,7 +37,7 @@ export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DAT
 };
 
 /**
- * Runs `rollcall` to its end, in a process that runs share unless a run needs a separate process.
+ * Runs `rollcall` to its end, in a shared process unless the run needs a separate one.
  * @throws Error if the output differs from its JSON Schema
  */
 export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<RunResult> => {
@@ -65,7 +65,7 @@ const runInTurn = async (args: readonly string[], options: RunOptions): Promise<
   return ran;
 };
 
-/** A message of a reused process: output of a run, or its exit code. */
+/** A message of a reused process, with output of a run or its exit code. */
 interface RunnerMessage {
   readonly code?: number;
   /** A signal that the run has received. */
@@ -74,7 +74,7 @@ interface RunnerMessage {
   readonly stderr?: Uint8Array;
 }
 
-/** Processes between two runs. */
+/** Processes without a run. */
 const idle: ChildProcess[] = [];
 const maxIdle = 8;
 
@@ -127,10 +127,10 @@ export const interruptWaiting = async (
   }
 };
 
-/** A run of this age receives signals on any machine. */
+/** The age at which a run receives signals on any machine. */
 const oldestMs = 30_000;
 
-/** A started run: the members of a child process that tests use. */
+/** A started run, with the members of a child process that tests use. */
 export interface StartedRun {
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -139,7 +139,6 @@ export interface StartedRun {
   on(event: "close", listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
 }
 
-/** A run in a process that is reused. */
 export interface ReusedRun extends StartedRun {
   /** Sends SIGINT, SIGTERM or SIGHUP. Resolves once the run has received it, or is over. */
   signal(name: NodeJS.Signals): Promise<void>;
@@ -203,7 +202,7 @@ export const endAfterTest = (child: StartedRun): void => {
   });
 };
 
-/** Starts `rollcall` and leaves it running: for `serve`, and for what is interrupted. */
+/** Starts `rollcall` in its own process, such as `serve` or a run to interrupt. */
 export const startRollcall = (
   args: readonly string[],
   { env = {}, cwd, program = "." }: RunOptions = {},

@@ -3,19 +3,19 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createPlainServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A request as it arrived: nothing decoded, nothing lower-cased. */
+/** A request without decoding or changes of case. */
 export interface RecordedRequest {
   readonly method: string;
-  /** Path and query as they stood in the request line. */
+  /** Path and query of the request line. */
   readonly path: string;
-  /** Names and values in their order, names as they were sent. */
+  /** Names and values in the order and case of the request. */
   readonly rawHeaders: readonly string[];
   /** Names in lower case. */
   readonly headers: IncomingMessage["headers"];
   readonly body: Buffer;
 }
 
-/** An answer in full, or a function that writes it. */
+/** A complete answer, or a function that writes one. */
 export type Answer =
   | {
       readonly status?: number;
@@ -24,29 +24,28 @@ export type Answer =
     }
   | ((request: RecordedRequest, response: ServerResponse) => void);
 
-/** One expected exchange. Where `when` is given, it answers the first request that fits, in any order. */
+/** An expected exchange. With `when`, it answers the first request that matches, in any order. */
 export interface Exchange {
   readonly when?: (request: RecordedRequest) => boolean;
   readonly answer: Answer;
 }
 
-/** The server while its test runs. */
+/** A server that runs until its test is finished. */
 export interface ScriptedServer {
   readonly url: string;
   /** The requests so far, in the order they were complete. */
   readonly received: readonly RecordedRequest[];
-  /** How many connections came. */
+  /** The number of connections. */
   readonly connections: () => number;
 }
 
-/** A JSON answer. */
 export const json = (value: unknown, status = 200): Answer => ({
   status,
   headers: { "content-type": "application/json" },
   body: typeof value === "string" ? value : JSON.stringify(value),
 });
 
-/** Listens on a free loopback port until the test is finished; then every exchange must have been used. */
+/** Listens on a free loopback port until the test is finished. Every exchange must have been used by then. */
 export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<ScriptedServer> => {
   const received: RecordedRequest[] = [];
   const unexpected: string[] = [];
@@ -74,7 +73,7 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
   return { url, received, connections: () => count };
 };
 
-/** Has a server listen on a free loopback port until the test is finished; open connections are broken then. */
+/** Makes a server listen on a free loopback port until the test is finished, and then breaks open connections. */
 export const listening = async (
   server: Server,
   finished: (then: () => Promise<void>) => void = onTestFinished,

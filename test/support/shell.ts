@@ -33,7 +33,7 @@ export interface Desk {
   files(): readonly string[];
 }
 
-/** Makes Control-X print the command line between marks. */
+/** Makes Ctrl-X print the command line between marks. */
 const showLine: Readonly<Record<Shell, string>> = {
   bash: `bind -x '"\\C-x": printf "\\n<%s>\\n" "$READLINE_LINE"'`,
   zsh: `show() { print -r -- $'\\n'"<$BUFFER>" }; zle -N show; bindkey '^X' show`,

@@ -2,7 +2,6 @@
 import { spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 
-/** Options of a command line. */
 export interface LineOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
@@ -23,7 +22,7 @@ export interface LineOptions {
 export interface TerminalResult {
   readonly code: number;
   readonly lines: readonly string[];
-  /** Everything that was written to the terminal. */
+  /** All output to the terminal. */
   readonly written: string;
 }
 

@@ -1,4 +1,4 @@
-/** A home to log in from, for tests of `rollcall auth`. */
+/** A home for tests of `rollcall auth`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";

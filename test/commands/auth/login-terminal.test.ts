@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { seeLine } from "../../support/terminal.ts";
 import { key, models, openHome } from "./home.ts";
 
-/** Runs `rollcall` on a terminal. Types each key after the text it waits for has appeared; `TERM` sends the signal. */
+/** Runs `rollcall` on a terminal. Types each key after its text appears. `TERM` sends the signal. */
 const onTerminal = async (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

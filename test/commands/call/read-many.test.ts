@@ -116,7 +116,7 @@ describe("rollcall call read", () => {
       const bytes = 40_000_000;
       const content = "a line of what a model wrote\n".repeat(bytes / 30);
       const { env } = await service([found("a", { output: "short" }), found("a", { output: content })]);
-      // The memory of a short call is the same in every run. That of a long call depends on the garbage collector.
+      // The memory of a short call is equal in every run. The memory of a long call depends on the garbage collector.
       const least = await peakOf(["call", "read", "a", "--summary"], env);
       expect(((await peakOf(["call", "read", "a", ...form.split(" ")], env)) - least) / bytes).toBeLessThan(7.5);
     },

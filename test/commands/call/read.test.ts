@@ -82,7 +82,7 @@ describe("rollcall call read", () => {
           open--;
           response.end(`{"call":{"id":"${idOf(request)}"}}`);
         });
-        // Nobody is answered before as many as may have asked, and one more had time to.
+        // Answers only after the allowed number of requests, and after the time for one more.
         if (waiting.length === limit) setTimeout(answerAll, 50);
       },
     }));

@@ -1,4 +1,4 @@
-/** A service that has calls, for tests of `call read`. */
+/** A service with calls, for tests of `call read`. */
 import { readFileSync } from "node:fs";
 import { runHereOnTerminal } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
@@ -34,7 +34,6 @@ export const sample = (name: string) => JSON.parse(readFileSync(`test/samples/${
 
 export const toolCall = sample("call.tools");
 
-/** Runs a command line on a terminal. */
 export const onTerminal = async (line: string, env: Readonly<Record<string, string>>, columns = 100) => {
   const { code, written } = await runHereOnTerminal(line.split(" "), {
     env: { TERM: "xterm-256color", ...env },

@@ -7,7 +7,7 @@ import { type Answer, json, scriptedServer } from "../../support/server.ts";
 const one = JSON.stringify({ data: [{ id: "one" }] });
 const two = JSON.stringify({ data: [{ id: "two" }] });
 
-/** A service that gives these answers in turn, and a home to ask it from. */
+/** Opens a service that gives these answers in turn, and a home for its requests. */
 const asking = async (answers: readonly Answer[], home = newHome()) => {
   const server = await scriptedServer(answers.map((answer) => ({ answer })));
   const env = { ...home, ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "r" };
@@ -21,7 +21,7 @@ const asking = async (answers: readonly Answer[], home = newHome()) => {
   return { env, folder, router, reply };
 };
 
-/** Makes a copy older than it is. */
+/** Makes a copy `ms` milliseconds older. */
 const age = (path: string, ms: number): void => {
   const time = new Date(statSync(path).mtime.getTime() - ms);
   utimesSync(path, time, time);

@@ -53,7 +53,7 @@ describe("rollcall catalog verify", () => {
         (one: object | undefined, step: string) => one && Reflect.get(one, step),
         JSON.parse(text),
       );
-      // Where a fact is not in the lock, the place is the model's.
+      // A fact that is not in the lock file has the location of its model.
       const spelled = value === undefined ? "{" : JSON.stringify(value);
       expect(lines[line - 1]?.slice(column - 1, column - 1 + spelled.length)).toBe(spelled);
     }

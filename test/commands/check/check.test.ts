@@ -59,7 +59,7 @@ describe("rollcall check", () => {
     );
     expect(readFileSync(report, "utf8").match(/classname="[^"]*" name="is valid"/g)).toEqual([
       `classname="${groups}" name="is valid"`,
-      // The mixture of shapes is a warning of none of them.
+      // The warning about mixed shapes belongs to no file.
       'classname="all inputs" name="is valid"',
     ]);
   });

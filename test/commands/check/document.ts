@@ -1,4 +1,4 @@
-/** Runs of `rollcall check`, for its tests. */
+/** Runs `rollcall check` for its tests. */
 import { type RunOptions, runRollcall } from "../../support/run.ts";
 
 /** A trajectory without messages, on one line. */

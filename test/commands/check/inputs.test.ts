@@ -23,7 +23,7 @@ const fileIn = (folder: string, content: string | Uint8Array, name = "it.jsonl")
   return join(folder, name);
 };
 
-/** A file that nobody can read, not even root. */
+/** A file that no user can read, not even root. */
 const unreadable = (folder: string): string => {
   if (process.getuid?.() === 0) return "/proc/self/mem";
   const file = fileIn(folder, readFileSync(good));
@@ -39,7 +39,7 @@ const linkToItself = (folder: string): string => {
 
 const zstd = readFileSync("test/input/two-groups.jsonl.zst");
 
-/** Unusable inputs: the rule, a description, and what creates the input and returns its name. */
+/** Unusable inputs: the rule, a description, and a function that creates the input and returns its name. */
 const situations: readonly (readonly [rule: string, what: string, make: (folder: string) => string])[] = [
   ["file-not-found", "a name without a file", (folder) => join(folder, "nowhere.jsonl")],
   ["glob-without-match", "a pattern that the shell left as it was", (folder) => join(folder, "*.nothing")],

@@ -100,7 +100,7 @@ describe("rollcall check --report", () => {
     expect(xml).toContain(`<testsuite name="${fine}" tests="1" failures="0" errors="0" skipped="0">`);
     expect(xml).toContain('<failure type="wrong-type" message="reward must be a number, not a string">');
     expect(xml).toContain('unknown role `&lt;"&amp;');
-    // Every tag that is opened is closed, and no bare character is left.
+    // Every open tag is closed, and no unescaped character remains.
     const open: string[] = [];
     for (const [tag, slash, name, self] of xml.matchAll(/<(\/?)([a-z-]+)[^<>]*?(\/?)>/g)) {
       if (slash === "/") expect(open.pop()).toBe(name);
@@ -221,7 +221,7 @@ describe("rollcall check on a terminal", () => {
 
   it("prints whole numbers in 40 columns", async () => {
     const { lines } = await onTerminal(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"], 40);
-    // A path is one word.
+    // A path is one word, which is not folded.
     expect(lines.filter((line) => line.length > 40 && line.trim().includes(" "))).toEqual([]);
     const text = lines.join("\n");
     expect(text).toMatch(/\n {2}reward +1\.2321\n/);

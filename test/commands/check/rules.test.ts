@@ -49,7 +49,7 @@ describe("rollcall check", () => {
   it("reports a missing { at the start of a document once, and in every line", async () => {
     const cases = [
       [JSON.stringify({ trajectories: [JSON.parse(one)] }, null, 2).slice(2), 1],
-      // This one is read in two blocks.
+      // rollcall reads this document in two blocks.
       [JSON.stringify({ trajectories: Array(9000).fill(JSON.parse(one)) }, null, 2).slice(2), 1],
       ['  "split": "a",\n  "trajectory_groups": [\n    {\n', 1],
       [`${one.slice(1)}\n${one.slice(1)}\n`, 2],

@@ -1,4 +1,4 @@
-/** Runs of `rollcall doctor` and their findings, for its tests. */
+/** Runs `rollcall doctor` for its tests, and returns the findings. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";

@@ -133,7 +133,7 @@ describe("rollcall ledger forget on a terminal", () => {
     const env = { PATH: process.env.PATH, ...place.env };
     const no = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "\r" }] });
     expect([no.code, no.written]).toEqual([2, expect.stringContaining("cannot forget 1 request")]);
-    // The requests come before the question.
+    // rollcall prints the requests before the question.
     expect(no.lines[0]).toMatch(/^note: r1: 2 groups of /);
     expect((await place.entries()).length).toBe(1);
     const yes = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "y\r" }] });

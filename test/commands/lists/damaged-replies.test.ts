@@ -20,7 +20,7 @@ import { catalogOf, samples, servedHere } from "../catalog/catalogs.ts";
 /** Text that only unchecked values print. */
 const neverPrinted = /(?:\bNaN\b|\bundefined\b|\[object |Invalid Date|\bInfinity\b|\u001b|\u202e).{0,40}/;
 
-/** Expects one of the exit codes, and no text of an unchecked value. */
+/** Expects one of the exit codes, and no output of an unchecked value. */
 const sane = ({ code, stdout, stderr }: RunResult, codes: readonly number[] = [0]): void => {
   expect({ code, stderr: codes.includes(code ?? -1) ? "" : stderr }).toEqual({ code, stderr: "" });
   expect(codes).toContain(code);
@@ -31,7 +31,7 @@ const sane = ({ code, stdout, stderr }: RunResult, codes: readonly number[] = [0
 
 const run = servedHere();
 
-/** Replies by a word of their path. */
+/** Replies by a word in their path. */
 type Replies = Readonly<Partial<Record<"models" | "analysis" | "router", string>>>;
 
 const runWith = async (replies: Replies, args: readonly string[]): Promise<RunResult> =>
@@ -55,7 +55,7 @@ const promptOf = ({ members }: DamagedModel): string | undefined => {
   return JSON.stringify(pricing.prompt);
 };
 
-/** The tests of a catalog with these models. */
+/** Defines the tests of a catalog with these models. */
 const testCatalog = (models: readonly DamagedModel[]): void => {
   const damaged = catalogText(models);
   const identified = models.filter(({ field }) => field !== "id");
@@ -173,7 +173,7 @@ const testCatalog = (models: readonly DamagedModel[]): void => {
       }),
     );
     for (const model of identified.filter(({ field }) => field === "pricing.prompt")) {
-      // A number of JSON that a double can't hold is not rounded.
+      // A JSON number that no double can represent has no cost, because rounding would change it.
       const total = model.value === "9007199254740993" ? null : (perMillion(model.value) ?? null);
       expect([model.id, totals.get(model.id)]).toEqual([model.id, total]);
     }
@@ -302,7 +302,7 @@ describe("a damaged call", () => {
   const short = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, 200) : value);
   const texts = Object.fromEntries(Object.entries(whole).map(([name, value]) => [name, JSON.stringify(value, short)]));
   const inside = ["messages", "model", "tools"];
-  // Fields that are printed as they came are damaged together, each in another way.
+  // Fields that are printed unchanged are damaged together, each in another way.
   const plain = Object.keys(texts).filter((field) => /^(?:project|trace|parent|thread|turn|vendor)_/.test(field));
   const calls = [
     ...damages.map((_, at) => ({

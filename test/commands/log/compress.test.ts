@@ -9,7 +9,7 @@ import { json } from "../../support/server.ts";
 
 import { account, group, groups, log, parsed, sampleMetrics, two } from "./logging.ts";
 
-/** Decompresses zstd; undefined if this Node cannot. */
+/** Decompresses zstd; undefined if this Node has no zstd. */
 const unzstd = Reflect.get(zlib, "zstdDecompressSync") as ((bytes: Uint8Array) => Buffer) | undefined;
 
 describe("rollcall log --compress", () => {

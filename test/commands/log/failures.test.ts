@@ -21,7 +21,7 @@ describe("a failing run of rollcall log", () => {
     expect(stderr).toContain(
       `next: rollcall log m ${file}.rejected --split t --batch 'step 17' --group-by k --no-ledger --base-url ${server.url}\n`,
     );
-    // A call belongs to a project: without one, no command can read the call.
+    // A call belongs to a project. Without a project, no command can read the call.
     const placeless = await log([two(), "--split", "t"], [json({ call_ids: ["c1"] })]);
     expect({ code: placeless.code, stdout: placeless.stdout }).toEqual({
       code: 0,

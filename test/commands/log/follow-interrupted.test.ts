@@ -138,7 +138,7 @@ describe("rollcall log --follow", () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     run.kill("SIGINT");
     await until(() => sink.bodies.length === 2);
-    // Nothing else ends it before this test's own time is over.
+    // Without the signal, the run would exceed the time limit of the test.
     const { code, stdout } = await run.end();
     expect([code, resultOf(stdout).groups]).toMatchObject([8, { logged: 2, unknown: 1 }]);
   });

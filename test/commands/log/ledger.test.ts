@@ -133,7 +133,7 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
       await (length > bytes ? refuse(413)(asked) : accept(asked));
     };
 
-  /** A service that refuses bodies of more than 500 bytes, and runs against it. */
+  /** Opens a service that refuses bodies of more than 500 bytes, and a function that logs to the service. */
   const limited = async (context: TestContext) => {
     const { service, place } = await openPlace(context, { otherwise: below(500) });
     /** Logs groups with these rewards; returns the sizes of the requests. */
@@ -157,7 +157,7 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
     const { service, place, log } = await limited(context);
     expect(await log(10, 8)).toEqual([511, 275, 275]);
     expect(await log(20, 8)).toEqual([275, 275]);
-    // A larger refused request says nothing about the sizes between.
+    // A larger refused request does not limit the sizes between.
     const larger = linesOf(...Array.from({ length: 20 }, (_, at) => groupOf(100 + at)));
     expect((await place.log([place.write("larger.jsonl", larger), "--one-request"])).code).toBe(6);
     expect(await log(80, 8)).toEqual([275, 275]);

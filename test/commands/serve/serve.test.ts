@@ -17,7 +17,7 @@ interface ServeProcess {
   readonly dataDir: string;
   /** Standard error so far. */
   readonly said: () => string;
-  /** Its exit code, or the signal that ended it. */
+  /** The exit code, or the signal that ended the process. */
   readonly ended: Promise<number | string | null>;
 }
 
@@ -233,7 +233,7 @@ describe("rollcall serve that cannot start", () => {
   });
 
   it("warns if other machines can reach the service", async () => {
-    // A spelling of loopback that the service does not recognize: tests listen nowhere else.
+    // A spelling of loopback that the service does not recognize, because tests listen only on loopback.
     const service = await serving(["--host", "127.1", "--allow-host", "build-7.example"]);
     await expect.poll(service.said).toMatch(/ROLLCALL_API_KEY_FILE=\S+\n/);
     service.child.kill("SIGTERM");
@@ -241,7 +241,7 @@ describe("rollcall serve that cannot start", () => {
     const [first, second] = service.said().split("\n");
     expect(first).toMatch(/^rollcall service at http:\/\/127\.1:\d+$/);
     expect(second).toContain("warning: other machines can reach 127.1, and clients send the key to it in plain text");
-    // The service answers only to the name, and the client sends a key over http if ROLLCALL_INSECURE_HTTP is set.
+    // The service answers only requests to its name. The client sends a key over http only with ROLLCALL_INSECURE_HTTP.
     const url = `http://build-7.example:${new URL(service.url).port}`;
     expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
     expect(service.said()).toContain(" ROLLCALL_INSECURE_HTTP=true ");
