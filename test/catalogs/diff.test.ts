@@ -13,7 +13,7 @@ const mirrored = ({ change, from, to, ...others }: Change): Change => ({
   from: to,
   to: from,
 });
-/** The name in the later catalog. If that has none, the name in the earlier catalog. */
+/** The changes without the name, which comes from the later catalog if both have one. */
 const facts = (changes: readonly Change[]) =>
   changes.map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to])).sort();
 

@@ -72,7 +72,7 @@ describe("the dedup keys", () => {
   });
 });
 
-/** The databases of a ledger, which all behave the same. */
+/** The databases of a ledger, which must behave alike. */
 const bodies: readonly {
   readonly name: string;
   readonly newPlace: (folder: string) => Promise<string>;
@@ -124,7 +124,7 @@ for (const { name, newPlace, skip, tags } of bodies)
     });
 
     const marks = (...contents: readonly string[]) => keysOf(contents);
-    /** Requests that were begun, each of which may have groups of another. */
+    /** Requests that were begun and can have groups of other requests. */
     let begun = 0;
     const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
       const keys = marks(...contents);
@@ -143,7 +143,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       for await (const entry of ledger.entries(filter)) list.push(entry);
       return list;
     };
-    /** Returns the prior outcomes of groups, which are equal if the groups arrive one by one. */
+    /** Returns the prior outcomes of groups. Expects equal outcomes if the groups arrive in turn. */
     const outcomesOf = async (
       in_: LedgerScope,
       contents: readonly string[],
@@ -445,7 +445,7 @@ describe("the verification of a group", () => {
 });
 
 describe("a run's lease on a shared ledger", () => {
-  /** A run with its own clock and a database that renews its lease or does not. */
+  /** A run with its own clock, and a database that can renew its lease. */
   const leased = async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -476,7 +476,7 @@ describe("a run's lease on a shared ledger", () => {
     };
     expect([heldAt(1000), heldAt(15_999), heldAt(16_000), heldAt(45_000)]).toEqual([true, true, false, false]);
     run.noteRenewal(10_000);
-    // The answer to an earlier question takes nothing back.
+    // The answer to an earlier query does not shorten the lease.
     run.noteRenewal(5000);
     expect([heldAt(24_999), heldAt(25_000)]).toEqual([true, false]);
   });
@@ -541,7 +541,7 @@ describe("the locks of a ledger in a file", () => {
   });
 });
 
-/** Writes into a database past the program. */
+/** Writes into a database without rollcall. */
 const write = async (path: string, sql: string): Promise<void> => {
   const client = new pg.Client(path);
   await client.connect();

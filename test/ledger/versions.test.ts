@@ -1,4 +1,4 @@
-/** Versions of a ledger and of a store: a new one has the current version, and no other version is opened. */
+/** Versions of ledgers and stores. A new one has the current version, and rollcall opens no other version. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 
-/** Runs a command that opens a ledger or a store at a place; its code, and what it says on one line. */
+/** Runs a command that opens a ledger or a store. Returns its exit code, and its message on one line. */
 const opened = async (kind: "ledger" | "store", place: string) => {
   const args =
     kind === "ledger" ? ["ledger", "status", "--ledger", place] : ["serve", "keys", "list", "--store", place];
@@ -19,7 +19,7 @@ const opened = async (kind: "ledger" | "store", place: string) => {
   return { code, said: stderr.replaceAll(/\s+/g, " ") };
 };
 
-/** The name of each, its application id and version in a file of SQLite, and a table. */
+/** The kinds of databases, with application id, version and a table in a file of SQLite. */
 const kinds = [
   {
     kind: "ledger",
@@ -89,7 +89,7 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) =
   });
 });
 
-/** Asks a database something past the program. */
+/** Queries a database without rollcall. */
 const ask = async (address: string, sql: string): Promise<readonly unknown[]> => {
   const client = new pg.Client(address);
   await client.connect();

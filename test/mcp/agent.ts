@@ -14,7 +14,7 @@ export interface ToolResult {
   readonly value: unknown;
   /** `value` as JSON text. */
   readonly text: string;
-  /** The error document next to a result; undefined if there is none. */
+  /** The error document next to a result; undefined without an error document. */
   readonly also: unknown;
 }
 
@@ -49,7 +49,7 @@ export const openAgent = async ({ args = [], env = {} }: AgentOptions = {}): Pro
     stdin.end();
     await served.catch(() => undefined);
   });
-  // Both sides of the protocol write lines: the server's transport serves a client as well.
+  // Both sides of the protocol write lines, so a client can use the transport of the server.
   const connect = async () => await client.connect(new StdioServerTransport(stdout, stdin));
   await Promise.race([connect().then(async () => await client.listTools()), served]);
   return {
@@ -64,7 +64,7 @@ export const openAgent = async ({ args = [], env = {} }: AgentOptions = {}): Pro
   };
 };
 
-/** The lines that every client begins with. */
+/** The first lines of every client. */
 const greeting = [
   {
     jsonrpc: "2.0",
@@ -75,7 +75,7 @@ const greeting = [
   { jsonrpc: "2.0", method: "notifications/initialized" },
 ];
 
-/** A request for a tool, as a line. */
+/** Returns the line of a request for a tool. */
 export const request = (id: number, name: unknown, args: unknown = {}): string =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
 

@@ -12,7 +12,7 @@ const canary = "CANARY-7f3a";
 
 const good = '{"trajectories":[{"messages_and_choices":[{"role":"assistant","content":"a"}],"reward":1}]}\n';
 
-/** A root with files in it, next to a file that must not be read. */
+/** Makes a root with files, next to a file that must not be read. */
 const rootWith = (files: Readonly<Record<string, string | Uint8Array>>) => {
   const folder = mkdtempSync(join(tmpdir(), "root-"));
   const root = join(folder, "root");

@@ -23,7 +23,7 @@ describe("rollcall mcp", () => {
     for (const { annotations, inputSchema, description = "" } of tools) {
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
       expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
-      // An agent reads all of them before its first call.
+      // An agent reads all descriptions before its first call.
       expect(description.length).toBeLessThan(500);
     }
     expect(client.getServerVersion()).toMatchObject({ name: "rollcall" });

@@ -135,7 +135,7 @@ describe("rollcall mcp", () => {
     expect(stdout).not.toContain("key-of-the-agent");
     const [, line = ""] = stdout.split("\n");
     const { result } = JSON.parse(line);
-    // The text is JSON again: harmless as it is, and whole once it is parsed.
+    // The text is JSON in a string. It is safe to print, and complete after it is parsed.
     expect(result.content[0].text).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/);
     expect(JSON.parse(result.content[0].text).data[0].id).toBe("a\u001b[31m\u202eb\u009b\u2028***");
   });

@@ -1,4 +1,4 @@
-/** Prints calls in the test's own process, and finds parts of what was printed. */
+/** Prints calls in the process of the test, and finds parts of the output. */
 import { readFileSync } from "node:fs";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import {
@@ -46,7 +46,7 @@ export const under = (text: string, title: string): readonly string[] => {
   const own = indent(lines[at] ?? "");
   const after = lines.slice(at + 1);
   const end = after.findIndex((line) => line !== "" && indent(line) <= own);
-  // Each line of untrusted text has the rail in front.
+  // A rail precedes each line of untrusted text.
   const content = (end < 0 ? after : after.slice(0, end)).map((line) => line.slice(own + 2).replace(/^│ ?/, ""));
   return content.slice(0, content.findLastIndex((line) => line !== "") + 1);
 };

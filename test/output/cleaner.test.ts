@@ -14,7 +14,7 @@ import { encodings } from "./secret-spellings.ts";
 
 const { printFailure } = await loadFailurePrinter();
 
-/** Characters that must never reach a terminal: C0 but tab and line end, DEL, C1, and changes of direction. */
+/** Characters that must not reach a terminal: C0 except tab and line end, DEL, C1, and changes of direction. */
 const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
 
 const hostile = [
@@ -60,7 +60,7 @@ describe("untrusted text", () => {
     for (const letter of letters) {
       const [host, ofJson] = [testHost(), testHost()];
       await printList(screenOn(host), listOf(`a${letter}b`));
-      // A line end of its own kind is white space.
+      // U+2028 is a line end, so it becomes a space.
       expect([letter, host.printed()]).toEqual([letter, letter === "\u2028" ? "a b\n" : "ab\n"]);
       await printList(screenOn(ofJson, { json: true }), listOf(`a${letter}b`));
       expect(ofJson.printed()).toMatch(/^[ -~]*\n$/);
@@ -187,7 +187,7 @@ describe("a run of the built program", () => {
     const seen = written.replaceAll(/\u001b\[[0-9;?]*[a-zA-Z]|\s|\\n|&#10;|│/g, "").toLowerCase();
     return encodings.flatMap(([name], at) => {
       const letters = spelled[at]?.replaceAll(/\s/g, "").toLowerCase() ?? "";
-      // The beginning of a header or of a user name is not part of the secret.
+      // The first letters of a header or a user name are not secret, so all letters are compared.
       const part = /header|user/.test(name) ? letters : letters.slice(0, 12);
       return seen.includes(part) ? [name] : [];
     });
@@ -290,7 +290,7 @@ describe("a run of the built program", () => {
     const agent = await openAgent({ args: ["--content", "--root", folder], env: secretEnv(server.url) });
     const { text: told, isError } = await agent.call(tool, given);
     expect(isError).toBe(JSON.stringify(answer)?.includes('"status":400') ?? false);
-    // Without its content a call, and of a file its values, are not given at all.
+    // Other tools give no content of a call and no values of a file.
     if (tool !== "check" && (tool !== "call_read" || given.include_content === true)) expect(told).toContain("***");
     expect(toldIn(`${told}\n${agent.said()}`)).toEqual([]);
   });

@@ -22,7 +22,7 @@ const printed = async (rows: readonly Row[], typed: ScreenFlags, json = JSON.str
   return host.printed();
 };
 
-/** Reads CSV as RFC 4180 has it. */
+/** Reads CSV by the rules of RFC 4180. */
 const readCsv = (text: string): readonly (readonly string[])[] => {
   const records: string[][] = [];
   let record: string[] = [];
@@ -36,7 +36,7 @@ const readCsv = (text: string): readonly (readonly string[])[] => {
   return records;
 };
 
-/** Text of which only line ends are changed: what is stripped has its own tests. */
+/** Text of which rollcall changes only line ends. Other tests cover removed characters. */
 const text = fc.string({
   unit: fc.oneof(
     fc.constantFrom(",", '"', "\n", "\r", "\r\n", " ", ";", "=", "é", "鍵", "👩‍🚀"),
@@ -44,7 +44,7 @@ const text = fc.string({
   ),
 });
 
-/** A CR would end a record for those who read CSV line by line. */
+/** A CR would end a record for programs that read CSV line by line. */
 const withoutCr = (value: string): string => value.replace(/\r\n?/g, "\n");
 
 describe("csv", () => {
@@ -70,7 +70,7 @@ describe("csv", () => {
     );
   });
 
-  // Readers trim blanks at the edges, and take a CR for the end of a record.
+  // Programs that read CSV trim blanks at the ends of a cell, and end a record at a CR.
   it.each([
     [" a", '" a"'],
     ["a ", '"a "'],

@@ -73,7 +73,7 @@ describe("output to a pipe", () => {
     await new Promise((settle) => child.stdout.once("readable", settle));
     child.kill("SIGTERM");
     const said = text(child.stderr);
-    // It has said so and wants to end; what it still has for its reader holds it up until that one leaves.
+    // rollcall has printed the error, but its unread output delays its end until the reader leaves.
     child.stderr.once("data", () => child.stdout.destroy());
     expect(await ended(child)).toBe(143);
     expect(await said).toContain("interrupted");
@@ -83,7 +83,7 @@ describe("output to a pipe", () => {
 describe("screen.printText", () => {
   it("writes no part of a character", async () => {
     for (const before of [0, 1, 2, 3]) {
-      // Pieces of one write are a power of two long.
+      // The length of a piece is a power of two.
       const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
       const host = testHost();
       await openScreen({ host, options: parseScreenOptions({}) }).printText(text);

@@ -44,7 +44,7 @@ const escapes = /\u001b\[[0-9;]*m/g;
 describe("rollcall on a terminal", () => {
   const expectTableOf = async (columns: number): Promise<void> => {
     const { code, lines } = await onTerminal("models q", { columns });
-    // A notice is folded on a terminal alone.
+    // Only a terminal gets a folded notice.
     const unfolded = lines.join("\n").replace(/(note: .*)\n {2}(?=\S)/, "$1 ");
     const golden = readFileSync(`test/commands/models/golden/models.${columns}.txt`, "utf8").trimEnd();
     expect({ code, unfolded }).toEqual({ code: 0, unfolded: golden });
@@ -64,7 +64,7 @@ describe("rollcall on a terminal", () => {
     const seen = await seeLine(`${rollcall} ${args}`, { env, columns: 40 });
     expect(seen.code).toBe(code);
     expect(seen.lines).toContainEqual(expect.stringMatching(there));
-    // Text to be copied, such as an example or a path, is one line that the terminal wraps.
+    // rollcall does not fold text that users copy, such as an example or a path.
     const said = seen.lines.filter((line) => !/^ {2,4}(?:(?:rollcall|echo) |\S+$)/.test(line));
     expect(said.filter((line) => line.length > 40)).toEqual([]);
     expect(seen.lines.join("\n")).not.toContain("`rollcall catalog\n");

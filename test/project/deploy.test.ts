@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 
-/** The parts of a service of the compose file that say how rollcall is started. */
+/** The parts of a service of the compose file that start rollcall. */
 interface ComposeService {
   readonly image: string;
   readonly build?: { readonly dockerfile: string };

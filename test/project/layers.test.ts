@@ -4,7 +4,7 @@ import { type OutputChunk, rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
 import { program } from "../../rolldown.config.ts";
 
-/** A module: a folder or file in `src`. Lists are separated by spaces. */
+/** A folder or file in `src`. Spaces separate the items of a list. */
 interface Module {
   /** Modules that it may import, in addition to the base modules. */
   readonly imports?: string;
@@ -63,10 +63,10 @@ const openModules = new Set(["contract", "commands", "json"]);
 /** Exceptions: the service computes the metrics of `check`, and the page reads conversations as `call read` does. */
 const exceptions = new Set(["src/service → src/groups/metrics/metrics.ts", "src/view → src/calls/conversation.ts"]);
 
-/** The layers of the trajectory modules from bottom to top. A file imports values of its own layer and lower ones. */
+/** The layers of the trajectory modules from bottom to top. A file imports values of its own layer and lower layers. */
 const layers =
   "check/rules input formats groups/metrics groups/parts check groups groups/select ledger send send/follow".split(" ");
-const onPath = new Set(layers.map((floor) => floor.split("/")[0]));
+const onPath = new Set(layers.map((layer) => layer.split("/")[0]));
 
 /** Node's modules by the part of the system that they use. */
 const nodeModules: Readonly<Record<string, readonly string[]>> = {
@@ -118,7 +118,7 @@ const has = (list: string | undefined, word: string): boolean => (list ?? "").sp
 /** True if other modules may import a file. */
 const isPublic = (path: string): boolean =>
   openModules.has(moduleOf(path)) ||
-  // A failure can be made or recognized, and secrets can be redacted, without loading the module.
+  // These files make or recognize failures, and redact secrets, without the rest of the module.
   /^src\/\w+\/(index|failures|saved)\.ts$/.test(path) ||
   path === `src/${moduleOf(path)}.ts`;
 
@@ -131,7 +131,7 @@ const findImportFault = (path: string, { to, isType }: Import): string | undefin
     const reach = Object.keys(nodeModules).find((part) => nodeModules[part]?.includes(to.slice("node:".length)));
     return reach === undefined || isType || has(entry.uses, reach) ? undefined : `${own} must not use ${reach}`;
   }
-  // The completion scripts are committed, and printed by the program.
+  // The program prints the committed completion scripts.
   if (to === "package.json" || (to.startsWith("completions/") && own === "commands")) return undefined;
   if (!to.includes("/") || to.startsWith("@"))
     return has(entry.packages, to) ? undefined : `${own} must not import ${to}`;
@@ -152,7 +152,7 @@ const findLayerFault = (path: string, to: string): string | undefined => {
   return path.endsWith("/index.ts") || to.endsWith("/failures.ts") || of <= at ? undefined : `${to} is above ${path}`;
 };
 
-/** Internal files with tests, because their promises show only if a run is killed or a store fails. */
+/** Internal files with tests, because only a killed run or a failing store shows their promises. */
 const testedInternals = /^src\/((input|ledger|groups|check|send)\/|view\/calls\.ts$)/;
 
 const findTestImportFault = ({ to }: Import): string | undefined =>

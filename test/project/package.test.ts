@@ -19,13 +19,13 @@ import { commandPaths } from "./docs/commands.ts";
 
 const hasMan = spawnSync("man", ["--version"], { stdio: "ignore" }).status === 0;
 
-/** Every file below a folder, by its path from there. */
+/** The paths of all files below a folder, relative to the folder. */
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => statSync(join(folder, name)).isFile())
     .sort();
 
-/** How every file of a folder looks from outside. */
+/** The path, size, mode and time of every file in a folder. */
 const lookOf = (folder: string): readonly string[] =>
   filesIn(folder).map((name) => {
     const { size, mode, mtimeMs } = statSync(join(folder, name));
@@ -34,7 +34,7 @@ const lookOf = (folder: string): readonly string[] =>
 
 const trajectory = '{"messages_and_choices":[{"role":"assistant","content":"hi"}],"reward":1}';
 
-/** A run of most commands, and what they read. */
+/** Runs of most commands, with their standard input. */
 const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
   [["--version"], ""],
   [["log", "my-model", "--split", "train", "--local"], trajectory],
@@ -48,7 +48,7 @@ const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
   [["completion", "bash"], ""],
 ];
 
-/** Files that nothing but other tools' formats, choosing among their trajectories, and files at addresses needs. */
+/** Files that only other tools' formats, the selection of trajectories, and remote files need. */
 const readers =
   /^(?:art|atif|chat-rows|select|convert|download|expression|format|harbor|hub|inspect|messages|mini-swe-agent|nemo|parquet|remote|responses|tau2|verifiers|zip|zstd)[\w-]*\.cjs$/;
 
@@ -57,7 +57,7 @@ describe("the package", () => {
 
   beforeAll(() => {
     const folder = mkdtempSync(join(tmpdir(), "package-"));
-    // The steps of `prepack` without the build, whose result other tests are using.
+    // Runs `prepack` without the build, whose result other tests use.
     execFileSync(process.execPath, ["build/prepack.js"]);
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], {
       encoding: "utf8",
@@ -91,7 +91,7 @@ describe("the package", () => {
     const { scripts } = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
     const run = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
     expect(run.filter((name) => Object.hasOwn(scripts, name))).toEqual([]);
-    // A checkout is built by `npm ci`, and the tarball by `npm pack`.
+    // `npm ci` builds a checkout, and `npm pack` builds the tarball.
     expect(scripts.prepack).toBe(`${scripts.dependencies} && node build/prepack.js`);
   });
 

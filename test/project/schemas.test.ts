@@ -9,7 +9,7 @@ import { newHome, runRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
 import { commandPaths } from "./docs/commands.ts";
 
-/** Commands that print no document with --json: nothing at all, or text that another program reads. */
+/** Commands without a document for --json. They print nothing, or text for another program. */
 const withoutDocument = ["config set", "config unset", "config import", "serve", "mcp", "completion"];
 
 const leaves = commandPaths()
@@ -53,7 +53,7 @@ const good = file("good.jsonl", `{"trajectories":[${trajectory(0)},${trajectory(
 const mixed = file("mixed.jsonl", `${trajectory(1)}\n{"reward":"x"}\n`);
 const id = "019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11";
 
-/** Documents and lines that no other test prints, and the local service's own objects: runs in one home. */
+/** Runs in one home with documents and lines that no other test prints, and objects of the local service. */
 const runs: readonly string[] = [
   `log my-model ${good} --split train --local --json`,
   "ledger status -o jsonl",
@@ -76,7 +76,6 @@ const runs: readonly string[] = [
   "schema -o jsonl",
 ];
 
-/** The service's answer: recorded calls. */
 const samples = (name: string): unknown => JSON.parse(readFileSync(`test/samples/${name}`, "utf8"));
 
 describe("the output with --json", () => {
@@ -152,7 +151,7 @@ describe("rollcall", () => {
   ])(
     "exits with %i for `log %s --progress json`, and prints only events and a last error document",
     async (code, words, events) => {
-      // The command line overrides these, which causes a notice.
+      // The command line overrides these variables, which causes a notice.
       const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
       const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
       const lines = ran.stderr.split("\n").slice(0, -1);

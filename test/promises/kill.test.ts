@@ -7,7 +7,7 @@ import { oneEach, openThree } from "./place.ts";
 /** Rounds of the slow test. `node bench/kill.js` has 200. */
 const rounds = "5";
 
-/** Kills a run of three requests while the service has the second and does not answer. */
+/** Kills a run of three requests while the service holds the second request. */
 const killRun = async (
   context: TestContext,
   { echoes = false, isLogged }: { readonly echoes?: boolean; readonly isLogged: boolean },

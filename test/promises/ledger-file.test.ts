@@ -138,7 +138,7 @@ describe.concurrent("the ledger", () => {
     const { place } = await afterOne(context, { deed: takeAndReset });
     const other = new Connection(ledgerOf(place));
     other.exec("BEGIN IMMEDIATE");
-    // A run that waits longer finds it free.
+    // A run that waits longer finds the ledger free.
     const free = setTimeout(() => other.exec("ROLLBACK"), 25_000);
     context.onTestFinished(async () => {
       clearTimeout(free);

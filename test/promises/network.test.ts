@@ -64,7 +64,7 @@ describe.concurrent("a 2xx reply", () => {
 
   it("is awaited if the service reads slowly", { tags: "slow" }, async (context) => {
     const slow: RequestHandler = async (asked) => {
-      // The second half is read fast: what the system keeps has left the sender, who can't see it being read.
+      // The service reads the second half fast, because the sender cannot see the reads of system buffers.
       for (let bytes = 1; bytes < 6_000_000; bytes += 750_000) {
         await asked.some(bytes);
         await new Promise((resolve) => setTimeout(resolve, 450));
@@ -94,7 +94,7 @@ describe.concurrent("a service that cannot be reached", () => {
   });
 
   it("gives exit 5 if its host name is unknown", async (context) => {
-    // No name has a part of more than 63 characters: that is known without asking anybody.
+    // A part of a name has at most 63 characters, so no resolver gets this name.
     const place = placeAt(context, `https://${"a".repeat(64)}.invalid`);
     context.expect(await notReached(context, place)).toMatch(/^E(NOTFOUND|AI_)/);
   });

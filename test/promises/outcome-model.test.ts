@@ -11,7 +11,7 @@ import { answered, connectionReset, newFolder, read, usualDelivery } from "../su
 import { itHolds } from "../support/property.ts";
 import { groupOf, linesOf } from "./place.ts";
 
-/** The outcome of one try. `lost` tries are cut off after the body, logged or not. */
+/** The outcome of an attempt. The connection of a lost attempt breaks after the body. */
 type Fate = "logged" | "lost-logged" | "lost" | "not-sent" | "busy" | "refused" | "too-large" | "dies" | "dies-logged";
 
 const broken = (bodySent: boolean): Attempt => ({
@@ -21,10 +21,10 @@ const broken = (bodySent: boolean): Attempt => ({
   failure: connectionReset,
 });
 
-/** The end of a run that does not record the outcome of its request. */
+/** The end of a run before it records the outcome of its request. */
 class Death extends Error {}
 
-/** A service that may honor keys, and answers each try as its script says; without a script, it logs. */
+/** A service that can honor keys. It answers attempts by its script, and then logs all further requests. */
 class Service {
   readonly #honors: boolean;
   readonly keys = new Set<string>();
@@ -76,7 +76,7 @@ const placeOf = (service: Service) => {
   const folder = newFolder();
   const [file, ledger] = [join(folder, "a.jsonl"), join(folder, "ledger.db")];
   return {
-    /** Logs groups; returns undefined if the run died. */
+    /** Logs groups. Returns undefined if the run died. */
     async run(rewards: readonly number[], options: Partial<DeliverOptions> = {}): Promise<LogResult | undefined> {
       writeFileSync(file, linesOf(...rewards.map((reward) => groupOf(reward))));
       const reading = await read([file], { split: "train" });
@@ -106,7 +106,7 @@ const placeOf = (service: Service) => {
       await open?.close();
       return rows;
     },
-    /** Resolves unknown requests as somebody would who knows what the service has. */
+    /** Resolves unknown requests by the groups that the service has. */
     async resolve(): Promise<void> {
       const open = await openExistingLedger({ path: ledger }, { ...usualDelivery(), toRead: false });
       for await (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
@@ -228,7 +228,7 @@ describe("a series of runs", () => {
       [...first, refused, tooLarge, one("logged", 206, 308, 3, 200, null, ["c9"]), ...later],
     ]);
     seconds += 24 * 60 * 60;
-    // A day later the size that was refused is tried again.
+    // A day later, the run tries the refused size again.
     expect((await rows([7, 3, 8, 1, 9], ["logged"], { maxRequestBytes: 10_000 })).slice(0, -1)).toEqual([
       ...["logged", undefined, [5, 3, 2, 0, 0, 0], 1, 213, "c14", [200]],
     ]);
@@ -255,7 +255,7 @@ describe("a series of runs", () => {
     const place = placeOf(service);
     service.script = ["lost-logged"];
     expect((await place.run([1, 2]))?.status).toBe("unknown");
-    // A run asks for its client once it has read the ledger.
+    // A run opens its client after it has read the ledger.
     const client = async () => {
       await place.resolve();
       return service.client();

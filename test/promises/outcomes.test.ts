@@ -3,7 +3,7 @@ import { hasPostgres, newDatabase } from "../support/postgres.ts";
 import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, placeAt } from "./place.ts";
 
-/** More than the buffers of both sides hold, so that a service that stops reading stops the sender in the middle. */
+/** More bytes than the buffers of both sides, so that a service that stops reading stops the sender. */
 const long = 12 * 1024 * 1024;
 
 /** A fault of the service in the first of three requests, and the end of the run. */
@@ -184,13 +184,13 @@ const noGroups = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_se
 const recordOf = ({ state, status, cause, retried = false }: Fault): string =>
   `${state} ${status === undefined} ${cause === undefined} ${retried}`;
 
-/** One fault for each record: what is sent, and its outcome, do not depend on the ledger's database. */
+/** One fault for each record, because the requests and outcomes do not depend on the ledger's database. */
 const faultOfEachRecord = [...new Map(faults.map((fault) => [recordOf(fault), fault])).values()];
 
 const titleOf = ({ name, code }: Fault): string =>
   `exits with ${code} after ${name}, and later runs log each group once`;
 
-/** The first run meets a fault, the later ones do not. */
+/** Only the first run meets a fault. */
 const meets = async (fault: Fault, context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<void> => {
   const { deed, args = [], code, says, state, retried = false } = fault;
   const service = await faultyService(context, { otherwise: deed });

@@ -19,11 +19,11 @@ import {
   startRollcall,
 } from "../support/run.ts";
 
-/** A group of one trajectory, known by its reward; `bytes` of padding make it long. */
+/** A group of one trajectory, which its reward identifies, with `bytes` of padding. */
 export const groupOf = (reward: number, bytes = 0): string =>
   `{"trajectories":[{"messages_and_choices":[],"reward":${reward}${bytes > 0 ? `,"logs":["${"x".repeat(bytes)}"]` : ""}}]}`;
 
-/** Groups, one a line. */
+/** A group on each line. */
 export const linesOf = (...groups: readonly string[]): string => groups.map((group) => `${group}\n`).join("");
 
 /** A file of three groups. */
@@ -55,7 +55,7 @@ export interface ErrorDocument {
   readonly problems?: readonly { readonly rule: string; readonly line?: number; readonly file?: string }[];
 }
 
-/** A run, with its documents read. */
+/** A run of `log` with its parsed documents. */
 export interface LogRun extends RunResult {
   readonly document: LogDocument | undefined;
   readonly error: ErrorDocument | undefined;
@@ -80,16 +80,16 @@ export interface Place {
   write(name: string, content: string | Uint8Array): string;
   /** Runs any command. */
   run(args: readonly string[], options?: Pick<RunOptions, "env" | "stdin" | "ownProcess">): Promise<RunResult>;
-  /** Runs `log m --split train --json` with what is given. */
+  /** Runs `log m --split train --json` with more arguments. */
   log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<LogRun>;
-  /** The same in its own process, left running. */
+  /** Starts `log m --split train --json` in its own process. */
   start(args: readonly string[]): ReturnType<typeof startRollcall>;
   entries(args?: readonly string[]): Promise<readonly LedgerEntry[]>;
 }
 
 const logging = ["log", "m", "--split", "train", "--json"];
 
-/** Opens a place that is gone when the test is finished. */
+/** Opens a place, and removes it when the test is finished. */
 export const placeAt = (
   { onTestFinished }: TestCleanup,
   url: string,
@@ -135,7 +135,7 @@ export const openThree = async (...options: Parameters<typeof openPlace>) => {
   return { service, place, file: place.write("a.jsonl", three) };
 };
 
-/** Opens a place with a file of three groups, and a service that holds a request, after those that the deeds answer. */
+/** Opens a place with a file of three groups, and a service that holds a request after the requests of `deeds`. */
 export const openHeld = async (context: TestCleanup, ...deeds: readonly RequestHandler[]) => {
   const hold = held();
   const opened = await openThree(context);
@@ -151,25 +151,25 @@ export const documentsOf = (ran: RunResult): LogRun => {
   return { ...ran, error, document: ran.stdout === "" ? undefined : (JSON.parse(ran.stdout) as LogDocument) };
 };
 
-/** A run of `log` that continues while the test does something else, and can be sent SIGINT, SIGTERM and SIGHUP. */
+/** Starts a run of `log` that can get SIGINT, SIGTERM and SIGHUP. */
 export const running = (place: Place, args: readonly string[]) => {
   const child = startInTurn([...logging, ...args], { env: place.env, cwd: place.folder });
   return { signal: child.signal, ended: endOf(child).then(documentsOf) };
 };
 
-/** Logs the groups and breaks the connection off. */
+/** Logs the groups and resets the connection. */
 export const takeAndReset: RequestHandler = async (asked) => {
   await asked.take();
   asked.reset();
 };
 
-/** Reads the request and breaks the connection off. */
+/** Reads the request and resets the connection. */
 export const reset: RequestHandler = async (asked) => {
   await asked.body();
   asked.reset();
 };
 
-/** Logs a file of three groups to a service that does `deed` to the first request. */
+/** Logs a file of three groups to a service that handles the first request with `deed`. */
 export const afterOne = async (
   context: TestCleanup,
   {

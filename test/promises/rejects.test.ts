@@ -195,7 +195,7 @@ describe.concurrent("--on-invalid skip", () => {
     expect([mended.code, mended.document?.groups.logged, service.logged]).toEqual([0, 1, [1, 2, 3]]);
     expect((await place.run(["ledger", "verify", rejects])).code).toBe(0);
     expect((await place.log([file])).code).toBe(3);
-    // rollcall does not overwrite a file that somebody edited.
+    // rollcall does not overwrite an edited file.
     const again = await place.log([file, ...skip]);
     expect([again.code, again.error?.code, service.requests()]).toEqual([2, "usage", 2]);
     expect(readFileSync(rejects, "utf8")).toBe(`${groupOf(3)}\n`);
@@ -260,7 +260,7 @@ describe.concurrent("--on-invalid skip", () => {
     const { code, document } = await place.log([file, ...skip]);
     expect([code, document?.rejects_file]).toEqual([7, `${file}.rejected`]);
     expect(readFileSync(place.path("a.jsonl.rejected.new"), "utf8")).toBe("half");
-    // Killed before the ledger knew that both files are written.
+    // As after a kill before the ledger recorded both files.
     const ledger = new Connection(ledgerOf(place));
     ledger.exec("UPDATE written SET digest = 'of the files before' WHERE path NOT LIKE '%.new'");
     ledger.close();

@@ -17,7 +17,7 @@ const many = (count: number): string => linesOf(...Array.from({ length: count },
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Longer than a lease. */
+/** Milliseconds that exceed a lease. */
 const overMs = 17_000;
 
 describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags: "database" }, () => {
@@ -60,7 +60,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
       const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
       await hold.came;
-      // Before the kill, so that the lease is renewed, however slow the machine is.
+      // This runs before the kill, so that the lease is renewed on any machine.
       const early = await second.log([second.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
       expect([early.code, early.error?.retryable, early.document?.groups]).toMatchObject([7, true, { logged: 2 }]);
       expect(early.error?.message).toContain("1 not logged: another run with the same model and split still uses");
@@ -95,7 +95,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect(other.document?.groups).toMatchObject({ logged: 2, unknown: 1 });
       run.kill("SIGCONT");
       const ended = documentsOf(await end);
-      // Its reply makes one group logged. The second machine logged the others.
+      // The reply makes one group logged. The second machine logged the other two.
       expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
       expect(ended.error?.message).toContain("this run could not update the ledger");
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);

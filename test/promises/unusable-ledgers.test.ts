@@ -41,7 +41,7 @@ describe.concurrent("a malformed URL of a ledger", () => {
 });
 
 describe.concurrent("a ledger that cannot be used", () => {
-  /** Runs with a ledger, which must send nothing. */
+  /** Runs with a ledger. Expects that nothing is sent. */
   const refusedWith = async (
     context: TestCleanup & { readonly expect: typeof import("vitest").expect },
     prepare: (place: Place, path: string) => void,
@@ -146,7 +146,7 @@ describe.concurrent("a ledger that cannot be used", () => {
             fill(`${disk}/full`);
             asked.answer(status, { body });
           };
-        // Full from the second request's answer on: its outcome cannot be recorded, so the next run does not know it.
+        // The disk is full at the second answer, so the outcome is not recorded and the next run finds it unknown.
         service.next(accept, fillAndAnswer(200));
         const during = await place.log(args);
         expect([during.code, during.error?.cause], during.stderr).toEqual([8, "storage"]);
@@ -192,7 +192,7 @@ describe.concurrent("a ledger that cannot be used", () => {
         execFileSync("mount", ["-o", "remount,ro", disk]);
         const frozen = await place.log(args);
         expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 8]);
-        // Commands that only read it need no writable folder.
+        // Commands that only read the ledger need no writable folder.
         const here = ["--ledger", `${disk}/ledger.db`];
         const copied = await place.entries(["--ledger", `${disk}/copy.db`]);
         expect(copied.map(({ input }) => input)).toEqual(Array(3).fill("late.jsonl"));

@@ -17,7 +17,7 @@ const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`
 const rejectsOf = (file: string): readonly string[] =>
   existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected`, "utf8").trimEnd().split("\n") : [];
 
-/** Follows a file on a clock that only waiting moves. Each wait does the next step; the last is Ctrl-C. */
+/** Follows a file with a clock that only waits advance. Each wait does the next step. The last step is Ctrl-C. */
 const follow = async (
   steps: readonly ((file: string) => void)[],
   { answer, ...more }: Partial<FollowOptions> & { readonly answer?: (body: Buffer, at: number) => Attempt } = {},
@@ -133,7 +133,7 @@ describe("following a file", () => {
       said: ["0: waiting", "2250: 1+2, 0 rejected"],
       warnings: ["incomplete-group"],
     });
-    // A group that comes again ends the run, which sends what is complete.
+    // A scattered group ends the run, which sends the complete groups.
     expect(await follow(steps, { ...late, groupSize: 2 })).toMatchObject({
       said: ["0: waiting", "1750: 1+2, 0 rejected", "2250: 3+4, 0 rejected"],
       ...{ end: ["partial", "log-partial", 3, 2, 0, 0, 0, 1], warnings: ["incomplete-group"] },

@@ -51,7 +51,7 @@ interface SendResult {
   readonly result: LogResult;
 }
 
-/** Plans and sends what was read, without a ledger. */
+/** Plans and sends a dataset, without a ledger by default. */
 const send = async (
   dataset: Dataset,
   {
@@ -337,7 +337,7 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
     let elapsedMs = 0;
     const client = keepingClient();
     const attempt: typeof client.attempt = async (...asked) => {
-      // The machine sleeps for a minute: other runs may have taken the groups over.
+      // The machine sleeps for a minute, in which other runs may have taken the groups.
       elapsedMs += 60_000;
       return await client.attempt(...asked);
     };
@@ -446,7 +446,7 @@ describe("an outcome", () => {
 
   it.each([
     ["numbers", (loc: readonly (string | number)[]) => loc],
-    // As interface 7 has it.
+    // Interface 7 writes positions as strings.
     ["strings", (loc: readonly (string | number)[]) => loc.map(String)],
   ])("is reported at the line of each problem of a 422 if its positions are %s", async (_, spelled) => {
     const files = filesOf(
@@ -559,7 +559,7 @@ describe("the requests after a 413", () => {
 
   it("have half of the refused bytes, for groups of any sizes", async () => {
     const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
-    // Two bytes shorter than the others with their comma: half of all, rounded down, is too small for those.
+    // The first group is two bytes shorter than the others with their comma, which do not fit half of all bytes.
     const first = padded(2 * group(2).length - 1 - padded(0).length);
     const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
     const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
@@ -616,7 +616,7 @@ describe("the requests after a 413", () => {
     expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
     const taken = bodies.filter((body) => body.length <= 300);
     expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
-    // Several were planned, and told of.
+    // The plan had several requests, and one warning about them.
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
   });
 
@@ -734,7 +734,7 @@ describe("a ledger that cannot be used", () => {
 });
 
 describe("a file that changes while it is sent", () => {
-  /** Two requests, between which the file is changed. */
+  /** Sends two requests, and changes the file between them. */
   const sendChanging = async (change: (path: string) => void) => {
     const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
     const old = new Date(2020, 1, 1);
@@ -826,7 +826,7 @@ describe("a file that changes while it is sent", () => {
     const dataset = await read([path]);
     const [source] = dataset.sources;
     if (source === undefined) throw new Error("nothing was opened");
-    // The system reads nothing by a descriptor that is for writing.
+    // The system reads nothing from a descriptor for writing.
     const descriptor = openSync(path, "a");
     onTestFinished(() => closeSync(descriptor));
     const bytes = descriptorBytes({ descriptor, name: path, size: source.bytes.size });

@@ -132,7 +132,7 @@ describe("a spliced body", () => {
         writeFileSync(path, given.cut ? now.subarray(0, at) : now);
         const { bytes, thrown } = await spliced(dataset, all, given.room);
         expect(isFailure(thrown, "input-changed")).toBe(true);
-        // As far as it came it is the body that was checked, but for the byte that was changed.
+        // The bytes before the end are those of the checked body, except the changed byte.
         const whole = defined(dataset, plain, all);
         const own = plain[found.parts.columns.source.at(part)]?.toString("latin1", start, start + length) ?? "";
         expect(bytes.length).toBeLessThan(whole.lastIndexOf(own) + length);

@@ -33,7 +33,7 @@ describe("the service's check of credentials (interface 5)", () => {
   });
 });
 
-/** Sends headers that announce a body, and no body until there is an answer. */
+/** Sends headers that announce a body, and the body only after an answer. */
 const sendSlowly = (url: string, headers: Record<string, string>): Promise<{ status: number; sent: number }> =>
   new Promise((resolve, reject) => {
     const outgoing = httpRequest(url, { method: "POST", headers: { "Content-Type": "application/json", ...headers } });

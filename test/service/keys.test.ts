@@ -30,7 +30,7 @@ const read = async (
 const models = async ({ url }: RunningService, key: string) =>
   await reply(`${url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
 
-/** Adds a key like another process. */
+/** Adds a key as another process would. */
 const given = async (store: Store, name: string, more: Partial<StoredKey> = {}): Promise<string> => {
   const { key, digest } = createKey();
   const all = { projects: [], uses: ["log", "inference", "calls"], created: 0, revoked: undefined };
@@ -38,7 +38,7 @@ const given = async (store: Store, name: string, more: Partial<StoredKey> = {}):
   return key;
 };
 
-/** Opens a service, and its store from outside. */
+/** Opens a service, and its store over another connection. */
 const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
   const service = await running(place);
   const waiting = { host: testHost(), onUnavailable: () => undefined };

@@ -45,7 +45,7 @@ describe("a body over the limit", () => {
     const service = await running({ maxBodyBytes: body.length });
     expect((await service.log(body)).status).toBe(200);
     expect((await service.log(`${body} `)).status).toBe(413);
-    // The same without Content-Length.
+    // The same body without Content-Length.
     expect(await inPieces(service, body)).toBe(200);
     expect(await inPieces(service, `${body} `)).toBe(413);
   });
@@ -168,7 +168,7 @@ describe("bodies that together exceed the memory limit", () => {
   it("are all logged", async () => {
     const { url, key } = await running({ maxBodyBytes: 64 * 1024 * 1024 });
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-    // Without Content-Length, each may be as long as the limit. 20 of them exceed the memory limit.
+    // Without Content-Length, each body may be as long as the limit. 20 such bodies exceed the memory limit.
     const send = (): Promise<number> =>
       new Promise((resolve, reject) => {
         const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent: false }, (response) => {

@@ -6,7 +6,7 @@ import { basic, callIds, idsOf, newDataDir, reply, request, running, trajectory 
 
 const once = { "Idempotency-Key": "once" };
 
-/** Logs with one key until it is answered, because a busy database can be too late. */
+/** Repeats a log request with one key until an answer, because a busy database can be too late. */
 const loggedOnce = async (service: Awaited<ReturnType<typeof running>>, body: object): ReturnType<typeof reply> => {
   const answer = await service.log(body, { headers: once });
   return answer.status >= 500 ? await loggedOnce(service, body) : answer;

@@ -10,7 +10,6 @@ import { endOf, newHome, runRollcall, startRollcall } from "../support/run.ts";
 import { listening } from "../support/server.ts";
 import { basic, callIds, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
 
-/** `rollcall serve` in its own process. */
 interface Process {
   readonly child: ChildProcessWithoutNullStreams;
   readonly url: string;

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
 import { asked, credentialOf, failureOf, openHome, origin } from "./open.ts";
 
-/** A file below a temporary folder. */
+/** Writes a file into a new temporary folder. */
 const fileOf = (bytes: string | Uint8Array): string => {
   const file = join(mkdtempSync(join(tmpdir(), "key-")), "key");
   writeFileSync(file, bytes);

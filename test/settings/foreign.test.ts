@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
 
-/** Only root can create files of another user: the tests of such files are skipped for other users. */
+/** Only root can create files of another user, so other users skip the tests of such files. */
 const isRoot = process.getuid?.() === 0;
 
 /** The id of another user. */

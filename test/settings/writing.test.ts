@@ -279,7 +279,7 @@ describe("a failed write", () => {
       const file = join(disk.folder, "settings.json");
       const before = JSON.stringify({ profiles: { default: { split: "a", note: "x".repeat(20_000) } } });
       writeFileSync(file, before, { mode: 0o600 });
-      // Home for the lock and for a part of the new file.
+      // Leaves room for the lock and for a part of the new file.
       writeFileSync(join(disk.folder, "ballast"), "x".repeat(28_000));
       expect(await failureOf(() => set(home, "split", "b"))).toMatchObject({
         kind: "inaccessible-file",

@@ -257,7 +257,7 @@ describe("the API of the page for groups", () => {
     while (shares.at(-1) === 0) shares.push(await share(asked));
     expect(shares[0]).toBe(0);
     expect(shares.at(-1)).toBeLessThan(1);
-    // The searches of four other tabs replace it: it starts again.
+    // The searches of four other tabs replace the search, so it starts again.
     for (const text of ["a", "b", "c", "d"]) expect(await share({ text })).toBeGreaterThanOrEqual(0);
     expect(await share(asked)).toBe(0);
   });

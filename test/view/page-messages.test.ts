@@ -66,7 +66,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
       await page.locator(".talk .entry").nth(70).waitFor();
       await page.evaluate("document.querySelectorAll('.talk .entry')[70].scrollIntoView()");
-      // The navigation bar covers the message before.
+      // The navigation bar covers the previous message.
       await page.evaluate("scrollBy(0, 40)");
       await typed(page, key);
       await expect.poll(focused).toBe(message);

@@ -89,7 +89,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     );
     expect(await page.locator("tbody tr").count()).toBe(20);
     expect(await page.locator("tbody tr td.words").first().innerText()).toContain("Hi! I'm looking to book");
-    // A tab that is opened later knows the token too.
+    // A later tab also knows the token.
     const later = await page.context().newPage();
     await later.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await later.getByRole("heading", { name: "4 trajectories" }).waitFor();
@@ -115,7 +115,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       [{ problems: "any" }, ".problem", "main"],
       [{ problems: "unknown-role" }, ".problem", "main"],
     ] as const) {
-      // Otherwise the rows of the last query stay until those of this one are read.
+      // Otherwise the rows of the last query stay until the page has read the new rows.
       await page.goto("about:blank");
       await page.goto(`${served.url}/${addressOf(query)}`);
       await page.locator(last).first().waitFor();
@@ -475,7 +475,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("link", { name: "groups", exact: true }).click();
     await page.getByText("task 88", { exact: true }).waitFor();
     await expect.poll(async () => await hash(page)).toBe(query);
-    // Back from a group of the page before, that page is shown.
+    // The browser returns from a group to the page that contains the group.
     await page.getByText("task 100", { exact: true }).click();
     await page.getByText("group 100 of 200").waitFor();
     await typed(page, "p");
@@ -529,7 +529,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
       await page.locator(there).first().waitFor();
     }
-    // A figure below 0.1 is good to those who gave it its name; the axes' own numbers are all that comes later here.
+    // The layout shift. Web Vitals calls a shift below 0.1 good. Only the numbers of the axes appear later.
     expect(await page.evaluate("window.moved")).toBeLessThan(0.003);
   });
 

@@ -73,7 +73,7 @@ describe("the server of the page", () => {
     expect(await reloaded()).toEqual([2, [0.5, 1]]);
     writeFileSync(file, `${groupLine([0, 0])}\n`);
     expect(await reloaded()).toEqual([1, [0]]);
-    // Rewritten with the same size.
+    // The new content has the same size.
     writeFileSync(file, `${groupLine([1, 1])}\n`);
     utimesSync(file, 1, 1);
     expect(await reloaded()).toEqual([1, [1]]);

@@ -166,7 +166,7 @@ describe("the server of the page", () => {
     const page = await viewing([groups]);
     const files = await Promise.all(["/", "/page.js", "/page.css"].map(async (path) => (await page.ask(path)).body));
     expect(Buffer.byteLength(files.join(""))).toBeLessThan(200_000);
-    // XML namespaces are never requested.
+    // Browsers do not request XML namespaces.
     const named = files.join("").match(/https?:\/\/[^\s"'`]+/g) ?? [];
     expect(named.filter((address) => !address.startsWith("http://www.w3.org/"))).toEqual([]);
   });

@@ -13,7 +13,7 @@ export interface OpenPage extends Tab {
   readonly viewing: ViewProcess;
 }
 
-/** Opens a served page; `through` is another address that leads to it, `first` the element that shows it is open. */
+/** Opens a served page. `through` is another URL that leads to the page. `first` is an element of the open page. */
 export const shownPage = async (
   served: ViewProcess,
   size: TabOptions = {},
@@ -28,18 +28,18 @@ export const shownPage = async (
   return { page, viewing: served, troubles };
 };
 
-/** A page of `rollcall view` with these words. */
+/** Opens the page of `rollcall view` with these arguments. */
 export const shown = async (args: readonly string[], size?: TabOptions): Promise<OpenPage> =>
   await shownPage(await viewing(args), size);
 
-/** The page of a query. */
+/** Opens the page of a query. */
 export const shownAt = async (query: object, ...options: Parameters<typeof shown>): Promise<OpenPage> => {
   const opened = await shown(...options);
   await opened.page.goto(`${opened.viewing.url}/${addressOf(query)}`);
   return opened;
 };
 
-/** The address of a query, from `#` on. */
+/** The part of the URL of a query from `#`. */
 export const addressOf = (query: object = {}): string => {
   const json = JSON.stringify(query);
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
@@ -47,7 +47,7 @@ export const addressOf = (query: object = {}): string => {
 
 export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }, { problems: "any" }].map(addressOf);
 
-/** The address from `#` on. */
+/** The part of the URL from `#`. */
 export const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
 
 /** Presses keys. Waits for the effect of each key before the next key. */
@@ -55,7 +55,7 @@ export const typed = async (page: Page, ...keys: readonly string[]): Promise<voi
   for (const key of keys) await page.keyboard.press(key);
 };
 
-/** A file in a new folder, which does not exist. */
+/** A path of a missing file in a new folder. */
 export const newPageFile = (name = "page.html"): string => join(mkdtempSync(join(tmpdir(), "view-")), name);
 
 export const writtenPage = async (

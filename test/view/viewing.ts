@@ -1,4 +1,4 @@
-/** A `rollcall view` that is serving, and what asks it. */
+/** Starts `rollcall view`, and requests its page. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ export interface ViewProcess {
   readonly printed: () => string;
   readonly said: () => string;
   readonly ended: Promise<number | string | null>;
-  /** Asks with the token, for a query if one is given. */
+  /** Requests a path with the token, and with an optional query. */
   ask(path: string, query?: object): Promise<PageResponse>;
 }
 
@@ -42,17 +42,17 @@ export const groupLine = (rewards: readonly number[], { prompt = "2 + 2?", answe
     })),
   });
 
-/** Starts `rollcall view` on a free port and waits for its address. */
+/** Starts `rollcall view` on a free port and waits for its URL. */
 export const viewing = async (args: readonly string[], stdin?: string): Promise<ViewProcess> =>
   await serving(["view", "--no-open", ...args], { stdin });
 
-/** Starts what serves a page and waits for its address. */
+/** Starts a command that serves a page, and waits for its URL. */
 export const serving = async (
   words: readonly string[],
   { stdin, env = {} }: { readonly stdin?: string | undefined; readonly env?: NonNullable<RunOptions["env"]> } = {},
 ): Promise<ViewProcess> => await servedBy(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
 
-/** Waits for the address of a run that serves a page. */
+/** Waits for the URL of a run that serves a page. */
 export const servedBy = async (child: StartedRun): Promise<ViewProcess> => {
   endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
@@ -95,7 +95,7 @@ export const asked = (
     outgoing.on("error", reject).end();
   });
 
-/** Waits until all was read and measured. */
+/** Waits until the input is read and measured. */
 export const whenRead = async (page: ViewProcess): Promise<PageState> => {
   for (;;) {
     const state: PageState = JSON.parse((await page.ask("/api/state")).body);

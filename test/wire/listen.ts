@@ -3,7 +3,6 @@ import { createServer } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
 import { listening } from "../support/server.ts";
 
-/** A running server and its requests. */
 export interface Listener {
   readonly url: string;
   /**
