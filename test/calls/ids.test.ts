@@ -20,7 +20,7 @@ const idsIn = async (text: string | Uint8Array, size = 64): Promise<readonly str
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9:._ -]{0,40}[A-Za-z0-9]$/);
 
 describe("reading call ids from lines", () => {
-  it("finds the same ids in every form of a line, for any chunks", async () => {
+  it("finds equal ids in every form of a line, for any chunks", async () => {
     const spelled = fc.tuple(id, fc.integer({ min: 0, max: 4 }), fc.string()).map(([own, form, rest]) => {
       const field = rest.replaceAll(/[\n\r]/g, " ");
       const line = [own, `${own}\t${field}`, JSON.stringify(own), JSON.stringify({ rest, id: own }), `  ${own}\r`][

@@ -29,7 +29,7 @@ const ownFolder = (folder: string): string =>
   join(folder, "catalog-history", readdirSync(join(folder, "catalog-history"))[0] ?? "");
 
 describe("the history of catalogs", () => {
-  it("has a catalog as it was at a time, and the first one before that", () => {
+  it("returns the catalog of a time, or the first catalog for an earlier time", () => {
     const folder = newFolder();
     for (const [id, time] of [
       ["a", noon],
@@ -50,7 +50,7 @@ describe("the history of catalogs", () => {
     ]);
   });
 
-  it("has a file for each change, and writes nothing for the latest reply again", () => {
+  it("writes a file for each change, and nothing if the latest reply is repeated", () => {
     const folder = newFolder();
     for (const time of [noon, noon + hour, noon + day]) save(folder, "a", time);
     expect(at(folder, noon + 9 * day)).toEqual([noon, "a"]);
@@ -99,7 +99,7 @@ describe("the history of catalogs", () => {
     expect(at(folder, noon)).toEqual([noon + 1, "a"]);
   });
 
-  it("removes the oldest replies of a catalog beyond its limit", { tags: "slow" }, () => {
+  it("removes the oldest replies of a catalog beyond the limit", { tags: "slow" }, () => {
     const folder = newFolder();
     for (let id = 0; id < maxSavedReplies + 5; id++) save(folder, `${id}`, noon + id * day);
     expect(readdirSync(ownFolder(folder))).toHaveLength(maxSavedReplies);

@@ -49,11 +49,11 @@ const text = fc
     space: fc.constantFrom("", "\n", "\r\n", "\n \t"),
     indent: fc.constantFrom(0, 2),
     /** Lines before and after an array on one line. */
-    neighbours: fc.constantFrom(["", ""], [`${JSON.stringify(group(1, 2))}\n`, `\n${JSON.stringify(group(3, 4))}`]),
+    neighbors: fc.constantFrom(["", ""], [`${JSON.stringify(group(1, 2))}\n`, `\n${JSON.stringify(group(3, 4))}`]),
     damaged: seldom(fc.tuple(fc.nat(), fc.constantFrom(...'{}[],:"\\x0 \u0001\r\u00ff'))),
     cut: seldom(fc.nat()),
   })
-  .map(({ elements, space, indent, neighbours: [above, below], damaged, cut }) => {
+  .map(({ elements, space, indent, neighbors: [above, below], damaged, cut }) => {
     const isOneLine = space === "";
     const list = elements.map((one) => JSON.stringify(one, undefined, isOneLine ? 0 : indent)).join(`,${space}`);
     const rest = Buffer.from(`${list}${space}]`.replaceAll("\n", space === "\r\n" ? "\r\n" : "\n"));
@@ -120,11 +120,11 @@ describe("an array that is longer than a block", () => {
     return whole;
   };
 
-  it("is read like a short list for three lists", async () => {
+  it("is read like a short array for three arrays", async () => {
     expect(await checkLists(3, 9)).toBeGreaterThan(0);
   });
 
-  it("has the columns of its one line without the byte order mark", async () => {
+  it("has columns without the byte order mark if it is on one line", async () => {
     const long = `{"messages_and_choices":[],"reward":1,"logs":["${"x".repeat(2 ** 19)}"]}`;
     const elements = [long, long, long].join(",");
     const [file = ""] = filesOf(`\ufeff[${elements},{"messages_and_choices":[],"reward":"1"}]`);
@@ -143,7 +143,7 @@ describe("an array that is longer than a block", () => {
     expect(errors).toMatchObject([{ rule: "wrong-type", line: 3 }]);
   });
 
-  it("is read like a short list, whatever it contains and wherever a block ends", { tags: "slow" }, async () => {
+  it("is read like a short array, for any content and any end of a block", { tags: "slow" }, async () => {
     expect(await checkLists(80)).toBeGreaterThan(5);
   });
 

@@ -171,7 +171,7 @@ describe("grouping", () => {
     return Array.from({ length: groups.count }, (_, at) => groups.trajectoriesOf(at));
   };
 
-  it("joins adjacent lines of a file with the same group_id, and makes one group per line without one", async () => {
+  it("joins adjacent lines of a file with equal group_ids, and makes one group per line without a group_id", async () => {
     const text = [1, 1, undefined, undefined, "1", null, 2].map((id) => with_("group_id", id)).join("\n\n");
     expect(await sizes([text, with_("group_id", 2)])).toEqual([2, 1, 1, 1, 1, 1, 1]);
   });
@@ -182,7 +182,7 @@ describe("grouping", () => {
     expect(await sizes([text])).toEqual([2, 1, 1]);
   });
 
-  it("gathers lines by a key at the top or in metadata, by type and value", async () => {
+  it("gathers lines by a key at the top level or in metadata, by type and value", async () => {
     const text = [
       with_("id", 1),
       with_("metadata", { id: 1 }),
@@ -217,7 +217,7 @@ describe("grouping", () => {
     expect(problems.isInputBroken).toBe(true);
   });
 
-  it("reports more scattered groups than a call can have arguments", { tags: "slow" }, async () => {
+  it("reports more scattered groups than a function call can have arguments", { tags: "slow" }, async () => {
     const lines = Array.from({ length: 150_000 }, (_, at) => with_("group_id", at % 2));
     const { problems } = await read(filesOf(lines.join("\n")));
     expect(problems.counts).toContainEqual({ rule: "group-scattered", severity: "error", count: 150_000 - 2 });
@@ -241,16 +241,13 @@ describe("grouping", () => {
     }
   });
 
-  it.each(['{"event":"log"}', "7", "null"])(
-    "rejects no group because of the line %s between its lines",
-    async (line) => {
-      const text = [with_("group_id", 1), line, with_("group_id", 1), with_("group_id", 2)].join("\n");
-      const { problems, groups, found } = await read(filesOf(text));
-      expect(problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
-      const sizes = Array.from({ length: groups.count }, (_, at) => groups.isValid(at) && groups.trajectoriesOf(at));
-      expect([sizes, found.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
-    },
-  );
+  it.each(['{"event":"log"}', "7", "null"])("rejects no group for the line %s between its lines", async (line) => {
+    const text = [with_("group_id", 1), line, with_("group_id", 1), with_("group_id", 2)].join("\n");
+    const { problems, groups, found } = await read(filesOf(text));
+    expect(problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
+    const sizes = Array.from({ length: groups.count }, (_, at) => groups.isValid(at) && groups.trajectoriesOf(at));
+    expect([sizes, found.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
+  });
 
   it("leaves all lines of an invalid group out of the metrics", async () => {
     const id = (id: number, reward: unknown) =>
@@ -387,7 +384,7 @@ describe("an input file", () => {
     expect(thrown).toMatchObject({ details: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
   });
 
-  it("is found by a glob that the shell did not expand", async () => {
+  it("is found by rollcall's own glob on Windows", async () => {
     const folder = newFolder();
     mkdirSync(join(folder, "runs"));
     for (const name of ["runs/b.jsonl", "runs/a.jsonl", "runs/a.txt", "runs/.c.jsonl"])
@@ -450,7 +447,7 @@ describe("an input file", () => {
     expect(await rulesOf("/dev/null")).toEqual(["invalid_input", "input-empty"]);
   });
 
-  it("counts as changed if it becomes shorter while one document is read", async () => {
+  it("counts as changed if it becomes shorter while its document is read", async () => {
     const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
     // The first block remains, so rollcall knows that the file is one document.
     expect(await refusal([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
@@ -485,7 +482,7 @@ describe("an input file", () => {
   });
 });
 
-describe("a request on one line", () => {
+describe("a request on a single line", () => {
   /** Returns the bytes that were searched for newlines while a number of groups was read. */
   const bytesSearched = async (count: number): Promise<number> => {
     const own = group(0.5, 0.5);
@@ -506,7 +503,7 @@ describe("a request on one line", () => {
     return searched;
   };
 
-  it("takes twice the work for twice the groups", async () => {
+  it("takes at most twice the work for twice the groups", async () => {
     expect(await bytesSearched(400)).toBeLessThan(2.5 * (await bytesSearched(200)));
   });
 });
@@ -601,7 +598,7 @@ describe("a line", () => {
     }),
   );
 
-  it("has a number within the document if a request is pretty-printed", async () => {
+  it("has its number in the document if a request is pretty-printed", async () => {
     const text = JSON.stringify(
       { split: "t", trajectory_groups: [group(1), { trajectories: [{ ...plain, reward: "1" }] }] },
       null,

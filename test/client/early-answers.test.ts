@@ -116,7 +116,7 @@ describe("an early answer", () => {
     });
   });
 
-  it("counts as a success if its body never ends, and 64 MiB of it are kept", { tags: "slow" }, async () => {
+  it("counts as a success if its body never ends, and keeps 64 MiB of the body", { tags: "slow" }, async () => {
     const piece = Buffer.alloc(4 * mebibyte, "[");
     const server = await serverAfter(10, (socket) => {
       const more = () => {

@@ -47,7 +47,7 @@ describe("an answer that never ends", () => {
     expect(server.connections()).toBe(1);
   };
 
-  it.each([early, body])("ends a read at the limit of its whole time, in its %s", async (_, opening, again) => {
+  it.each([early, body])("ends a read at the limit of the whole time, in its %s", async (_, opening, again) => {
     await endsRead(opening, again, "ENDLESS");
   });
 
@@ -89,7 +89,7 @@ describe("the limit of silence", () => {
   it.each([
     ["http", "while it waits for the answer", "ENDLESS"],
     ["https", "while it connects", "CONNECT_ENDLESS"],
-  ])("ends a read at --max-wait over %s %s, even if that is shorter", async (scheme, _, systemCode) => {
+  ])("ends a read at a shorter --max-wait over %s %s", async (scheme, _, systemCode) => {
     const server = await rawServer(() => undefined);
     const url = server.url.replace("http:", `${scheme}:`);
     const failure = await failureAt(url, { maxWaitMs: 100, timeoutMs: 60_000 });
@@ -105,7 +105,7 @@ describe("the limit of silence", () => {
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "SILENT" } });
   });
 
-  it("ends a log as not sent if the service does not read, and buffers little of it", async () => {
+  it("ends a log as not sent if the service does not read, after few megabytes of the body", async () => {
     const server = await rawServer((socket) => socket.pause());
     const size = 64 * 1024;
     const body = bodyOf(1000, size);
@@ -169,7 +169,7 @@ describe("the limit of silence", () => {
 const impossibleName = `${"a".repeat(64)}.invalid`;
 
 describe("a connection", () => {
-  it("names its host and port if it is refused", async () => {
+  it("causes a failure with host and port if it is refused", async () => {
     const port = await closedPort();
     const failure = await failureAt(`http://127.0.0.1:${port}`);
     expect(failure).toMatchObject({
@@ -183,25 +183,25 @@ describe("a connection", () => {
     });
   });
 
-  it("names the host if the name does not exist", async () => {
+  it("causes a failure with the host if the name does not exist", async () => {
     const failure = await failureAt(`https://${impossibleName}`);
     expect(failure).toMatchObject({ code: "unavailable", message: expect.stringContaining(`${impossibleName}:443: `) });
     expect(["ENOTFOUND", "EAI_AGAIN"]).toContain(failure.details.systemCode);
   });
 
-  it("fails as cut if it closes without an answer", async () => {
+  it("causes a failure if it closes without an answer", async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.end()));
     expect(await failureAt(server.url)).toMatchObject({ code: "unavailable", details: { systemCode: "CUT" } });
   });
 
-  it("gets no second try if the other side does not speak HTTP", async () => {
+  it("causes no second attempt if the server does not speak HTTP", async () => {
     const server = await rawServer((socket) => socket.end("SSH-2.0-OpenSSH_9.6\r\n"));
     const { failure, waits } = await listFailureOf(clientAt(server.url));
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "NOT_HTTP" } });
     expect(waits).toEqual([]);
   });
 
-  it("gets no second use if the service closed it while idle", async () => {
+  it("is not used again if the service closed it while it was idle", async () => {
     const closed: unknown[] = [];
     const server = await rawServer((socket) =>
       socket.once("data", () => socket.end(whole)).once("close", () => closed.push(socket)),
@@ -259,7 +259,7 @@ describe("a download", () => {
     expect(failure.details.http).toEqual({ method: "GET", url: address });
   });
 
-  it("is tried again if its server refuses connections, but replied before", async () => {
+  it("is attempted again if its server replied before and then refuses connections", async () => {
     const { openDownloads } = await loadDownloads();
     const waits: number[] = [];
     const elapsed = () => waits.reduce((sum, wait) => sum + wait, 0);
@@ -290,7 +290,7 @@ describe("a connection over TLS", () => {
     return { ...server, url: server.url.replace("http:", "https:") };
   };
 
-  it("gets no second try if the certificate is self-signed", async () => {
+  it("causes no second attempt if the certificate is self-signed", async () => {
     const server = await tlsServer({});
     const { failure, waits } = await listFailureOf(clientAt(server.url));
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" } });

@@ -41,7 +41,7 @@ const insecureHttp = true;
 
 describe("a proxy", () => {
   it.each(["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])(
-    "forwards plain http if %s names it, by the whole address",
+    "forwards plain http by the whole URL if %s names the proxy",
     async (variable) => {
       const proxy = await proxyTo(1);
       const { client } = clientAt("http://service.invalid:8080/x", { env: { [variable]: proxy.url }, insecureHttp });
@@ -60,14 +60,14 @@ describe("a proxy", () => {
     ["http_proxy", "HTTP_PROXY"],
     ["HTTP_PROXY", "all_proxy"],
     ["all_proxy", "ALL_PROXY"],
-  ])("is the one in %s if %s names another", async (variable, other) => {
+  ])("comes from %s if %s names another proxy", async (variable, other) => {
     const proxy = await proxyTo(1);
     const env = { [variable]: proxy.url, [other]: "http://127.0.0.1:1" };
     await clientAt("http://service.invalid", { env, insecureHttp }).client.send(listModels, list);
     expect(proxy.asked).toHaveLength(1);
   });
 
-  it("forwards a log too", async () => {
+  it("forwards a log request", async () => {
     const proxy = await proxyTo(1);
     const { client } = clientAt("http://service.invalid", { env: { HTTP_PROXY: proxy.url }, insecureHttp });
     const request = { parameters: { model_id: "a/b" }, body: bodyOf(2, 5) };
@@ -77,7 +77,7 @@ describe("a proxy", () => {
     ]);
   });
 
-  it("gets the user and password of its URL, and no other server does", async () => {
+  it("gets the user and password of its URL, unlike all other servers", async () => {
     const proxy = await proxyTo(1);
     const withUser = proxy.url.replace("http://", "http://us%40er:p%25w@");
     const { client, traced } = clientAt("http://service.invalid", { env: { http_proxy: withUser }, insecureHttp });
@@ -134,7 +134,7 @@ describe("a proxy", () => {
     expect(waits.length > 0).toBe(waited > 0);
   });
 
-  it("is asked once if it drops a tunnel", async () => {
+  it("gets one request if it drops a tunnel", async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.destroy()));
     const env = { HTTPS_PROXY: server.url };
     const attempt = await attemptAt("https://service.invalid", bodyOf(2, 5), { env, maxWaitMs: 0 });
@@ -210,7 +210,7 @@ describe("NO_PROXY", () => {
     ["::ffff:7f00:1", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]:1", "http://[::ffff:7f00:1]:1"],
-  ])("lets, with %j, %s bypass the proxy", async (list, url) => {
+  ])("makes, with %j, %s bypass the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(true);
     expect(await goesPast(url, list, "no_proxy")).toBe(true);
   });
@@ -231,7 +231,7 @@ describe("NO_PROXY", () => {
     ["10.0.0.1", "http://10.0.0.11"],
     ["0.0.1", "http://10.0.0.1"],
     ["10.0.0.0/8", "http://10.0.0.1"],
-  ])("leaves, with %j, %s to the proxy", async (list, url) => {
+  ])("sends, with %j, %s to the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(false);
   });
 });

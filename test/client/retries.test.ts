@@ -26,7 +26,7 @@ describe("a read", () => {
     expect(await waitsFor([busy({}, status)])).toHaveLength(1);
   });
 
-  it("tries again by POST too", async () => {
+  it("tries again for a POST", async () => {
     const server = await scriptedServer([{ answer: busy() }, { answer: json({ call: null }) }]);
     const { client } = clientAt(server.url);
     const reply = await client.send(readCall, { parameters: {}, body: { project_id: "t/p", id: "1" } });
@@ -40,7 +40,7 @@ describe("a read", () => {
     expect(waits).toEqual([]);
   });
 
-  it("ends after one try if its endpoint is not repeatable", async () => {
+  it("ends after one attempt if its endpoint is not repeatable", async () => {
     const server = await scriptedServer([{ answer: busy() }]);
     const once: Endpoint = { ...listModels, repeatable: false };
     expect(await failureOf(clientAt(server.url).client.send(once, list))).toMatchObject({ code: "unavailable" });
@@ -108,7 +108,7 @@ describe("the wait before a retry", () => {
     expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
   });
 
-  it("does not start if the service asks for more than is left, and the failure says how much", async () => {
+  it("does not start if the service asks for more time than is left, and the failure says how much", async () => {
     const server = await scriptedServer([
       { answer: busy({ "retry-after": "20" }) },
       { answer: busy({ "retry-after": "50" }) },
@@ -149,7 +149,7 @@ describe("the wait before a retry", () => {
 });
 
 describe("the retry budget of a run", () => {
-  it("limits all waits of the run together", async () => {
+  it("limits the sum of all waits of the run", async () => {
     const { client, waits } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
     const patience = client.retryBudget();
     expect(await patience.wait(3_000)).toBe(true);

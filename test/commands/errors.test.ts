@@ -202,7 +202,7 @@ describe("a failing command with --json", () => {
     expect(errorOf(stderr)).toMatchObject({ code: "interrupted", exit_code: code });
   });
 
-  it("reports an internal defect with exit code 1, and says how to report it", async () => {
+  it("reports an internal defect with exit code 1 and a hint to report the defect", async () => {
     const planted = "data:text/javascript,Date.now=()=>{throw new Error('planted')}";
     const { code, stdout, stderr } = await runRollcall(["catalog", "router", "--local", "--json"], {
       env: { NODE_OPTIONS: `--import "${planted}"` },

@@ -38,7 +38,7 @@ const reference = wordsOf(readFileSync("docs/commands.md", "utf8"));
 
 describe("the help", () => {
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "fits one screen for %s -h, has examples, and ends with the command for all options",
+    "fits one screen for %s -h, with examples, and ends with the command for all options",
     async (name, path) => {
       const { code, stdout, stderr } = await runRollcall([...path, "-h"]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -162,7 +162,7 @@ describe("the help", () => {
     expect(stderr).not.toMatch(/did you mean/i);
   });
 
-  it("has the same text for every command line that asks for a verb's help", async () => {
+  it("has one text for all command lines that ask for a verb's help", async () => {
     const { stdout: asked } = await runRollcall(["ledger", "status", "--help"]);
     const ways = [
       ["ledger", "status", "-h", "--help"],
@@ -196,7 +196,7 @@ describe("rollcall with -h in any position", () => {
     ["-h log my-model file.jsonl", "log -h"],
     ["models -h pattern", "models -h"],
     ["models pattern --sort -h -qh", "models -h"],
-  ])("prints for `rollcall %s` what `rollcall %s` prints", async (typed, same) => {
+  ])("prints for `rollcall %s` the output of `rollcall %s`", async (typed, same) => {
     const [one, other] = await Promise.all([typed, same].map((words) => runRollcall(words.split(" "))));
     expect(one).toEqual({ ...other, code: 0 });
     expect(one?.stdout).not.toBe((await runRollcall(["-h"])).stdout);

@@ -54,15 +54,18 @@ describe("--local on a new machine", () => {
     expect(read.stdout).toContain("###STOP###");
   });
 
-  it.each(["analysis", "router"])("shows a sample for `catalog %s`, and marks each model as a sample", async (kind) => {
-    const listed = await runRollcall(["catalog", kind, "--local"], { env: newHome() });
-    expect(listed.code).toBe(0);
-    const lines = listed.stdout.trimEnd().split("\n");
-    expect(lines.length).toBeGreaterThan(1);
-    expect(lines.every((line) => line.split("\t")[1]?.endsWith(" (sample)"))).toBe(true);
-  });
+  it.each(["analysis", "router"])(
+    "prints a sample for `catalog %s`, and marks each model as a sample",
+    async (kind) => {
+      const listed = await runRollcall(["catalog", kind, "--local"], { env: newHome() });
+      expect(listed.code).toBe(0);
+      const lines = listed.stdout.trimEnd().split("\n");
+      expect(lines.length).toBeGreaterThan(1);
+      expect(lines.every((line) => line.split("\t")[1]?.endsWith(" (sample)"))).toBe(true);
+    },
+  );
 
-  it("shows the catalog in its data folder", async () => {
+  it("prints the catalog in its data folder", async () => {
     const env = newHome();
     const folder = join(dataOf(env), "catalog", "router");
     mkdirSync(folder, { recursive: true });
@@ -99,7 +102,7 @@ describe("--local on a new machine", () => {
 });
 
 describe("--local with a service, a key and a proxy in the environment", () => {
-  it("sends nothing to either address", async () => {
+  it("sends nothing to the service or the proxy", async () => {
     const proxy = await recorder();
     const elsewhere = await recorder();
     const secret = "sk-not-for-anybody-else";

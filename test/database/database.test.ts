@@ -203,7 +203,7 @@ for (const { body, newPlace, skip, tags } of bodies)
       expect(answers.map((rows) => rows.map((row) => row.text("text")))).toEqual([["a"], ["a"]]);
     });
 
-    it("shows the writes of another connection, and keeps its rows", async () => {
+    it("returns the rows that another connection wrote, and keeps rows that were read before", async () => {
       const path = await newPlace();
       const [one, other] = [await open(path), await open(path)];
       await addNote(one, "a");
@@ -265,7 +265,7 @@ describe("opening an unusable file", () => {
     expect(readFileSync(path, "utf8")).toBe("dear diary, ".repeat(1000));
   });
 
-  it("fails if it is cut, and never starts a new one", async () => {
+  it("fails if it is cut, and creates no new database", async () => {
     const path = newPath();
     const database = await open(path);
     for (let at = 0; at < 20; at++) await addNote(database, `${at} `.repeat(5000));
@@ -312,7 +312,7 @@ const openRefusingServer = async (code: string) => {
 };
 
 describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database" }, () => {
-  it("gets its tables once, without an error in the server's log, if several open it at the same time", async (context) => {
+  it("gets its tables once, without an error in the server's log, if several connections open it at once", async (context) => {
     const { address, folder } = await ownServer(context);
     const databases = await Promise.all(Array.from({ length: 8 }, async () => await open(address)));
     await Promise.all(databases.map(async (database) => await addNote(database, "one")));
@@ -338,7 +338,7 @@ describe("opening a database that PostgreSQL refuses", () => {
       "grant the database user the rights to create",
     ],
     ["25006", "storage", "database-failed", "it is read-only", "use the URL of the server that accepts writes"],
-  ])("retries, fails and advises by the code %s", async (sqlState, code, kind, message, hint) => {
+  ])("fails with the attempts and the advice for the code %s", async (sqlState, code, kind, message, hint) => {
     const { path, connections } = await openRefusingServer(sqlState);
     let elapsed = 0;
     const sleep = async (ms: number) => {
@@ -355,7 +355,7 @@ describe("opening a database that PostgreSQL refuses", () => {
 });
 
 describe("a lock that another holder has", () => {
-  it("is taken when it is free, and the wait is reported once", async () => {
+  it("is taken when the holder releases it, after one notice about the wait", async () => {
     const file = { path: `${newPath()}.lock`, title: "a lock" };
     const holder = tryLock(file);
     let [elapsed, told] = [0, 0];
@@ -389,7 +389,7 @@ describe("a write that fails", () => {
     holder.close();
   });
 
-  it("leaves nothing behind if the disk is full, and fails with that reason", async () => {
+  it("leaves no row if the disk is full, and fails with the reason", async () => {
     const database = await open(newPath());
     await addNote(database, "kept");
     await database.query("PRAGMA max_page_count = 20");

@@ -25,7 +25,7 @@ const runScript = (script: string, cwd: string): readonly string[] =>
   execFileSync("sh", ["-c", script], { cwd, encoding: "utf8" }).trimEnd().split("\n");
 
 describe("rows of chat messages", () => {
-  it("give each observation of ShareGPT the id of the first call without one", async () => {
+  it("have, for each observation of ShareGPT, the id of the first call without an observation", async () => {
     const call = (name: string) => ({ from: "function_call", value: JSON.stringify({ name, arguments: {} }) });
     const conversations = [
       ...[{ from: "human", value: "q" }, call("first"), call("second")],
@@ -127,7 +127,7 @@ describe("rows of chat messages", () => {
     expect(missing).toContain("--messages-from finds no list at conversation");
   });
 
-  it("are read from the JSON columns of Parquet with the bytes of their values", async () => {
+  it("are read from JSON columns of Parquet byte for byte", async () => {
     const { messages } = said(0.5);
     const columnData = [
       { name: "messages", data: [messages] },

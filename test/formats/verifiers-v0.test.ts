@@ -13,7 +13,7 @@ const row = {
 };
 
 describe("results of verifiers v0", () => {
-  it("reject the groups next to a row that is cut off, until it is complete", async () => {
+  it("have no groups next to a row that is cut off, until the row is complete", async () => {
     const rows = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((example_id, at) =>
       JSON.stringify({ ...row, example_id, reward: at }),
     );

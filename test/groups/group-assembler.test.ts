@@ -168,7 +168,7 @@ describe("the groups of a growing file", () => {
     expect(open).toBe(1);
   });
 
-  it("are complete if no trajectory came for the given time since the last one", () => {
+  it("are complete if no trajectory came for the given time", () => {
     const a = { id: "a", reward: 1 };
     const { complete, groups } = gather([[a], [a], [a], [a], [], [], [a]], { byKey: true, idle: 2 });
     expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([4, 1]);

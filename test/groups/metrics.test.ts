@@ -86,7 +86,7 @@ describe("the metrics", () => {
     });
   });
 
-  it("have the defined names and no others", () => {
+  it("have only the defined names", () => {
     const tally = new Tally();
     addGroup(tally, {
       trajectories: [{ reward: 1, metrics: { solved: true, steps: 3 } }, { reward: 0 }],
@@ -136,7 +136,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("round an exact sum once, whatever the values", () => {
+  it("round an exact sum of any values once", () => {
     fc.assert(
       fc.property(fc.array(someValue, { minLength: 1, maxLength: 30 }), (values) => {
         const sum = nearest(values.map(exactly).reduce((a, b) => a + b));
@@ -159,7 +159,7 @@ describe("the metrics", () => {
     expect(tally.metrics().reward).toBe(nearest(exactly(0.1) * BigInt(times)) / times);
   });
 
-  it("do not depend on order or parts", () => {
+  it("do not depend on the order or the parts of the trajectories", () => {
     const group = fc.record({
       trajectories: fc.array(
         fc.record({ reward: someValue, metrics: fc.dictionary(fc.constantFrom("a", "b", "c"), someValue) }),
@@ -238,7 +238,7 @@ describe("the metrics", () => {
 });
 
 describe("a distribution that is merged of parts", () => {
-  it("has the mean, the spread and the values of all, whichever parts they were in", () => {
+  it("has the mean, the spread and the values of all parts", () => {
     const sketchOf = (values: readonly number[]): Sketch => {
       const sketch = newSketch();
       for (const value of values) addToSketch(sketch, value);

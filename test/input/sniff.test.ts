@@ -42,7 +42,7 @@ describe("the first bytes of a file", () => {
     [undefined, 'note: rollouts\n{"messages":[]}\n'],
     [undefined, "rollouts\n[1]\n"],
     ["data that is not JSON", "See also\n[Results](results.md)\nand others\n"],
-  ])("identify %s: %j", (kind, head) => {
+  ])("identify as %s: %j", (kind, head) => {
     expect(foundIn(head)).toBe(kind);
   });
 

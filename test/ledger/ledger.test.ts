@@ -239,7 +239,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
     });
 
-    it("reports no groups that were logged from an input with another name if they are resent", async () => {
+    it("reports no resent groups that were logged from an input with another name", async () => {
       await settle(begin(ledger, scope, "a", "b"), "logged");
       const elsewhere = async (resendLogged: boolean) =>
         (await outcomesOf(scope, ["a"], { input: "b.jsonl", resendLogged })).elsewhere;
@@ -266,7 +266,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a", "b", "c", "d"])).outcomes).toEqual([...logged, "not_sent"]);
     });
 
-    it("reads back requests that exceed one reply of a database", { tags: "slow" }, async () => {
+    it("returns requests that exceed one reply of a database", { tags: "slow" }, async () => {
       const own = scopeOf(ledger, scope);
       for (const at of [1, 2, 3, 4]) {
         const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
@@ -376,7 +376,7 @@ describe("the ledger of a run", () => {
 });
 
 describe("the verification of a group", () => {
-  it("is repeated if the group was logged twice in one scope, also if another scope has it once", async () => {
+  it("is repeated if the group was logged twice in one scope, also if another scope has the group once", async () => {
     const reading = await read(filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'));
     const marks = assignDedupKeys(reading.groups).slice(0, 1);
     const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
@@ -400,7 +400,7 @@ describe("the verification of a group", () => {
     expect(await verified("train", "train")).toEqual({ logged: 0, repeated: 1 });
   });
 
-  it("counts each group once, and names the first 20 groups and one of each outcome", async () => {
+  it("counts each group once, and names the first 20 groups and a group of each outcome", async () => {
     const line = (reward: number) => `{"trajectories":[{"messages_and_choices":[],"reward":${reward}}]}`;
     const rewards = Array.from({ length: 30 }, (_, at) => at);
     const files = filesOf(rewards.slice(0, 23).map(line).join("\n"), rewards.slice(23).map(line).join("\n"));
@@ -468,7 +468,7 @@ describe("a run's lease on a shared ledger", () => {
     return { run, state, writer: makeSharedWriter(database, { host, run }) };
   };
 
-  it("is held for 15 seconds after the query that began or renewed it, by the run's clock", async () => {
+  it("lasts 15 seconds from the query that began or renewed it, by the run's clock", async () => {
     const { run, state } = await leased();
     const heldAt = (now: number): boolean => {
       state.now = now;
@@ -644,7 +644,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     );
   });
 
-  it("record late that a request was logged if their lease expired, but no other outcome", async () => {
+  it("record after their lease expired that a request was logged, but no other outcome", async () => {
     const { path, first, second } = await two();
     const id = String(await first.own.recordRequest(entryOf("a")));
     const stateIs = async (): Promise<string | undefined> => {
@@ -664,7 +664,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("keep the groups of a request that they retry while it is forgotten", async () => {
+  it("keep the groups of a request that they retry while another run forgets the request", async () => {
     const { first, second } = await two();
     for (let at = 0; at < 20; at++) {
       const group = `${at}`;

@@ -119,7 +119,7 @@ describe("the tool call_read", () => {
     expect(text).toContain("omitted]");
   });
 
-  it("gives the calls that exist, and an error document that names the others", async () => {
+  it("gives the existing calls, and an error document that names the missing calls", async () => {
     const server = await scriptedServer([
       { when: ({ body }) => body.includes("call-1"), answer: json({ call }) },
       { when: ({ body }) => body.includes("gone"), answer: json({ call: null }) },

@@ -94,7 +94,7 @@ describe("the tool check", () => {
     { best: "1" },
     { sample: "1" },
     { against: "../outside.jsonl" },
-  ])("has no parameter that would show a value or read another file: %j", async (option) => {
+  ])("has no parameter that shows a value or reads another file: %j", async (option) => {
     const { root } = rootWith({ "a.jsonl": good });
     const { call, client } = await openAgent({ args: ["--root", root] });
     const { isError, text } = await call("check", { file: ["a.jsonl"], ...option });
@@ -127,7 +127,7 @@ describe("the tool check", () => {
     expect(total + problems_left_out).toBeGreaterThanOrEqual(2000);
   });
 
-  it("refuses every path that is not a file below the root, with the same message whether it exists or not", async () => {
+  it("refuses every path outside the root, with one message for existing and missing files", async () => {
     const { folder, root } = rootWith({ "a.jsonl": good });
     mkdirSync(join(root, "folder"));
     symlinkSync("../outside.jsonl", join(root, "link"));

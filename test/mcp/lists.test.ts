@@ -16,7 +16,7 @@ const settings = (url: string) => ({
 });
 
 describe("rollcall mcp", () => {
-  it("lists tools that are marked as read-only, each with a schema of its parameters", async () => {
+  it("lists tools that are marked as read-only, with schemas of their parameters", async () => {
     const { client } = await openAgent({ args: ["--local", "--root", "."] });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read", "check"]);
@@ -104,7 +104,7 @@ describe("the tool models", () => {
     expect(page.data[1]).toEqual(wide);
   });
 
-  it("gives the error document of a refusal, and asks again at the next call", async () => {
+  it("gives the error document of a refusal, and sends a new request at the next call", async () => {
     const server = await scriptedServer([
       { answer: json({ error: "no: key-of-the-agent" }, 403) },
       { answer: json({ data: [model("a")] }) },

@@ -51,7 +51,7 @@ export const under = (text: string, title: string): readonly string[] => {
   return content.slice(0, content.findLastIndex((line) => line !== "") + 1);
 };
 
-export const labelled = (text: string, label: string): string | undefined =>
+export const findLabeledText = (text: string, label: string): string | undefined =>
   text
     .split("\n")
     .map((line) => line.trim())

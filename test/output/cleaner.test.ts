@@ -32,20 +32,23 @@ const hostile = [
 ] as const;
 
 describe("untrusted text", () => {
-  it.each(hostile)("does no harm with %s in a cell, on a page, in a notice and in a failure", async (_, text, seen) => {
-    const host = testHost();
-    const screen = screenOn(host);
-    await printList(screen, listOf(text));
-    expect(host.printed()).toBe(`${seen}\n`);
-    await printPage(screen, { sections: [{ title: text, lines: [{ label: text, text }], block: text }] });
-    expect(host.printed()).not.toMatch(harmful);
-    screen.notice(text);
-    screen.trace(text);
-    screen.warn({ rule: "odd", severity: "warning", message: text, file: text, line: 1 });
-    await printFailure(screen, defect(text));
-    expect(host.said().split("\n").slice(0, 2)).toEqual([`note: ${seen}`, seen]);
-    expect(host.said()).not.toMatch(harmful);
-  });
+  it.each(hostile)(
+    "has no effect with %s in a cell, on a page, in a notice and in a failure",
+    async (_, text, seen) => {
+      const host = testHost();
+      const screen = screenOn(host);
+      await printList(screen, listOf(text));
+      expect(host.printed()).toBe(`${seen}\n`);
+      await printPage(screen, { sections: [{ title: text, lines: [{ label: text, text }], block: text }] });
+      expect(host.printed()).not.toMatch(harmful);
+      screen.notice(text);
+      screen.trace(text);
+      screen.warn({ rule: "odd", severity: "warning", message: text, file: text, line: 1 });
+      await printFailure(screen, defect(text));
+      expect(host.said().split("\n").slice(0, 2)).toEqual([`note: ${seen}`, seen]);
+      expect(host.said()).not.toMatch(harmful);
+    },
+  );
 
   it.each(hostile)("keeps %s in JSON, as escapes", async (_, text) => {
     const host = testHost();
@@ -114,7 +117,7 @@ describe("the output for a build system", () => {
     expect(host.printed()).toBe('{"data":[{"id":"\\u0023#vso[task]x \\u0023#[y]"}]}\n');
   });
 
-  it("breaks up workflow commands in the attributes of a JUnit report, which turn no text", async () => {
+  it("breaks up workflow commands in the attributes of a JUnit report", async () => {
     const host = testHost({ env: { CI: "true" } });
     const text = "##vso[task]x \u202ey";
     const problems = [{ rule: "odd", severity: "error" as const, message: text, file: text, line: 1 }];
@@ -123,7 +126,7 @@ describe("the output for a build system", () => {
     expect(host.printed()).not.toMatch(/##vso|\u202e/);
   });
 
-  it.each(["False", "0", ""])("keeps workflow commands as they are if CI is %j", async (value) => {
+  it.each(["False", "0", ""])("keeps workflow commands if CI is %j", async (value) => {
     const host = testHost({ env: { CI: value } });
     expect(screenOn({ ...host, terminal: { ...host.terminal, stdout: true } }).canPage).toBe(true);
     await printPage(screenOn(host), { sections: [{ block: said }] });

@@ -83,7 +83,7 @@ describe("csv", () => {
     expect(await printed([{ id }], { output: "csv", fields: "id" })).toBe(`id\r\n${cell}\r\n`);
   });
 
-  it("keeps the fields of each row next to its values after the first 100 rows", async () => {
+  it("has the fields and values of each row together after the first 100 rows", async () => {
     const rows = Array.from({ length: 201 }, (_, at) => ({ id: `${at}`, own: at }));
     const records = readCsv(await printed(rows, { output: "csv", fields: "id,own" }));
     expect(records.slice(1)).toEqual(rows.map(({ id }) => [id, id]));
@@ -93,7 +93,7 @@ describe("csv", () => {
     expect(await printed([], { output: "csv" })).toBe("id,n,tags,p.x\r\n");
   });
 
-  it("has the requested columns, also those of unknown keys", async () => {
+  it("has the requested columns, also columns of unknown keys", async () => {
     const json = '{"data":[{"id":"a","odd":{"deep":[{"k":1.50},{"k":2}]}}]}';
     expect(await printed([{}], { output: "csv", fields: "odd.deep.k,id" }, json)).toBe("odd.deep.k,id\r\n1.50;2,a\r\n");
     await expect(printed([{}], { output: "csv", fields: "odd.dep" }, json)).rejects.toMatchObject({

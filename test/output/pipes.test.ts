@@ -51,8 +51,13 @@ describe("output to a pipe", () => {
     expect(await said).toBe("");
   };
 
-  it("ends quietly with exit code 0 when the reader leaves with --json", async () => await expectQuietEnd("--json"));
-  it.each(otherForms)("ends quietly with exit code 0 when the reader leaves with %s", { tags: "slow" }, expectQuietEnd);
+  it("ends without a message and with exit code 0 when the reader leaves with --json", async () =>
+    await expectQuietEnd("--json"));
+  it.each(otherForms)(
+    "ends without a message and with exit code 0 when the reader leaves with %s",
+    { tags: "slow" },
+    expectQuietEnd,
+  );
 
   it("keeps the exit code if stderr is closed", async () => {
     const child = startRollcall(["models", "--sort", "x"]);

@@ -164,7 +164,7 @@ describe("the redaction of a secret", () => {
     }
   });
 
-  it("does not cover the path of a valid URL, and is sought in linear time", async () => {
+  it("does not cover the path of a valid URL, and takes linear time", async () => {
     const host = testHost();
     const longName = "a".repeat(300_000);
     const argv = ["check", "https://host.example/qwen:7b-long@main", "hf://datasets/owner/name@revision", longName];
@@ -174,7 +174,7 @@ describe("the redaction of a secret", () => {
 
   const several = "-----BEGIN KEY-----\nfirst-line-1234\nsecond-line-5678\n";
   it.each([
-    ["covers the url-safe base64 of a secret, with - and _ in it", ["sk-???>>>1234"], "c2stPz8_Pj4-MTIzNA", "***"],
+    ["covers the url-safe base64 of a secret, with - and _", ["sk-???>>>1234"], "c2stPz8_Pj4-MTIzNA", "***"],
     ["covers each line of a secret of several lines", [several], "a first-line-1234\nsecond-line-5678", "a ***\n***"],
     ["covers a secret in lines of a table", ["sk/-1234"], "S\u212a_\n │ -1234 end", "*** end"],
     ["covers a secret with the long s", ["sk/-1234"], "\u017fk/-1234 end", "*** end"],

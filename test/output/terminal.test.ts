@@ -78,7 +78,7 @@ describe("rollcall on a terminal", () => {
     );
   });
 
-  it("takes a terminal without a size for one of 80 columns", { tags: "slow" }, async () => {
+  it("writes 80 columns on a terminal without a size", { tags: "slow" }, async () => {
     const line = `echo '{"reward":1}' | ${rollcall} check`;
     const options = { env: { PATH: process.env.PATH, ...newHome() }, columns: 80 };
     const { lines } = await seeLine(line, options);
@@ -177,7 +177,7 @@ describe("rollcall on a terminal", () => {
     expect(lines).toHaveLength(52);
   });
 
-  it("shows a spinner during a wait, and removes it", async () => {
+  it("shows a spinner during a wait, and removes the spinner", async () => {
     let show: () => void = () => undefined;
     const shown = new Promise<void>((resolve) => {
       show = resolve;

@@ -67,7 +67,7 @@ describe("the package", () => {
     unpacked = join(folder, "package");
   });
 
-  it("contains only the files that a user needs", () => {
+  it("contains only files that users need", () => {
     const files = filesIn(unpacked).map((name) => name.replace(/^(dist|man|schemas)\/.*\.(cjs|1|json)$/, "$1/*.$2"));
     expect([...new Set(files)]).toEqual([
       "CHANGELOG.md",
@@ -118,7 +118,7 @@ describe("the package", () => {
   });
 
   it.skipIf(!hasMan)(
-    "has man pages that man prints without a warning, with every option as it is typed",
+    "has man pages that `man` prints without a warning, with every option in its typed form",
     { tags: "slow" },
     () => {
       for (const name of filesIn(join(unpacked, "man"))) {
@@ -154,7 +154,7 @@ describe("the package", () => {
     expect(packed.reduce((sum, size) => sum + size)).toBeLessThan(250_000);
   });
 
-  it("contains no path of the machine that built it", () => {
+  it("contains no path of the build machine", () => {
     const named = filesIn(unpacked).filter((name) =>
       readFileSync(join(unpacked, name), "utf8").includes(process.cwd()),
     );

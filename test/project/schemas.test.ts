@@ -79,7 +79,7 @@ const runs: readonly string[] = [
 const samples = (name: string): unknown => JSON.parse(readFileSync(`test/samples/${name}`, "utf8"));
 
 describe("the output with --json", () => {
-  it("matches its schema in each form that no other test prints", async () => {
+  it("matches its schema for command lines that no other test runs", async () => {
     const env = newHome();
     for (const words of runs) {
       const args = words.split(" ");

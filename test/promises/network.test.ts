@@ -45,7 +45,7 @@ describe.concurrent("a 2xx reply", () => {
     expect(service.logged).toEqual([1, 2, 3]);
   });
 
-  it("counts as logged if it falls silent in the middle", { tags: "slow" }, async (context) => {
+  it("counts as logged if it stops in the middle", { tags: "slow" }, async (context) => {
     const silent = took((asked) => void asked.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"));
     const { place } = await openPlace(context, { otherwise: silent });
     const { code, document } = await place.log([place.write("a.jsonl", three), "--timeout", "2s"]);
@@ -62,7 +62,7 @@ describe.concurrent("a 2xx reply", () => {
     expect([code, document?.status]).toEqual([0, "logged"]);
   });
 
-  it("is awaited if the service reads slowly", { tags: "slow" }, async (context) => {
+  it("counts as logged if the service reads slowly", { tags: "slow" }, async (context) => {
     const slow: RequestHandler = async (asked) => {
       // The service reads the second half fast, because the sender cannot see the reads of system buffers.
       for (let bytes = 1; bytes < 6_000_000; bytes += 750_000) {
@@ -171,13 +171,13 @@ describe.concurrent("a request that is retried", () => {
     },
   );
 
-  it("is given up if Retry-After exceeds --max-wait", async (context) => {
+  it("ends if Retry-After exceeds --max-wait", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: refuse(429, { headers: ["Retry-After: 3600"] }) });
     const { code, error } = await place.log([place.write("a.jsonl", three), "--max-wait", "10s"]);
     expect([code, error?.retryable, service.requests()]).toEqual([5, true, 1]);
   });
 
-  it("is halved after a 413, and the size is remembered", async (context) => {
+  it("is halved after a 413, and limits the next run", async (context) => {
     const limit = 200;
     const small: RequestHandler = async (asked) => {
       const body = await asked.body();

@@ -147,7 +147,7 @@ const timesOf = (rewards: readonly number[]): ReadonlyMap<number, number> => {
 
 describe("a series of runs", () => {
   itHolds(
-    "logs no group twice, and leaves none out in a last run, whatever the service does",
+    "logs no group twice, and all groups in a last run, for any answers of the service",
     fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 5 }), async (honors, steps) => {
       const service = new Service(honors);
       const place = placeOf(service);
@@ -194,7 +194,7 @@ describe("a series of runs", () => {
     { quick: 2, slow: 12 },
   );
 
-  it("leaves the tries, seconds, status, cause and calls of each request in the ledger", async () => {
+  it("records the attempts, seconds, status, cause and calls of each request in the ledger", async () => {
     const service = new Service(false);
     const place = placeOf(service);
     let seconds = 0;
@@ -235,7 +235,7 @@ describe("a series of runs", () => {
     expect((await rows([7, 3, 8, 1, 9], [])).slice(0, 3)).toEqual(["already_logged", undefined, [5, 0, 5, 0, 0, 0]]);
   });
 
-  it("accepts a request that is resolved by hand while it waits for its resend", async () => {
+  it("accepts that a request is resolved by hand while the request waits for its resend", async () => {
     const service = new Service(false);
     const place = placeOf(service);
     service.script = ["lost-logged"];
@@ -250,7 +250,7 @@ describe("a series of runs", () => {
     expect([(await place.run([1]))?.status, service.logged]).toEqual(["already_logged", [1]]);
   });
 
-  it("does not resend a request that was resolved by hand after the run planned it", async () => {
+  it("does not resend a request that was resolved by hand after the run planned the request", async () => {
     const service = new Service(false);
     const place = placeOf(service);
     service.script = ["lost-logged"];

@@ -25,7 +25,7 @@ describe.concurrent("--on-refused skip", () => {
   const skipRefused = ["--on-refused", "skip"];
   const four = linesOf(groupOf(1), groupOf(2), groupOf(3), groupOf(4));
 
-  it("rejects the groups that a 422 names and sends the others", async (context) => {
+  it("rejects the groups that a 422 names, and sends the other groups", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: picky(new Set([2, 4])) });
     const file = place.write("a.jsonl", four);
     const { code, error, document } = await place.log([file, ...skipRefused]);
@@ -44,7 +44,7 @@ describe.concurrent("--on-refused skip", () => {
     expect((await place.run(["ledger", "verify", file])).code).toBe(0);
   });
 
-  it("records the line that begins a group if the refused value is on a later one", async (context) => {
+  it("records the line that begins a group if the refused value is on a later line", async (context) => {
     const { place } = await openPlace(context, { otherwise: picky(new Set([2, 3])) });
     const last = groupOf(3).replace('"reward"', '\n"reward"');
     const file = place.write("a.json", `[${groupOf(1)},\n${groupOf(2)},\n${last}]\n`);
@@ -90,7 +90,7 @@ describe.concurrent("--on-refused skip", () => {
     expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
   });
 
-  it("is off by default, so that a run stops at the first refusal and names the lines", async (context) => {
+  it("is not the default, so a run stops at the first refusal and names the lines", async (context) => {
     const { place } = await openPlace(context, { otherwise: picky(new Set([2, 4])) });
     const file = place.write("a.jsonl", four);
     const { code, error } = await place.log([file]);

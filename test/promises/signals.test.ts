@@ -81,7 +81,7 @@ describe.concurrent("a signal", () => {
     expect(await place.entries()).toMatchObject([{ state: "unknown", groups: 4000 }]);
   });
 
-  it("leaves nothing unknown if it comes before the whole body was sent", async (context) => {
+  it("leaves nothing unknown if the signal comes before the whole body was sent", async (context) => {
     const hold = held((asked) => asked.some(100_000));
     const { service, place } = await openPlace(context, { otherwise: hold.deed });
     const file = place.write("a.jsonl", groupOf(1, 12_000_000));
@@ -120,7 +120,7 @@ describe.concurrent("a signal", () => {
     expect(await place.entries()).toMatchObject([{ state: "not_sent", status: 429 }]);
   });
 
-  it("prints the document if it ends the wait for another run", { tags: "slow" }, async (context) => {
+  it("makes the run print its document if it ends the wait for another run", { tags: "slow" }, async (context) => {
     const hold = held();
     const { place, file } = await openThree(context, { otherwise: hold.deed });
     const first = running(place, [file]);

@@ -22,7 +22,7 @@ const overMs = 17_000;
 
 describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags: "database" }, () => {
   describe.concurrent("on several machines", () => {
-    it("logs each group of a file once, and every machine reports every group", async (context) => {
+    it("logs each group of a file once, and reports every group on every machine", async (context) => {
       const service = await faultyService(context);
       const database = withPassword(await newDatabase("guarded"), "secret");
       const places = [1, 2, 3, 4].map(() => machine(context, service.url, database));
@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });
 
-    it("takes the password from ROLLCALL_LEDGER, a credential command or a file, but not from a command line", async (context) => {
+    it("takes the password from ROLLCALL_LEDGER, a credential command or a file, but not from the command line", async (context) => {
       const service = await faultyService(context);
       const address = await newDatabase("guarded");
       const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: withPassword(address, "wrong-secret") });
@@ -141,7 +141,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       return { service, own, place, run };
     };
 
-    it("sends nothing, and continues if the database comes back within --max-wait", async (context) => {
+    it("sends nothing, and continues if the database is available again within --max-wait", async (context) => {
       const { service, own, run } = await runWithStoppedDatabase(context, "60s");
       await pause(1500);
       const before = service.logged.length;
@@ -171,7 +171,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
 });
 
 describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, () => {
-  it("takes the password of PGPASSFILE, unless others can read the file", async (context) => {
+  it("takes the password of PGPASSFILE, unless other users can read the file", async (context) => {
     const service = await faultyService(context);
     const address = await newDatabase("guarded");
     const folder = placeAt(context, service.url);

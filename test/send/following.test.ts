@@ -79,7 +79,7 @@ const append =
 const wait = (looks: number) => Array.from({ length: looks }, () => () => undefined);
 
 describe("following a file", () => {
-  it("sends complete groups --every after the first of them, full requests at once, and the rest at the end", async () => {
+  it("sends complete groups --every after their first group, full requests at once, and other groups at the end", async () => {
     const steps = [
       ...[wait(1), append(groupLine(1)), wait(1), append(groupLine(2)), wait(2)],
       ...[append(groupLine(3)), append(groupLine(4))],
@@ -103,7 +103,7 @@ describe("following a file", () => {
     expect((await follow(steps, { answer })).end).toEqual(["logged", undefined, 2, 2, 0, 0, 0, 0]);
   });
 
-  it("reads the next file if a signal comes right after a rename", async () => {
+  it("reads the next file if a signal comes directly after a rename", async () => {
     const next = (file: string) => {
       renameSync(file, `${file}.old`);
       writeFileSync(file, groupLine(2));

@@ -85,7 +85,7 @@ const groupsIn = (body: string): string => {
 };
 
 describe("a body", () => {
-  it("contains a group's bytes as they were in the file", async () => {
+  it("contains the bytes of a group in the file", async () => {
     const odd =
       '{ "trajectories" : [ {"reward":1e0, "messages_and_choices":[{"role":"user","content":"\\u00e9é\\/","content":"twice"}],"metadata":{"n":9007199254740993,"x":1E400}} ] ,"exceptions":[ ]}';
     const { bodies } = await send(await read(filesOf(`\ufeff  ${odd}\t\r\n\r\n${group(1)}\r\n`)));
@@ -114,14 +114,14 @@ describe("a body", () => {
     );
   });
 
-  it("contains a pretty-printed document's own bytes", async () => {
+  it("contains the bytes of a pretty-printed document", async () => {
     const text = JSON.stringify(JSON.parse(`[${group(1)},${group(2, 3)}]`), null, 2);
     const { bodies } = await send(await read(filesOf(text)));
     const inner = text.slice(1, -1).trim();
     expect(groupsIn(bodies[0] ?? "")).toBe(inner.replace(/\},\s+\{\n {4}"traj/, '},{\n    "traj'));
   });
 
-  it("is the same for files, standard input and compressed files", async () => {
+  it("is equal for files, standard input and compressed files", async () => {
     const [plain = "", packed = ""] = filesOf(group(1), gzipSync(group(2)));
     const dataset = await read([plain, "-", packed], { host: testHost({ stdin: group(3) }) });
     expect((await send(dataset)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
@@ -703,7 +703,7 @@ describe("a run of several requests", () => {
     ]);
   });
 
-  it("aborts the request in flight at the second signal, and not at the first", async () => {
+  it("aborts the request in flight only at the second signal", async () => {
     const [stop, urgent] = [new AbortController(), new AbortController()];
     const host = { ...testHost(), signal: stop.signal, urgent: urgent.signal };
     const aborted: boolean[] = [];
@@ -776,7 +776,7 @@ describe("a file that changes while it is sent", () => {
   it.each([
     ["with other groups", `${group(3)}\n`, ["input-replaced"]],
     ["of the same length, with other groups", `${group(1)}\n${group(3)}\n`, ["input-replaced"]],
-  ])("is sent as it was checked if another file %s replaces it", async (_, other, rules) => {
+  ])("is sent with the checked content if another file %s replaces it", async (_, other, rules) => {
     const [path = "", next = ""] = filesOf(`${group(1)}\n${group(2)}\n`, other);
     const answer = () => {
       if (existsSync(next)) renameSync(next, path);
@@ -788,7 +788,7 @@ describe("a file that changes while it is sent", () => {
     expect(bodies.join("")).toContain(group(2));
   });
 
-  it("is sent as it was checked if it is deleted", async () => {
+  it("is sent with the checked content if it is deleted", async () => {
     const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
     const answer = () => {
       rmSync(path, { force: true });
@@ -807,7 +807,7 @@ describe("a file that changes while it is sent", () => {
     expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
   });
 
-  it("leaves no rejects that differ from the rejected groups", async () => {
+  it("leaves no rejects file that differs from the rejected groups", async () => {
     for (const left of ["", "z".repeat(500)]) {
       const [path = ""] = filesOf([group(1), group('"x"')].join("\n"));
       const answer = () => {
@@ -821,7 +821,7 @@ describe("a file that changes while it is sent", () => {
     }
   });
 
-  it("ends the run if it cannot be read any more, without an unknown request", async () => {
+  it("ends the run without an unknown request if it becomes unreadable", async () => {
     const [path = ""] = filesOf(group(1));
     const dataset = await read([path]);
     const [source] = dataset.sources;

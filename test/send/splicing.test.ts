@@ -93,7 +93,7 @@ const room = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 200, m
 
 describe("a spliced body", () => {
   itHolds(
-    "joins the requested groups byte for byte, whatever the layout of the inputs and the size of the buffer",
+    "joins the requested groups byte for byte, for any layout of the inputs and any size of the buffer",
     fc.asyncProperty(
       fc.record({ files, room, byKey: fc.boolean(), kept: fc.func(fc.integer({ min: 0, max: 4 })) }),
       async (given) => {

@@ -56,7 +56,7 @@ describe("the service's key", () => {
     expect(statSync(join(dataDir, "local.db")).mode & 0o777).toBe(0o600);
   });
 
-  it("differs between data folders, and stays the same in one", async () => {
+  it("differs between data folders, and does not change in a folder", async () => {
     const first = await running();
     const second = await running();
     const third = await running({ dataDir: first.dataDir });
@@ -64,7 +64,7 @@ describe("the service's key", () => {
     expect(third.key).toBe(first.key);
   });
 
-  it("stays the same for services that start at once", async () => {
+  it("is equal for services that start at once", async () => {
     const dataDir = newDataDir();
     const services = await Promise.all(Array.from({ length: 20 }, async () => await running({ dataDir })));
     expect(new Set(services.map(({ key }) => key)).size).toBe(1);
@@ -182,7 +182,7 @@ describe("the service's check of web pages", () => {
 const anotherName = "127.1";
 
 describe("an address outside loopback", () => {
-  it("needs an allowed host name", async () => {
+  it("requires an allowed host name", async () => {
     const thrown: unknown = await running({ address: "0.0.0.0" }).catch((reason: unknown) => reason);
     expect(thrown).toBeInstanceOf(Failure);
     expect(thrown).toMatchObject({

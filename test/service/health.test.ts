@@ -20,7 +20,7 @@ const statusOf = async (url: string, headers: Record<string, string>): Promise<n
 
 for (const { body, skip, place, tags } of bodies)
   describe.skipIf(skip)(`a service whose store is in ${body}`, { tags }, () => {
-    it("reports that it is up and ready, without a credential and for any host name", async () => {
+    it("answers that it is up and ready, without a credential and for any host name", async () => {
       const { url } = await running({ store: await place() });
       for (const path of ["/healthz", "/readyz"]) {
         expect(await statusOf(`${url}${path}`, {})).toBe(200);

@@ -49,7 +49,7 @@ const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
 
 for (const { body, skip, place, tags } of bodies)
   describe.skipIf(skip)(`a key in ${body}`, { tags }, () => {
-    it("allows its uses and projects, and records in its first project", async () => {
+    it("allows its uses and projects, and stores calls in its first project", async () => {
       const { service, store } = await opened({ store: await place() });
       const [all, one] = [await given(store, "all"), await given(store, "one", { projects: ["a/b", "c/d"] })];
       const [own = ""] = idsOf(await log(service, all));
@@ -64,7 +64,7 @@ for (const { body, skip, place, tags } of bodies)
       expect((await models(service, one)).body.data).toMatchObject([{ id: "m", owned_by: "a" }]);
     });
 
-    it("gets a 403 for other uses and projects, without their content", async () => {
+    it("gets a 403 without content for other uses and projects", async () => {
       const { service, store } = await opened({ store: await place() });
       const [id = ""] = idsOf(await log(service, service.key));
       const writer = await given(store, "writer", { uses: ["log"], projects: ["a/b"] });
@@ -101,7 +101,7 @@ for (const { body, skip, place, tags } of bodies)
       expect(await first.store.keys.list()).toMatchObject([{ name: "ann", revoked: undefined }]);
     });
 
-    it("lists a model of two projects with the project that logged to it first", async () => {
+    it("lists a model of two projects with the project that first logged to the model", async () => {
       let now = 5_000_000;
       const host = { ...testHost(), now: () => (now += 60_000) };
       const { service, store } = await opened({ store: await place(), host });
@@ -134,7 +134,7 @@ for (const { body, skip, place, tags } of bodies)
 const blank = { digest: new Uint8Array(32), projects: [], uses: [], created: 0, revoked: undefined };
 
 describe("a key", () => {
-  it("is missing in a new store, and `serve keys list` notes it with the store's path", async () => {
+  it("is missing in a new store, so `serve keys list` prints a note with the store's path", async () => {
     const env = newHome();
     const { stdout, stderr } = await runRollcall(["serve", "keys", "list"], { env });
     expect([stdout, stderr]).toEqual(["", `note: no keys in ${env.XDG_DATA_HOME}/rollcall/local.db\n`]);

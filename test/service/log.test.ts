@@ -49,7 +49,7 @@ describe("the service's log operation (interface 4.1)", () => {
     expect(ids.toSorted()).toEqual(ids);
   });
 
-  it("keeps acknowledged calls over a restart", async () => {
+  it("keeps acknowledged calls after a restart", async () => {
     const dataDir = newDataDir();
     const before = await running({ dataDir });
     const [id = ""] = idsOf(await before.log(request(trajectory(0.5))));
@@ -61,7 +61,7 @@ describe("the service's log operation (interface 4.1)", () => {
 });
 
 describe("an Idempotency-Key", () => {
-  it("gets the same answer after a restart", async () => {
+  it("gets an equal answer after a restart", async () => {
     const dataDir = newDataDir();
     const headers = { "Idempotency-Key": "key-1" };
     const before = await running({ dataDir });
@@ -71,7 +71,7 @@ describe("an Idempotency-Key", () => {
     expect((await after.log(request(trajectory(1)), { headers })).text).toBe(first.text);
   });
 
-  it("logs once if the same request arrives many times at once", async () => {
+  it("logs a request once if it arrives many times at once", async () => {
     const service = await running();
     const headers = { "Idempotency-Key": "key-1" };
     const replies = await Promise.all(

@@ -57,7 +57,7 @@ for (const { body, skip, place, tags } of bodies)
       for (const other of near) expect((await service.read(other)).body).not.toMatchObject({ call: { id: other } });
     });
 
-    it("stores a long request once, and no piece of its copies, if several services get it at once", async () => {
+    it("stores a long request once, without pieces of copies, if several services get the request at once", async () => {
       const store = await place();
       const dataDir = newDataDir();
       const services = [await running({ store, dataDir }), await running({ store, dataDir })];
@@ -72,7 +72,7 @@ for (const { body, skip, place, tags } of bodies)
       expect(await query(store.path, "SELECT count(DISTINCT logged) FROM rollcall.logged_body")).toBe(1);
     });
 
-    it("accepts 5 MB next to the trajectories, or refuses them for good", async () => {
+    it("accepts 5 MB next to the trajectories, or refuses the request permanently", async () => {
       const service = await running({ store: await place() });
       const long = { ...request(trajectory(1)), note: "x".repeat(5_000_000) };
       const [few, much] = await Promise.all([service.log(request(trajectory(2))), service.log(long)]);
@@ -80,7 +80,7 @@ for (const { body, skip, place, tags } of bodies)
       expect(service.warnings).toEqual([]);
     });
 
-    it("gives each service the calls, models and store id of the others", async () => {
+    it("returns equal calls, models and store ids to all services", async () => {
       const store = await place();
       const dataDir = newDataDir();
       const [one, other] = [await running({ store, dataDir }), await running({ store, dataDir })];
@@ -110,7 +110,7 @@ for (const { body, skip, place, tags } of bodies)
       expect(models.body.data).toMatchObject([{ id: "m", owned_by: "local" }]);
     });
 
-    it("keeps many concurrent requests, large ones among them", { tags: "slow" }, async () => {
+    it("stores many concurrent requests, also large ones", { tags: "slow" }, async () => {
       const service = await running({ store: await place() });
       const logs = Array.from({ length: 60 }, (_, at) => [
         String.fromCharCode(97 + (at % 26)).repeat(at % 10 === 0 ? 2_500_000 : 100),

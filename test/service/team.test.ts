@@ -50,14 +50,14 @@ const read = async ({ url }: Process, id: string): Promise<Reply> =>
   });
 
 describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeout: 120_000, tags: "database" }, () => {
-  it("share an empty database that they open at the same time", async () => {
+  it("share an empty database that they open at once", async () => {
     const store = await newDatabase();
     const [one, other] = await Promise.all([serve(store), serve(store)]);
     const [id = ""] = idsOf(await log(one, 7));
     expect((await read(other, id)).body.call).toMatchObject({ id, attributes: { reward: 7 } });
   });
 
-  it("store one of several requests with the same key that they get at the same time", async () => {
+  it("store one of several requests with equal keys that they get at once", async () => {
     const store = await newDatabase();
     const services = await Promise.all([serve(store), serve(store)]);
     const logAtOnce = async (own: string, rewards: readonly number[]) => {
@@ -95,7 +95,7 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     expect(JSON.stringify(service.lines)).not.toContain(own);
   });
 
-  it("answer 503 and store nothing while it is unavailable, and continue when it is back", {
+  it("answer 503 and store nothing while the database is unavailable, and then continue", {
     tags: "slow",
   }, async () => {
     const server = await ownServer({ onTestFinished });
@@ -272,7 +272,7 @@ describe("the end of a service with --log json", { timeout: 60_000 }, () => {
 });
 
 describe("the keys of a store", () => {
-  it("take the options that locate the store, and no others of the service", async () => {
+  it("accept only the options of the service that locate the store", async () => {
     const env = newHome();
     const list = async (...words: readonly string[]) => await runRollcall(["serve", ...words], { env });
     for (const words of [
@@ -286,7 +286,7 @@ describe("the keys of a store", () => {
     expect(stdout).toMatch(/\nOptions:\n +--project (?:.*\n)+ +--data-dir .*\n +--store .*\n\n/);
   });
 
-  it("wait for the database for up to --max-wait", async () => {
+  it("are listed after a wait of up to --max-wait for the database", async () => {
     const store = ["--store", "postgres://u@127.0.0.1:1/d", "--max-wait", "0s"];
     const { code, stderr } = await runRollcall(["serve", "keys", "list", ...store], { env: newHome() });
     expect([code, stderr]).toEqual([5, expect.stringContaining("cannot reach ")]);

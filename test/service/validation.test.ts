@@ -15,7 +15,7 @@ describe("the validation of a log request (interface 7)", () => {
     ['{"reward":NaN}', 10],
     ['{"😀":nope}', 8],
     ["\ufeff{}", 0],
-  ])("says at which byte %j stops being JSON", async (text, position) => {
+  ])("gives the byte at which %j is no longer JSON", async (text, position) => {
     const service = await running();
     const refused = await service.log(text);
     expect(refused.status).toBe(422);
@@ -61,7 +61,7 @@ describe("the validation of a log request (interface 7)", () => {
     expect(await response.json()).toEqual({ detail: "There was an error parsing the body: it is not UTF-8" });
   });
 
-  it("stores nothing of a request with one fault", async () => {
+  it("stores nothing of a request with a fault", async () => {
     const service = await running();
     await service.log(request(trajectory(1), trajectory(0, { reward: null })), { model: "never" });
     const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });

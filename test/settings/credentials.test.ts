@@ -21,7 +21,7 @@ const everywhere = (key: string) => ({
 });
 
 describe("a credential from the environment", () => {
-  it("goes to any effective URL", async () => {
+  it("is sent to any effective URL", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1" };
     expect(await credentialOf("log", { env }, "https://elsewhere.example")).toMatchObject({ secret: "api-key-1" });
   });
@@ -177,7 +177,7 @@ describe("the password of a database", () => {
 });
 
 describe("a credential that is not from a command", () => {
-  it("stays the same if the service refuses it", async () => {
+  it("does not change if the service refuses the credential", async () => {
     const settings = await openHome({ env: { ROLLCALL_API_KEY: "env-key" } }).read();
     const before = await settings.credential("log", asked);
     expect(await settings.credential("log", { origin, refused: true })).toBe(before);
@@ -188,7 +188,7 @@ describe("a saved credential", () => {
   const logins = { default: everywhere("saved"), work: everywhere("work") };
   const profiles = { work: {} };
 
-  it("comes after the environment and before a command", async () => {
+  it("is used after the environment and before a command", async () => {
     const env = { ROLLCALL_CREDENTIAL_COMMAND: "false" };
     expect(await credentialOf("log", { logins, env })).toMatchObject({
       secret: "saved-log",
@@ -227,7 +227,7 @@ describe("a saved credential", () => {
     expect(failure.message).not.toContain("key-1234");
   });
 
-  it("goes only to the origin that its use had at login", async () => {
+  it("is sent only to the origin of its use at login", async () => {
     for (const at of ["https://b.example", "http://a.example", "https://a.example:8443"]) {
       expect(await failureOf(() => credentialOf("log", { logins }, at))).toMatchObject({
         kind: "credential-wrong-origin",
@@ -257,7 +257,7 @@ describe("a saved credential", () => {
     expect(JSON.stringify(broken)).not.toContain("1234");
   });
 
-  it("comes with a warning and the fix if other users can read its file", async () => {
+  it("causes a warning with the fix if other users can read its file", async () => {
     const home = openHome({ logins });
     chmodSync(home.file("credentials.json"), 0o644);
     const settings = await home.read();
@@ -276,7 +276,7 @@ describe("a saved credential", () => {
 });
 
 describe("redaction", () => {
-  it("covers a secret as soon as it is known", async () => {
+  it("covers a secret when rollcall has read the secret", async () => {
     const home = openHome({
       env: { ROLLCALL_API_KEY: "key/1234+", ROLLCALL_PASSWORD: "pass-5678", ROLLCALL_USERNAME: "anna" },
     });

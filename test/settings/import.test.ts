@@ -23,7 +23,7 @@ describe("an export", () => {
     expect(exportSettings(home.sources).settings).toEqual(settings);
   });
 
-  it("omits unknown settings, and fails if one is unusable", () => {
+  it("omits unknown settings, and fails if a setting is unusable", () => {
     const home = openHome({ profiles: { default: { ...settings, from_tomorrow: 1 } } });
     expect(exportSettings(home.sources)).toEqual({ profile: "default", settings, unknown: ["from_tomorrow"] });
     const spoiled = openHome({ profiles: { default: { base_url: "https://anna:pass-w0rd@a.example" } } });
@@ -45,7 +45,7 @@ describe("an import", () => {
     expect(saved(home)).toEqual({ profiles: { default: { batch: "b", split: "new", project: "a/b" } } });
   });
 
-  it("saves everything or nothing, and names each problem with its position and without secrets", async () => {
+  it("saves all settings or none, and reports each problem with its position and without secrets", async () => {
     const { home, file } = importing(
       '{\n  "split": "new",\n  "project": "alpha",\n  "api_key": "key-1234",\n  "bse_url": "x",\n  "timeout": null,\n  "base_url": "https://u:key-1234@a"\n}',
     );

@@ -104,7 +104,7 @@ describe("a URL", () => {
     "https://a.example/anna:pass-w0rd@c.example?q",
     "https://anna:1?pass-w0rd@a.example",
     "//pass-w0rd@a.example",
-  ])("cannot be %s, and the failure does not repeat the secret", async (text) => {
+  ])("cannot be %s, which the failure does not repeat", async (text) => {
     expect(JSON.stringify(await refusalOf("base_url", text))).not.toContain("pass-w0rd");
   });
 
@@ -144,7 +144,7 @@ describe("the project header", () => {
     "HOST",
   ]);
 
-  it("follows the vendor prefix, and names a prefix that is wrong", async () => {
+  it("follows the vendor prefix, and fails with the name of an invalid prefix", async () => {
     const at = async (prefix: string) =>
       (await openHome({ env: { ROLLCALL_VENDOR_PREFIX: prefix } }).read()).get("project_header");
     expect(await at("acme")).toBe("Acme-Project");

@@ -20,7 +20,7 @@ import { failureOf, logIn, openHome, saved, set } from "./open.ts";
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 describe("saved settings", () => {
-  it("have mode 0600 in a folder of mode 0700, with no other file left there", async () => {
+  it("have mode 0600 in a folder of mode 0700 without other files", async () => {
     const parent = mkdtempSync(join(tmpdir(), "home-"));
     const folder = join(parent, "a", "b");
     const home = openHome({ env: { ROLLCALL_CONFIG_DIR: folder }, flags: { base_url: "https://a.example" } });
@@ -38,7 +38,7 @@ describe("saved settings", () => {
     });
   });
 
-  it("leave everything else in the file unchanged, even from newer versions", async () => {
+  it("leave all other settings in the file unchanged, even settings of newer versions", async () => {
     const home = openHome();
     const others = {
       version: 9,
@@ -55,14 +55,14 @@ describe("saved settings", () => {
     expect(saved(home)).toEqual({ ...others, profiles: { work: { x: 1 }, default: {} } });
   });
 
-  it("narrow the mode of a file that others can read", async () => {
+  it("remove the permissions of other users from their file", async () => {
     const home = openHome({ profiles: {} });
     chmodSync(home.file("settings.json"), 0o644);
     await set(home, "split", "train");
     expect(modeOf(home.file("settings.json"))).toBe("600");
   });
 
-  it("go to the target of a link", async () => {
+  it("are written to the target of a link", async () => {
     const home = openHome();
     const elsewhere = join(mkdtempSync(join(tmpdir(), "dotfiles-")), "rollcall.json");
     writeFileSync(elsewhere, '{"profiles":{"default":{"batch":"b"}}}', { mode: 0o600 });
@@ -91,7 +91,7 @@ describe("saved settings", () => {
     );
   });
 
-  it("come with the variable that overrides them, and with a new profile", async () => {
+  it("cause notices about the variable that overrides them, and about a new profile", async () => {
     const home = openHome({ env: { ROLLCALL_SPLIT: "env" }, flags: { profile: "work" } });
     expect(await set(home, "split", "train")).toMatchObject({
       profile: "work",
@@ -214,7 +214,7 @@ describe("concurrent writers", () => {
     expect(readdirSync(home.folder).sort()).toEqual(["settings.json", "settings.json.backup"]);
   });
 
-  it("wait for the current writer, and give up in the end", async () => {
+  it("wait for the current writer, up to a limit", async () => {
     const home = openHome({ profiles: {} });
     const lock = tryLock({ path: home.file("settings.lock"), title: "the lock of the settings" });
     let elapsed = 0;
@@ -271,7 +271,7 @@ describe("a failed write", () => {
     });
   });
 
-  it("leaves the old file whole if the disk is full", async (context) => {
+  it("leaves the old file unchanged if the disk is full", async (context) => {
     const disk = smallDisk();
     if (disk === undefined) return context.skip("no file system of its own can be mounted here");
     try {
@@ -293,7 +293,7 @@ describe("a failed write", () => {
     }
   });
 
-  it("leaves the old file alone if the folder is not writable", async (context) => {
+  it("leaves the old file unchanged if the folder is not writable", async (context) => {
     if (process.getuid?.() === 0) return context.skip("root may write everywhere");
     const home = openHome({ profiles: { default: { split: "a" } } });
     chmodSync(home.folder, 0o500);

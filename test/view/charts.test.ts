@@ -9,7 +9,7 @@ const airline = "test/samples/airline.groups.jsonl";
 describe("a chart of the page", () => {
   const rowsOf = (body: string): GroupRows => JSON.parse(body);
 
-  it("counts in its bars and dots the groups that a filter selects", async () => {
+  it("counts the groups of a filter in its bars and dots", async () => {
     const page = await viewing([airline]);
     await whenRead(page);
     const { rewards, dots }: Charts = JSON.parse((await page.ask("/api/charts")).body);

@@ -19,7 +19,7 @@ describe("an expression of the page", () => {
     }
   };
 
-  it("selects the groups that it selects on the command line", async () => {
+  it("selects equal groups on the page and on the command line", async () => {
     const flat = (reward: number) => ({
       messages_and_choices: [{ role: "user", content: "flat" }],
       ...{ reward, group_id: "f", start_time: "2026-01-02T03:04:05Z", metadata: { env: { name: "a" } } },
@@ -68,7 +68,7 @@ describe("the API of the page for groups", () => {
     expect(rowsOf((await page.ask("/api/rows", { trainable: true })).body).rows.map(({ group }) => group)).toEqual([2]);
   });
 
-  it("searches for a text, however JSON spells it, and for an expression", async () => {
+  it("searches for a text in any spelling of JSON, and for an expression", async () => {
     const calls = JSON.stringify({ name: 'say "grüße"' });
     const call = { id: "1", type: "function", function: { name: "speak", arguments: calls } };
     const spelled = groupLine([0, 1], { prompt: "grüße" }).replaceAll("ü", "\\u00fc").replaceAll("ß", "\\u00df");
@@ -193,7 +193,7 @@ describe("the API of the page for groups", () => {
     expect(all.findings).toContainEqual(expect.objectContaining({ group: 1, trajectory: 0, message_at: 0 }));
   });
 
-  it("gives the problems of gathered lines and other tools' files at their messages, also if selected", async () => {
+  it("gives the problems of gathered lines and other tools' files at their messages, also for a selection", async () => {
     const prompt = [{ role: "user", content: "hi" }];
     const said = [
       { role: "assistant", content: "hi" },
@@ -235,7 +235,7 @@ describe("the API of the page for groups", () => {
     expect(document.metrics["train/reward"]).toBeCloseTo(rewards.reduce((sum, one) => sum + one, 0) / rewards.length);
   };
 
-  it("gives a command that logs one group alone, also if other groups of its file are invalid", async () => {
+  it("gives a command that logs a single group, also if other groups of its file are invalid", async () => {
     await logLastGroup([fileOf("g.jsonl", `{"a": bad\n${groupLine([0, 1])}\n`)]);
     await logLastGroup(["test/samples/formats/verifiers-v0.wordle.results.jsonl", "--from", "verifiers-v0"]);
   });
@@ -244,9 +244,9 @@ describe("the API of the page for groups", () => {
     [["test/samples/formats/tau2.results.json"]],
     [[airline, "--where", "reward > 0.5", "--best", "1"]],
     [[airline, "--sample", "5"]],
-  ])("gives a command that logs one group alone: %j", { tags: "slow" }, logLastGroup);
+  ])("gives a command that logs a single group: %j", { tags: "slow" }, logLastGroup);
 
-  it("stops a search that others have replaced", { tags: "slow" }, async () => {
+  it("stops a search that other searches have replaced", { tags: "slow" }, async () => {
     const lines = Array.from({ length: 5_000 }, (_, at) => groupLine([at % 2, 1]));
     const page = await viewing([fileOf("many.jsonl", lines.join("\n"))]);
     await whenRead(page);

@@ -46,7 +46,7 @@ describe("rollcall view --local", () => {
     expect(JSON.parse(body).messages_and_choices[0].content).toBe("first");
   });
 
-  it("serves a page without groups if nothing was logged, and reads again on reload if something was", async () => {
+  it("serves a page without groups if nothing was logged, and reads new calls on reload", async () => {
     const env = newHome();
     const page = await serving(view, { env });
     expect((await whenRead(page)).summary?.groups.read).toBe(0);

@@ -53,7 +53,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator(".tokens .p5").innerText()).toBe("!");
   });
 
-  it("starts j and k at the messages in sight if none has the focus", async () => {
+  it("starts j and k at the visible messages if no message has the focus", async () => {
     const messages = Array.from({ length: 90 }, () => ({ role: "user", content: "word\nword" }));
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
     const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
@@ -165,7 +165,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.getByText("metrics", { exact: true }).count()).toBe(0);
   });
 
-  it("shows at which message the trajectories of a group differ, and folds their common start", async () => {
+  it("shows the first different message of a group's trajectories, and folds their common start", async () => {
     const said = (...texts: readonly string[]) => texts.map((content) => ({ role: "user", content }));
     const trajectories = [said("a", "b", "c"), said("a", "b", "d"), said("a", "b")].map((messages, reward) => ({
       messages_and_choices: messages,
@@ -182,7 +182,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
   });
 
-  it("tints a text only if its tokens or their bytes spell it", async () => {
+  it("tints a text only if its tokens or their bytes equal the text", async () => {
     const choice = (
       message: object,
       tokens: readonly (readonly [token: string, bytes: readonly number[] | null])[],
@@ -289,7 +289,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await message.locator("pre").innerText()).toBe(prompt);
   });
 
-  it("marks the words in which trajectories differ, and names equal messages", async () => {
+  it("marks the different words of trajectories, and labels equal messages", async () => {
     const said = (answer: string, end: string) =>
       ["go", answer, "so?", end].map((content, at) => ({ role: at % 2 === 0 ? "user" : "assistant", content }));
     const trajectories = [said("it is red now", "no"), said("it is blue now", "yes"), said("it is blue now", "no")].map(
@@ -308,7 +308,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await column(1).locator(".same").count()).toBe(2);
   });
 
-  it("compares parts by kind, names of tools and results, and names messages without a counterpart", async () => {
+  it("compares parts by kind, names of tools and results, and labels messages without a counterpart", async () => {
     const turn = (content: string | null, name?: string) => ({
       role: "assistant",
       content,
@@ -398,7 +398,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await copied("copy the JSON")).toBe(body);
   });
 
-  it("shows hostile text as text, also in a page in a file", async () => {
+  it("shows hostile text as text, also in an exported page", async () => {
     const hostile = [
       "</script><script>alert(1)</script><img src=x onerror=alert(1)>",
       "<!--<script>",

@@ -230,7 +230,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(dots.filter(([name]) => !/ spread of 0$/.test(name)).every(([, fill]) => fill === "")).toBe(true);
   });
 
-  it("has one tab stop per chart, with arrow keys inside, and keeps the focus after removing a filter", async () => {
+  it("has one tab stop per chart, with arrow keys, and keeps the focus after the removal of a filter", async () => {
     const { page } = await shown([airline]);
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).waitFor();
     const focused = async () =>
@@ -257,7 +257,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await focused()).toBe("filters");
   });
 
-  it("searches from the keyboard, and keeps the search in the URL", async () => {
+  it("searches with the keyboard, and keeps the search in the URL", async () => {
     const { page, troubles } = await shown([airline], { hasTroubles: true });
     await typed(page, "/");
     await page.keyboard.type("change my return flight");
@@ -276,7 +276,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles.filter((text) => !text.includes("400"))).toEqual([]);
   });
 
-  it("shows the match of a searched text in its row, and marks it in the group and the conversation", async () => {
+  it("shows the match of a searched text in its row, and marks the match in the group and the conversation", async () => {
     const long = `${"word ".repeat(600)}fly to "Newark" today`;
     const message = (content: string) => ({ role: "assistant", content });
     const start = [
@@ -312,7 +312,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator(".tokens mark").allTextContents()).toEqual(["Newark"]);
   });
 
-  it("reaches all views by keys alone, and returns", async () => {
+  it("reaches all views and returns with the keyboard", async () => {
     const { page } = await shown([airline]);
     await typed(page, "j", "j", "k", "j", "Enter");
     await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
@@ -423,7 +423,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("navigation", { name: "outline" }).getByRole("button").first().waitFor();
   });
 
-  it("begins with the first page after sorting and after a click on a filter", async () => {
+  it("shows the first page after sorting and after a click on a filter", async () => {
     const lines = Array.from({ length: 120 }, (_, at) => groupLine([at, at + 1]));
     const { page } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
     await page.evaluate(`location.hash = "${addressOf({ page: 2 })}"`);
@@ -437,7 +437,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("6 of 120 groups").waitFor();
   });
 
-  it("restores the table on return, and steps through groups in its order", async () => {
+  it("restores the table on return, and steps through groups in the order of the table", async () => {
     const lines = Array.from({ length: 200 }, (_, at) =>
       groupLine([at < 2 ? at : 0, at], { prompt: `task ${at + 1}` }),
     );
@@ -692,7 +692,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
-  it("takes an expression in any script up to its longest length, and names that length", async () => {
+  it("takes an expression in any script up to a maximum length, and prints that length", async () => {
     const { page } = await shown([airline]);
     const count = page.locator(".count");
     const where = page.getByRole("searchbox", { name: "where" });

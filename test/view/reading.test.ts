@@ -58,7 +58,7 @@ describe("the server of the page", () => {
     expect(await search("reward == 1.0 && metrics.turns > 2.0")).toBe(409);
   });
 
-  it("reads again on reload if a file has grown, was rewritten, or was added to a folder", async () => {
+  it("reads again on reload if a file has grown, was rewritten, or is new in a folder", async () => {
     const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
     const page = await viewing([dirname(file)]);
     const reloaded = async () => {
@@ -94,7 +94,7 @@ describe("the server of the page", () => {
     }
   });
 
-  it("answers searches and charts from the groups that are measured so far", { tags: "slow" }, async () => {
+  it("answers searches and charts from the groups that it has measured so far", { tags: "slow" }, async () => {
     const count = 40_000;
     const lines = Array.from({ length: count }, (_, at) => groupLine([0, 1], { prompt: `task ${at}` }));
     const page = await viewing([fileOf("many.jsonl", lines.join("\n"))]);

@@ -45,7 +45,7 @@ describe("rollcall view", () => {
 });
 
 describe("the browser that rollcall view opens", () => {
-  it("opens a private file that redirects to the page, and the file is deleted once the page is open", async () => {
+  it("gets a private file that redirects to the page, which is deleted when the page is open", async () => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     const script = '#!/bin/sh\ncp -p "$1" "$OPENED/page.html"\nprintf "%s\\n" "$0" "$@" > "$OPENED/words"\n';
     writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
@@ -70,7 +70,7 @@ describe("the browser that rollcall view opens", () => {
   it.each<[what: string, script: string | undefined]>([
     ["xdg-open does not exist", undefined],
     ["xdg-open fails", "#!/bin/sh\nexit 3\n"],
-  ])("serves the page if the browser cannot start because %s", async (_, script) => {
+  ])("is not needed for the page if it cannot start because %s", async (_, script) => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     if (script !== undefined) writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
     const page = await serving(["view", groups], { env: { PATH: folder, DISPLAY: ":0", TMPDIR: folder } });
@@ -82,7 +82,7 @@ describe("the browser that rollcall view opens", () => {
     expect(await page.ended).toBe(0);
   });
 
-  it("leaves no file if the browser never opens the page", async () => {
+  it("leaves no file if it never opens the page", async () => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     writeFileSync(join(folder, "xdg-open"), '#!/bin/sh\nprintf "%s" "$1" > "$OPENED/file"\n', { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env.PATH}`, DISPLAY: ":0", OPENED: folder };
@@ -124,7 +124,7 @@ describe("the server of the page", () => {
     }
   });
 
-  it("lets a link from elsewhere lead only to the page, in a tab of its own", async () => {
+  it("serves for a link from another site only the page, in a new tab", async () => {
     const page = await viewing([groups]);
     const led = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" };
     const own = { ...led, Authorization: `Bearer ${page.token}` };

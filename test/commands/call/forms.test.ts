@@ -13,7 +13,7 @@ describe("rollcall call read --path", () => {
     expect(written).not.toContain("owned");
   });
 
-  it("names the whole path if several calls lack it", async () => {
+  it("names the whole path if several calls lack the value", async () => {
     const ids = ["a", "b", "d"];
     const { read } = await service(ids.map((id) => found(id, id === "a" ? {} : { output: { x: 1 } })));
     const stderr = `rollcall: 3 of 3 calls have no value at \`output.choices[0]\`: a, b, d\nhint: omit --path to see the whole call\n`;

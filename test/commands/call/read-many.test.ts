@@ -10,7 +10,7 @@ describe("rollcall call read --wait", () => {
   const running = (id: string): Exchange => found(id, { started_at: "2025-01-01T00:00:00Z", ended_at: null });
   const ended = (id: string): Exchange => found(id, { ended_at: "2025-01-01T00:00:01Z", output: "done" });
 
-  it("prints calls in the given order when all have ended", async () => {
+  it("prints calls in the given order when all calls have ended", async () => {
     const { server, env } = await service([running("a"), ended("b"), ended("a")]);
     const { code, stdout } = await runHere("call read a b --wait -o jsonl --fields id,output".split(" "), { env });
     expect([code, stdout]).toEqual([0, '{"id":"a","output":"done"}\n{"id":"b","output":"done"}\n']);
@@ -110,7 +110,7 @@ describe("rollcall call read", () => {
   });
 
   it.each(["--json", "-o jsonl"])(
-    "prints a call of 40 MB with %s in at most 7.5 times that memory",
+    "prints a call of 40 MB with %s in at most 7.5 times its size in memory",
     { tags: "slow" },
     async (form) => {
       const bytes = 40_000_000;

@@ -172,7 +172,7 @@ describe("rollcall call read", () => {
     [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
     [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
     [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
-  ])("prints the other calls with %j, names those that cannot be read, and exits with 6", async (form, printed) => {
+  ])("prints the other calls with %j, names unreadable calls, and exits with 6", async (form, printed) => {
     const { read } = await service([found("a"), refused, found("c"), down, missing("e")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--max-wait", "1ms", ...form]);
     expect(code).toBe(6);
@@ -193,7 +193,7 @@ describe("rollcall call read", () => {
     [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
     [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
     [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
-  ])("prints the other calls with %j, names a forbidden one, and exits with 4", async (form, printed) => {
+  ])("prints the other calls with %j, names a forbidden call, and exits with 4", async (form, printed) => {
     const forbidden: Exchange = { when: asksFor("b"), answer: json({ reason: "not yours" }, 403) };
     const { read } = await service([found("a"), forbidden, found("c")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", ...form]);
@@ -204,7 +204,7 @@ describe("rollcall call read", () => {
     expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", message: said, http: { status: 403 } });
   });
 
-  it("prints the calls requested before a 401, names the refused call, and requests no more", async () => {
+  it("prints the calls requested before a 401, names the refused call, and requests no more calls", async () => {
     let tell: (response: ServerResponse) => void = () => undefined;
     const asked = new Promise<ServerResponse>((resolve) => {
       tell = resolve;
@@ -227,7 +227,7 @@ describe("rollcall call read", () => {
     );
   });
 
-  it("reports a key that is refused for every call as for one call", async () => {
+  it("reports a key that the service refuses for every call like a refusal for one call", async () => {
     const denied: Exchange = { answer: json({ reason: "no such key" }, 401) };
     const { read } = await service([denied, denied, denied]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json", "--concurrency", "3"]);

@@ -109,7 +109,7 @@ describe("rollcall catalog verify", () => {
     expect(await verdict("free", "0.1", "0%")).toBe(0);
   });
 
-  it("exits with 10 for a deprecation date within --within, and with 0 for a later one", async () => {
+  it("exits with 10 for a deprecation date within --within, and with 0 for a later date", async () => {
     const ending = [entry("a", { deprecation_date: dayIn(40) })];
     const { file, env } = await asking([entry("a")], ending, ending);
     await runHere(["catalog", "lock", "--file", file], { env });
@@ -136,7 +136,7 @@ describe("rollcall catalog verify", () => {
     expect(new Set(rulesIn(strict).map((rule: string) => rule.split(" ")[0]))).toEqual(new Set(["error"]));
   });
 
-  it("reports data centers that are no longer stated as unknown, not as removed", async () => {
+  it("reports missing data centers as unknown, not as removed", async () => {
     const ran = await verifying(["--json"], {}, [...locked.slice(1), { ...locked[0], datacenters: [] }]);
     expect(ran.code).toBe(0);
     expect(rulesIn(ran)).toEqual(["warning countries-unknown"]);
@@ -154,7 +154,7 @@ describe("rollcall catalog verify", () => {
     }
   });
 
-  it("tells a past deprecation date from a near one, and promises no replacement that it does not name", async () => {
+  it("distinguishes past from near deprecation dates, and gives no advice without a replacement", async () => {
     const [past, near] = [dayIn(0), dayIn(1)].map((deprecation_date) => [entry("a", { deprecation_date })]);
     const { file, env } = await asking([entry("a")], past ?? [], near ?? []);
     await runHere(["catalog", "lock", "--file", file], { env });
@@ -175,7 +175,7 @@ describe("rollcall catalog verify", () => {
       [entry("a", { context_length: 1 })],
       "accept the change with `rollcall catalog lock --file FILE`",
     ],
-  ])("advises a fix that ends %s if no model can replace the locked one", async (rule, now, fix) => {
+  ])("advises a fix for %s if no model can replace the locked model", async (rule, now, fix) => {
     const { file, env } = await asking([entry("a")], now, now, now);
     await runHere(["catalog", "lock", "--file", file], { env });
     const { stdout } = await runHere(["catalog", "verify", "--file", file, "--json"], { env });
@@ -187,7 +187,7 @@ describe("rollcall catalog verify", () => {
     expect((await runHere(["catalog", ...again, "--file", file], { env })).code).toBe(0);
   });
 
-  it("rounds up the rise of a price, and includes the last day of --within", async () => {
+  it("rounds up the rise of a price, and reports a deprecation on the last day of --within", async () => {
     const now = (prompt: string, deprecation_date: string) => [
       entry("maker/one", { pricing: { prompt }, deprecation_date }),
     ];
@@ -233,7 +233,7 @@ describe("rollcall catalog verify", () => {
     expect(ran.stdout).toContain("use a, the cheapest replacement: 1 $/M in, 1 $/M out");
   });
 
-  it("compares the better of two models with the same id", async () => {
+  it("compares the better of two models with equal ids", async () => {
     const { run } = await asking([entry("a")], [entry("a", { context_length: 5 }), entry("a")]);
     await run("lock");
     expect(await run("verify", ["-q"])).toEqual({ code: 0, stdout: "", stderr: "" });

@@ -45,7 +45,7 @@ describe("rollcall check", () => {
     });
   });
 
-  it("checks the other files if one cannot be read, and reports only files that it read as valid", async () => {
+  it("checks the other files if a file cannot be read, and reports only readable files as valid", async () => {
     const [bad = ""] = filesOf(line('"x"'));
     const [report = ""] = [join(newFolder(), "report.xml")];
     const args = [bad, "nowhere.jsonl", groups, "--report", `junit=${report}`];

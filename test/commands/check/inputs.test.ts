@@ -215,7 +215,7 @@ describe("rollcall check of several inputs", () => {
   });
 });
 
-describe("a group with the same trajectory 20,000 times", { tags: "slow" }, () => {
+describe("a group of 20,000 equal trajectories", { tags: "slow" }, () => {
   it("is checked in time with --allow duplicate-trajectory", async () => {
     const trajectory = { messages_and_choices: [{ role: "user", content: "what was said\n".repeat(60) }], reward: 1 };
     const text = JSON.stringify({ trajectories: Array.from({ length: 20_000 }, () => trajectory) });

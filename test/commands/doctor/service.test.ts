@@ -26,7 +26,7 @@ describe("rollcall doctor about credentials", () => {
     });
   });
 
-  it("exits with 4 if there is no credential, and with 0 if one use has none", async () => {
+  it("exits with 4 without a credential, and with 0 if only one use lacks a credential", async () => {
     const { env } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
     const none = await doctor([], { env: { ...env, ROLLCALL_API_KEY: undefined } });
     expect(none.code).toBe(4);
@@ -37,7 +37,7 @@ describe("rollcall doctor about credentials", () => {
     expect(some.of("credential calls")).toMatchObject([{ status: "warning" }]);
   });
 
-  it("exits with 4 and suggests a login for a credential of another origin", async () => {
+  it("exits with 4 and advises a login for a credential of another origin", async () => {
     const { env, server } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
     const { config } = foldersOf(env);
     const login = { key, origin: "https://elsewhere.example" };
@@ -55,7 +55,7 @@ describe("rollcall doctor about credentials", () => {
     ]);
   });
 
-  it("reports a credential as untested if the service does not decide about it", async () => {
+  it("reports a credential as untested if the service neither accepts nor refuses the credential", async () => {
     const { env } = await serviceWith([
       { when: isTo("HEAD", "/"), answer: { status: 200 } },
       { when: isTo("GET", "/v1/models"), answer: { body: "<html>hello</html>" } },

@@ -126,7 +126,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
 });
 
 describe("rollcall ledger forget on a terminal", () => {
-  it("lists the requests, asks, and forgets them only after yes", { timeout: 60_000 }, async (context) => {
+  it("lists the requests, asks, and forgets the requests only after yes", { timeout: 60_000 }, async (context) => {
     const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     const forget = `"${process.execPath}" bin/rollcall.js ledger forget --model m`;
@@ -144,7 +144,7 @@ describe("rollcall ledger forget on a terminal", () => {
 });
 
 describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
-  it("keeps its content if it is not a ledger", async (context) => {
+  it("keeps its content if the file is not a ledger", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", two);
     mkdirSync(place.path("own"));
@@ -169,7 +169,7 @@ describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
     expect(service.requests()).toBe(0);
   });
 
-  it("ends the run before its next request if it is deleted or replaced", async (context) => {
+  it("ends the run before the next request if the file is deleted or replaced", async (context) => {
     for (const harm of ["deleted", "replaced", "unlocked"]) {
       const { service, place } = await openPlace(context);
       const ledger = place.path("ledger.db");

@@ -77,7 +77,7 @@ const testCatalog = (models: readonly DamagedModel[]): void => {
     expect(linesOf(stdout)).toEqual(models.map(({ members }) => textOf(members)));
   });
 
-  it("shows a valid price exactly, and never shows an invalid one as a number", async () => {
+  it("shows a valid price exactly, and never shows an invalid price as a number", async () => {
     const cells = columnOf((await router("-o", "tsv", "--fields", "id,pricing.prompt")).stdout);
     for (const model of identified) {
       const own = model.field === "pricing.prompt" ? model.value : promptOf(model);
@@ -155,7 +155,7 @@ const testCatalog = (models: readonly DamagedModel[]): void => {
       sane(await runWith(replies, [...args, ...form]), codes);
   });
 
-  it("gives an exact cost for a known price, and null for any other", async () => {
+  it("gives an exact cost for a known price, and null for an unknown price", async () => {
     const { stdout } = await runWith({ router: damaged }, [
       "catalog",
       "cost",
