@@ -171,7 +171,7 @@ describe("grouping", () => {
     return Array.from({ length: groups.count }, (_, at) => groups.trajectoriesOf(at));
   };
 
-  it("joins adjacent lines of a file with equal group_ids, and makes one group per line without a group_id", async () => {
+  it("joins adjacent lines with equal group_ids, and makes one group per line without a group_id", async () => {
     const text = [1, 1, undefined, undefined, "1", null, 2].map((id) => with_("group_id", id)).join("\n\n");
     expect(await sizes([text, with_("group_id", 2)])).toEqual([2, 1, 1, 1, 1, 1, 1]);
   });

@@ -312,7 +312,7 @@ const openRefusingServer = async (code: string) => {
 };
 
 describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database" }, () => {
-  it("gets its tables once, without an error in the server's log, if several connections open it at once", async (context) => {
+  it("gets its tables once, without an error in the log, if many open it at once", async (context) => {
     const { address, folder } = await ownServer(context);
     const databases = await Promise.all(Array.from({ length: 8 }, async () => await open(address)));
     await Promise.all(databases.map(async (database) => await addNote(database, "one")));

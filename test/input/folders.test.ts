@@ -94,7 +94,7 @@ describe("a folder as input", () => {
     expect(checked.code).toBe(0);
   });
 
-  it("gives an error, and skips no file, if a row that is not recognized is in a file with the name of a format", async () => {
+  it("gives an error, and skips no file, if a file with the name of a format has an unknown row", async () => {
     // On Windows, `\` separates the folders of a path.
     const names = ["b/results.jsonl", "b\\results.jsonl", "b.results.jsonl"];
     for (const name of names) {

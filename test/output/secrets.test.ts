@@ -102,7 +102,7 @@ describe("the redaction of a secret", () => {
     async (...place) => await expectNoSpelling(place, { numRuns: 100 }),
   );
 
-  it("covers values of secret options, passwords in malformed URLs, texts of files in variables, and saved keys", () => {
+  it("covers secret options, passwords in malformed URLs, files in variables, and saved keys", () => {
     const folder = mkdtempSync(join(tmpdir(), "secrets-"));
     const save = (name: string, text: string) => writeFileSync(join(folder, name), text);
     save("credentials.json", '\ufeff{"profiles":{"p":{"log":{"key":"saved-key"},"calls":0}}}');

@@ -83,7 +83,7 @@ describe.concurrent("--on-invalid skip", () => {
     expect(new Set(reasons.map((reason) => reason.file))).toEqual(new Set([file]));
   });
 
-  it("records why elements of a pretty-printed array are rejected, and the lines on which they begin", async (context) => {
+  it("records the lines and reasons of rejected elements of a pretty-printed array", async (context) => {
     const { place } = await openPlace(context);
     const groups = [groupOf(1), bad("a"), groupOf(2), bad("b")].map((group) => JSON.parse(group));
     const file = place.write("a.json", JSON.stringify(groups, null, 2));
@@ -201,7 +201,7 @@ describe.concurrent("--on-invalid skip", () => {
     expect(readFileSync(rejects, "utf8")).toBe(`${groupOf(3)}\n`);
   });
 
-  it("never overwrites a file that rollcall did not write, and exits with 2 before anything is sent", async (context) => {
+  it("exits with 2 and sends nothing if another program wrote the rejects file", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     for (const name of ["mine", "mine.reasons"]) {

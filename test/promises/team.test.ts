@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });
 
-    it("takes the password from ROLLCALL_LEDGER, a credential command or a file, but not from the command line", async (context) => {
+    it("takes a password from ROLLCALL_LEDGER, a command or a file, but not from --ledger", async (context) => {
       const service = await faultyService(context);
       const address = await newDatabase("guarded");
       const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: withPassword(address, "wrong-secret") });

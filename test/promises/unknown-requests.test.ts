@@ -82,7 +82,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(service.logged).toEqual([1]);
   });
 
-  it("is resent automatically if the service echoed a key before the run, but not if it first did in the run", async (context) => {
+  it("is resent automatically only after a run in which the service echoed a key", async (context) => {
     const { service, place } = await openPlace(context, { echoes: true });
     service.next(accept, takeAndReset);
     const a = place.write("a.jsonl", three);
@@ -165,7 +165,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     );
   });
 
-  it("is an error of `ledger verify`, apart from the error of unlogged groups with their positions", async (context) => {
+  it("is an error of `ledger verify`, apart from the error of unlogged groups", async (context) => {
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     const other = place.write("other.jsonl", linesOf(...Array.from({ length: 90 }, (_, at) => groupOf(at + 10))));
     const { code, stderr } = await place.run(["ledger", "verify", other, file]);

@@ -7,7 +7,7 @@ import { groupOf, linesOf, openPlace, placeAt } from "./place.ts";
 const rollout = (reward: unknown) => ({ example_id: `${reward}`, prompt: "p", completion: "c", answer: "c", reward });
 
 describe.concurrent("files made of inputs", () => {
-  it("contain no secret and no control character, except rejected lines, which are copied byte for byte", async (context) => {
+  it("contain no secret and no control character, except in copies of rejected lines", async (context) => {
     const { service, place } = await openPlace(context, {}, { ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: "key" });
     place.write("key", "key-of-1234-5678\n");
     const named = groupOf(1).replace("{", '{"note":"key-of-1234-5678",');

@@ -79,7 +79,7 @@ const append =
 const wait = (looks: number) => Array.from({ length: looks }, () => () => undefined);
 
 describe("following a file", () => {
-  it("sends complete groups --every after their first group, full requests at once, and other groups at the end", async () => {
+  it("sends complete groups after --every, full requests at once, and other groups at the end", async () => {
     const steps = [
       ...[wait(1), append(groupLine(1)), wait(1), append(groupLine(2)), wait(2)],
       ...[append(groupLine(3)), append(groupLine(4))],

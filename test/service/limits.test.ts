@@ -214,7 +214,7 @@ describe("bodies that together exceed the memory limit", () => {
   });
 });
 
-describe("a body with more values than the limit", () => {
+describe("the limit on values in a body", () => {
   const bodyOf = (members: string): string =>
     `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1${members}}]}]}`;
   const names = (count: number): string => `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join(",")}}`;
@@ -226,7 +226,7 @@ describe("a body with more values than the limit", () => {
     ["metrics, or more than", bodyOf("").replace("}]}]}", `}]}],${names(10_003).slice(1)}`)],
     ["metrics, or more than", bodyOf("").replace("}]}]}", `}],${names(10_003).slice(1)}]}`)],
     ["metrics, or more than", bodyOf(`,"metrics":${names(10_001)},"tools":null,"x":1,"x":2`)],
-  ])("gets a 413 that names %s", async (what, body) => {
+  ])("causes a 413 that names %s", async (what, body) => {
     const service = await running();
     expect(await service.log(body)).toMatchObject({ status: 413, body: { detail: expect.stringContaining(what) } });
   });

@@ -57,7 +57,7 @@ for (const { body, skip, place, tags } of bodies)
       for (const other of near) expect((await service.read(other)).body).not.toMatchObject({ call: { id: other } });
     });
 
-    it("stores a long request once, without pieces of copies, if several services get the request at once", async () => {
+    it("stores a long request once, without other pieces, if several services get it at once", async () => {
       const store = await place();
       const dataDir = newDataDir();
       const services = [await running({ store, dataDir }), await running({ store, dataDir })];

@@ -193,7 +193,7 @@ describe("the API of the page for groups", () => {
     expect(all.findings).toContainEqual(expect.objectContaining({ group: 1, trajectory: 0, message_at: 0 }));
   });
 
-  it("gives the problems of gathered lines and other tools' files at their messages, also for a selection", async () => {
+  it("gives the problems of gathered lines and other tools' files at their messages", async () => {
     const prompt = [{ role: "user", content: "hi" }];
     const said = [
       { role: "assistant", content: "hi" },

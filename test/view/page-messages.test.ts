@@ -7,7 +7,7 @@ const airline = "test/samples/airline.groups.jsonl";
 const wordle = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
-  it("shows prose in the sans font, results next to their calls, and position, command and JSON of a trajectory", async () => {
+  it("shows prose in a sans font, results next to calls, and a trajectory's position and JSON", async () => {
     const { page, viewing: served } = await shownAt({ group: 2, trajectory: 2 }, [airline]);
     const call = page.locator(".call", { hasText: "get_user_details" }).first();
     expect(await call.innerText()).toMatch(

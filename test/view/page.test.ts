@@ -276,7 +276,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles.filter((text) => !text.includes("400"))).toEqual([]);
   });
 
-  it("shows the match of a searched text in its row, and marks the match in the group and the conversation", async () => {
+  it("shows the match of a search in its row, and marks it in the group and the conversation", async () => {
     const long = `${"word ".repeat(600)}fly to "Newark" today`;
     const message = (content: string) => ({ role: "assistant", content });
     const start = [
@@ -664,7 +664,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator(".members").count()).toBe(0);
   });
 
-  it("keeps the digits of small metrics and the order of equal trajectories, and limits the size of large groups", async () => {
+  it("keeps digits of small metrics and the order of equal trajectories, and limits large groups", async () => {
     const group = (count: number, reward: number) => {
       const { trajectories } = JSON.parse(groupLine(Array.from({ length: count }, (_, at) => (at === 1 ? reward : 0))));
       return JSON.stringify({

@@ -61,7 +61,7 @@ describe("rollcall log --follow", () => {
     await run.end();
   });
 
-  it("sends an idle group, warns if the group grows afterwards, and recognizes both parts in the next run", async () => {
+  it("sends an idle group, warns if the group grows, and recognizes both parts in the next run", async () => {
     const sink = await openSink();
     const file = fileWith(line(1, "a") + line(2, "a"));
     const args = [...soon, "--group-idle", "50ms", "--json"];

@@ -193,7 +193,7 @@ describe("rollcall log --follow", () => {
     expect(readFileSync(`${file}.rejected`, "utf8")).toBe(line(2));
   });
 
-  it("rejects the groups before and after an unreadable line, because the line may belong to either group", async () => {
+  it("rejects both neighbors of an unreadable line, because the line may belong to either group", async () => {
     const sink = await openSink();
     const file = fileWith(`${line(1, "a")}{"rew\n${line(2, "b")}${line(3, "b")}${line(4, "c")}`);
     const run = follow(sink, file, ...soon, "--group-idle", "50ms", "--on-invalid", "skip", "--json");
