@@ -9,7 +9,7 @@ import { defaultStrictness } from "../../src/check/rules/rules.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
 import { decompressionLimit } from "../../src/input/spool.ts";
 import { testHost } from "../support/host.ts";
-import { filesOf, newFolder, problemsOf, read, refusal } from "../support/inputs.ts";
+import { filesOf, newFolder, problemsOf, read, readFailure } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 import { runRollcall } from "../support/run.ts";
 
@@ -278,7 +278,7 @@ describe("a whole request in the input", () => {
       request(undefined),
       `${request("train")}\n${line}`,
       line,
-    ].map(async (text) => await refusal(filesOf(text), { splitNeeded: true }));
+    ].map(async (text) => await readFailure(filesOf(text), { splitNeeded: true }));
     for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "missing-split")).toBe(true);
   });
 
@@ -299,7 +299,7 @@ describe("a whole request in the input", () => {
 
 describe("an input file", () => {
   const rulesOf = async (name: string, asked = {}) => {
-    const thrown = await refusal([name], asked);
+    const thrown = await readFailure([name], asked);
     if (thrown instanceof Failure) return [thrown.code, ...(thrown.details.problems ?? []).map(({ rule }) => rule)];
     return (await read([name], asked)).problems.counts.map(({ rule }) => rule);
   };
@@ -329,7 +329,7 @@ describe("an input file", () => {
 
   it("is reported with a command that helps if it is an archive or a pointer", async () => {
     const files = filesOf("PK\u0003\u0004....", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n");
-    expect(await refusal(files)).toMatchObject({
+    expect(await readFailure(files)).toMatchObject({
       details: {
         problems: [
           { rule: "not-json", advice: expect.stringContaining("unzip -p") },
@@ -354,7 +354,7 @@ describe("an input file", () => {
     );
     expect(2 ** 24 / statSync(small).size).toBeGreaterThan(1000);
     expect((await read([small])).groups.count).toBe(1);
-    expect(await refusal([bomb])).toMatchObject({ details: { problems: [{ rule: "decompressed-too-large" }] } });
+    expect(await readFailure([bomb])).toMatchObject({ details: { problems: [{ rule: "decompressed-too-large" }] } });
   });
 
   it.each([["check"], ["ledger", "verify", "--no-color"]])(
@@ -380,7 +380,7 @@ describe("an input file", () => {
   });
 
   it("is reported together with all other files that cannot be opened", async () => {
-    const thrown = await refusal(["/nowhere/a", "/nowhere/b"]);
+    const thrown = await readFailure(["/nowhere/a", "/nowhere/b"]);
     expect(thrown).toMatchObject({ details: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
   });
 
@@ -450,7 +450,7 @@ describe("an input file", () => {
   it("counts as changed if it becomes shorter while its document is read", async () => {
     const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
     // The first block remains, so rollcall knows that the file is one document.
-    expect(await refusal([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
+    expect(await readFailure([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
       kind: "input-changed",
     });
   });
@@ -458,7 +458,7 @@ describe("an input file", () => {
   it("counts as changed if it becomes shorter before scattered groups are reported", async () => {
     const [path = ""] = filesOf([1, 2, 1].map((id) => JSON.stringify({ ...plain, group_id: id })).join("\n"));
     // The file is one block, which was read before this call.
-    expect(await refusal([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
+    expect(await readFailure([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
       kind: "input-changed",
     });
   });
@@ -469,16 +469,16 @@ describe("an input file", () => {
       const stop = new AbortController();
       const reason = new Error("told to stop");
       const onProgress = () => stop.abort(reason);
-      expect(await refusal(filesOf(content), { host: { ...testHost(), signal: stop.signal }, onProgress })).toBe(
+      expect(await readFailure(filesOf(content), { host: { ...testHost(), signal: stop.signal }, onProgress })).toBe(
         reason,
       );
     }
   });
 
   it("is standard input by default, unless that is a terminal", async () => {
-    const thrown = await refusal([], { host: testHost({ terminal: { stdin: true } }) });
+    const thrown = await readFailure([], { host: testHost({ terminal: { stdin: true } }) });
     expect(isFailure(thrown, "input-missing")).toBe(true);
-    expect(isFailure(await refusal(["-", "-"]), "duplicate-stdin")).toBe(true);
+    expect(isFailure(await readFailure(["-", "-"]), "duplicate-stdin")).toBe(true);
   });
 });
 

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { StreamedBody } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
-import { closedPort, json, scriptedServer } from "../support/server.ts";
+import { findClosedPort, json, scriptedServer } from "../support/server.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, mebibyte, rawServer, serverAfter, wireReply } from "./open.ts";
 
 describe("a log request", () => {
@@ -77,7 +77,7 @@ describe("a log request", () => {
   );
 
   it("counts as not sent if it cannot connect", async () => {
-    const port = await closedPort();
+    const port = await findClosedPort();
     expect(await attemptAt(`http://127.0.0.1:${port}`)).toMatchObject({
       kind: "broken",
       isBodySent: false,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { closedPort, json, scriptedServer } from "../support/server.ts";
+import { findClosedPort, json, scriptedServer } from "../support/server.ts";
 import { bodyOf, clientAt, failureOf, list } from "./open.ts";
 
 describe("the --debug output", () => {
@@ -58,7 +58,7 @@ describe("the --debug output", () => {
   });
 
   it("shows every attempt and its error", async () => {
-    const { client, traced } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 300 });
+    const { client, traced } = clientAt(`http://127.0.0.1:${await findClosedPort()}`, { maxWaitMs: 300 });
     await failureOf(client.send(listModels, list));
     expect(traced.filter((line) => line.startsWith("*"))).toEqual([
       "* ECONNREFUSED after 0 ms",

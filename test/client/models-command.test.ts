@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type RunResult, runRollcall } from "../support/run.ts";
-import { listening } from "../support/server.ts";
+import { listenOnLoopback } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { rawServer } from "./open.ts";
 
 const httpsService = async (options: Parameters<typeof certificate>[0] = {}) => {
   const certified = certificate(options);
   const server = createServer(certified, (_, response) => response.end('{"data":[{"id":"m"}]}'));
-  const { port } = await listening(server);
+  const { port } = await listenOnLoopback(server);
   const file = join(mkdtempSync(join(tmpdir(), "authority-")), "authority.pem");
   writeFileSync(file, certified.cert);
   return { url: `https://localhost:${port}`, file };

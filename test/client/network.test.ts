@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type Attempt, loadDownloads } from "../../src/client/index.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { testHost } from "../support/host.ts";
-import { closedPort, listening } from "../support/server.ts";
+import { findClosedPort, listenOnLoopback } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import {
   attemptAt,
@@ -170,7 +170,7 @@ const impossibleName = `${"a".repeat(64)}.invalid`;
 
 describe("a connection", () => {
   it("causes a failure with host and port if it is refused", async () => {
-    const port = await closedPort();
+    const port = await findClosedPort();
     const failure = await failureAt(`http://127.0.0.1:${port}`);
     expect(failure).toMatchObject({
       code: "unavailable",
@@ -254,7 +254,7 @@ describe("a download", () => {
     const { openDownloads } = await loadDownloads();
     const downloads = openDownloads({ host: testHost(), ...limits });
     onTestFinished(() => downloads.close());
-    const address = `http://127.0.0.1:${await closedPort()}/step.jsonl`;
+    const address = `http://127.0.0.1:${await findClosedPort()}/step.jsonl`;
     const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
     expect(failure.details.http).toEqual({ method: "GET", url: address });
   });
@@ -266,10 +266,10 @@ describe("a download", () => {
     const host = { ...testHost(), elapsed, sleep: async (ms: number) => void waits.push(ms) };
     const downloads = openDownloads({ host, ...limits });
     onTestFinished(() => downloads.close());
-    await failureOf(downloads.get(new URL(`http://127.0.0.1:${await closedPort()}/step.jsonl`), []));
+    await failureOf(downloads.get(new URL(`http://127.0.0.1:${await findClosedPort()}/step.jsonl`), []));
     expect(waits).toEqual([]);
     const server = createServer((_, response) => void response.end("{}"));
-    const { url } = await listening(server);
+    const { url } = await listenOnLoopback(server);
     (await downloads.get(new URL(`${url}/step.jsonl`), [])).cancel();
     await new Promise((resolve) => {
       server.close(resolve);

@@ -15,7 +15,7 @@ import { Failure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { testHost } from "../support/host.ts";
-import { listening } from "../support/server.ts";
+import { listenOnLoopback } from "../support/server.ts";
 
 export interface OpenClient {
   readonly client: Client;
@@ -106,7 +106,7 @@ export const rawServer = async (
 ): Promise<RawServer> => {
   let count = 0;
   server.on("connection", (socket: Socket) => serve(socket, count++));
-  const { port, url } = await listening(server);
+  const { port, url } = await listenOnLoopback(server);
   return { url, port, connections: () => count };
 };
 

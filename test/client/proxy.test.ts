@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { closedPort, listening } from "../support/server.ts";
+import { findClosedPort, listenOnLoopback } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, list, rawServer, wireReply } from "./open.ts";
 
@@ -33,7 +33,7 @@ const proxyTo = async (port: number, status = "200 Connection Established") => {
       .pipe(through)
       .pipe(socket);
   });
-  const { port: own, url } = await listening(server);
+  const { port: own, url } = await listenOnLoopback(server);
   return { asked, authority: `127.0.0.1:${own}`, url };
 };
 
@@ -143,7 +143,7 @@ describe("a proxy", () => {
   });
 
   it("fails with its host and port, but not its password, if it is unreachable", async () => {
-    const port = await closedPort();
+    const port = await findClosedPort();
     const env = { HTTPS_PROXY: `http://user:word@127.0.0.1:${port}` };
     const { client } = clientAt("https://service.invalid", { env, maxWaitMs: 0 });
     const failure = await failureOf(client.send(listModels, list));

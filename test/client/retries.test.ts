@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { type Answer, closedPort, json, scriptedServer } from "../support/server.ts";
+import { type Answer, findClosedPort, json, scriptedServer } from "../support/server.ts";
 import { clientAt, failureOf, list, listFailureOf, type Overrides, rawServer, wireReply } from "./open.ts";
 
 const models = json({ data: [] });
@@ -48,7 +48,7 @@ describe("a read", () => {
 
   it("tries again after a refused connection until no wait is left", async () => {
     const { failure, waits } = await listFailureOf(
-      clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 3_000 }),
+      clientAt(`http://127.0.0.1:${await findClosedPort()}`, { maxWaitMs: 3_000 }),
     );
     expect(failure).toMatchObject({
       code: "unavailable",
@@ -130,7 +130,7 @@ describe("the wait before a retry", () => {
   });
 
   it("ends when the run is interrupted", async () => {
-    const { client, interrupt } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 1e12 });
+    const { client, interrupt } = clientAt(`http://127.0.0.1:${await findClosedPort()}`, { maxWaitMs: 1e12 });
     const sending = failureOf(client.send(listModels, list));
     interrupt();
     expect(await sending).toMatchObject({ code: "interrupted" });
@@ -138,7 +138,7 @@ describe("the wait before a retry", () => {
 
   it("stays within the limit of all waits, for any random number", async () => {
     for (const chance of [0, 0.1, 0.9, 1]) {
-      const { client, waits } = clientAt(`http://127.0.0.1:${await closedPort()}`, {
+      const { client, waits } = clientAt(`http://127.0.0.1:${await findClosedPort()}`, {
         maxWaitMs: 10_000,
         random: () => chance,
       });

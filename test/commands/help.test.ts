@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { commandPaths } from "../project/docs/commands.ts";
 import { runHereOnTerminal } from "../support/here.ts";
 import { newHome, runRollcall } from "../support/run.ts";
-import { seeLine } from "../support/terminal.ts";
+import { runOnTerminal } from "../support/terminal.ts";
 
 const commands = commandPaths().map((path) => path.slice(1));
 const nameOf = (path: readonly string[]): string => ["rollcall", ...path].join(" ");
@@ -95,7 +95,7 @@ describe("the help", () => {
     const pager = join(folder, "pager");
     writeFileSync(pager, "#!/bin/sh\nsed 's/^/| /'\n", { mode: 0o755 });
     const see = (words: string) =>
-      seeLine(`${process.execPath} bin/rollcall.js ${words}`, {
+      runOnTerminal(`${process.execPath} bin/rollcall.js ${words}`, {
         env: { ...newHome(), PATH: process.env.PATH, PAGER: pager },
         columns: 80,
         rows: 24,

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { newHome, type RunResult, runRollcall } from "../support/run.ts";
-import { listening } from "../support/server.ts";
+import { listenOnLoopback } from "../support/server.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
@@ -19,7 +19,7 @@ const recorder = async (): Promise<{ readonly url: string; readonly connections:
     count++;
     socket.destroy();
   });
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   return { url, connections: () => count };
 };
 

@@ -17,8 +17,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type Database, type DatabaseSchema, openDatabase, tryLock, waitForLock } from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
-import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
-import { listening } from "../support/server.ts";
+import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
+import { listenOnLoopback } from "../support/server.ts";
 
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
 
@@ -307,13 +307,13 @@ const openRefusingServer = async (code: string) => {
     head.writeInt32BE(fields.length + 4, 1);
     socket.on("error", () => undefined).once("data", () => socket.end(Buffer.concat([head, fields])));
   });
-  const { port } = await listening(server);
+  const { port } = await listenOnLoopback(server);
   return { path: `postgres://me@127.0.0.1:${port}/own`, connections: () => connections };
 };
 
 describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database" }, () => {
   it("gets its tables once, without an error in the log, if many open it at once", async (context) => {
-    const { address, folder } = await ownServer(context);
+    const { address, folder } = await startOwnServer(context);
     const databases = await Promise.all(Array.from({ length: 8 }, async () => await open(address)));
     await Promise.all(databases.map(async (database) => await addNote(database, "one")));
     expect(await Promise.all(databases.map(notes))).toEqual(

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { CallViewOptions } from "../../src/output/index.ts";
-import { everything, findLabeledText, nothing, page, printed, sample, spoken, under } from "./call.ts";
+import { everything, findLabeledText, nothing, page, printCall, sample, spoken, under } from "./call.ts";
 
 describe("the page of a call", () => {
   it("shows a call that failed", async () => {
-    await expect(await printed([sample("call.exception.json")])).toMatchFileSnapshot("golden/call.exception.txt");
+    await expect(await printCall([sample("call.exception.json")])).toMatchFileSnapshot("golden/call.exception.txt");
   });
 
   it("shows every field of the interface", async () => {
@@ -247,9 +247,9 @@ describe("the page of a damaged call", () => {
       exception: evil,
       inputs: { messages: [{ role: evil, name: evil, content: evil, [evil]: evil }] },
     });
-    const text = await printed([call]);
+    const text = await printCall([call]);
     expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028]/.test(text)).toBe(false);
-    const json = await printed([call], { typed: { json: true } });
+    const json = await printCall([call], { typed: { json: true } });
     expect(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028]/.test(json)).toBe(false);
     expect(JSON.parse(json)).toEqual({ call: JSON.parse(call) });
   });

@@ -25,7 +25,7 @@ export async function* repliesWith(calls: readonly string[]) {
 export const everything: CallViewOptions = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };
 
 /** Prints calls as `call read` does. Returns standard output. */
-export const printed = async (
+export const printCall = async (
   calls: readonly string[],
   { asked = nothing, typed = {} }: { readonly asked?: CallViewOptions; readonly typed?: ScreenFlags } = {},
 ): Promise<string> => {
@@ -37,7 +37,7 @@ export const printed = async (
 };
 
 export const page = async (call: unknown, asked?: CallViewOptions): Promise<string> =>
-  await printed([typeof call === "string" ? call : JSON.stringify(call)], asked === undefined ? {} : { asked });
+  await printCall([typeof call === "string" ? call : JSON.stringify(call)], asked === undefined ? {} : { asked });
 
 export const under = (text: string, title: string): readonly string[] => {
   const lines = text.split("\n");

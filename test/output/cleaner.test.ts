@@ -8,7 +8,7 @@ import { openAgent } from "../mcp/agent.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
-import { seeLine } from "../support/terminal.ts";
+import { runOnTerminal } from "../support/terminal.ts";
 import { listOf, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
 
@@ -303,7 +303,7 @@ describe("a run of the built program", () => {
     const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
     const line = `"${process.execPath}" bin/rollcall.js ${args.map((word) => `'${word}'`).join(" ")} --no-pager`;
     const env = { PATH: process.env.PATH, ...newHome(), ...secretEnv(server.url) };
-    const { written } = await seeLine(line, { env, columns, rows: 4000 });
+    const { written } = await runOnTerminal(line, { env, columns, rows: 4000 });
     expect(written).toContain("***");
     expect({ columns, told: toldIn(written) }).toEqual({ columns, told: [] });
   };

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
-import { type LineOptions, seeLine, type TerminalResult } from "../support/terminal.ts";
+import { type LineOptions, runOnTerminal, type TerminalResult } from "../support/terminal.ts";
 
 const sample = readFileSync("test/samples/models.json", "utf8");
 const hasLess = spawnSync("less", ["--version"]).status === 0;
@@ -16,7 +16,7 @@ const onTerminal = async (
   { answer = json(sample), env = {}, ...options }: Partial<LineOptions> & { readonly answer?: Answer } = {},
 ): Promise<TerminalResult> => {
   const server = await scriptedServer([{ answer }]);
-  return await seeLine(
+  return await runOnTerminal(
     `env ${Object.entries(env)
       .map(([name, value]) => `${name}='${value}'`)
       .join(" ")} ${rollcall} ${args}`,
@@ -61,7 +61,7 @@ describe("rollcall on a terminal", () => {
     ["log -h", /^All options/, 0],
   ])("breaks no word of %s at 40 columns", { tags: "slow" }, async (args, there, code) => {
     const env = { PATH: process.env.PATH, PAGER: "cat", ...newHome() };
-    const seen = await seeLine(`${rollcall} ${args}`, { env, columns: 40 });
+    const seen = await runOnTerminal(`${rollcall} ${args}`, { env, columns: 40 });
     expect(seen.code).toBe(code);
     expect(seen.lines).toContainEqual(expect.stringMatching(there));
     // rollcall does not fold text that users copy, such as an example or a path.
@@ -73,7 +73,7 @@ describe("rollcall on a terminal", () => {
   it("shows the result of a credential's check at 40 columns", { tags: "slow" }, async () => {
     const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_API_KEY: "key-1234" };
     const line = `${rollcall} auth status --check --base-url http://127.0.0.1:1`;
-    expect((await seeLine(line, { env, columns: 40 })).lines).toContainEqual(
+    expect((await runOnTerminal(line, { env, columns: 40 })).lines).toContainEqual(
       expect.stringMatching(/^log .* not tested$/),
     );
   });
@@ -81,13 +81,13 @@ describe("rollcall on a terminal", () => {
   it("writes 80 columns on a terminal without a size", { tags: "slow" }, async () => {
     const line = `echo '{"reward":1}' | ${rollcall} check`;
     const options = { env: { PATH: process.env.PATH, ...newHome() }, columns: 80 };
-    const { lines } = await seeLine(line, options);
-    expect((await seeLine(`stty rows 0 cols 0; ${line}`, options)).lines).toEqual(lines);
+    const { lines } = await runOnTerminal(line, options);
+    expect((await runOnTerminal(`stty rows 0 cols 0; ${line}`, options)).lines).toEqual(lines);
   });
 
   it("shows no spinner on a terminal without a size", { tags: "slow" }, async () => {
     const server = await scriptedServer([{ answer: slowly }]);
-    const { code, lines, written } = await seeLine(`stty rows 0 cols 0; ${rollcall} models q`, {
+    const { code, lines, written } = await runOnTerminal(`stty rows 0 cols 0; ${rollcall} models q`, {
       env: {
         PATH: process.env.PATH,
         ...newHome(),

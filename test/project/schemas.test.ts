@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/outputs.ts";
-import { commandIn, faultsIn, outputFaults } from "../support/outputs.ts";
+import { commandIn, faultsIn, findOutputFaults } from "../support/outputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
 import { commandPaths } from "./docs/commands.ts";
@@ -85,7 +85,7 @@ describe("the output with --json", () => {
       const args = words.split(" ");
       const ran = await runRollcall(args, { env });
       expect({ words, ...ran }).toMatchObject({ words, code: 0, stderr: "" });
-      expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
+      expect(findOutputFaults({ args, ...ran }, { service: true })).toEqual([]);
     }
   });
 
@@ -110,13 +110,13 @@ describe("the output with --json", () => {
       const args = ["call", "read", ...words];
       const ran = await runRollcall(args, { env });
       expect(ran).toMatchObject({ code: 0, stderr: "" });
-      expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
+      expect(findOutputFaults({ args, ...ran }, { service: true })).toEqual([]);
     }
   });
 
   it("does not match its schema with an additional or a missing key", () => {
     const args = ["ledger", "forget", "--json"];
-    const faults = (value: unknown) => outputFaults({ args, code: 0, stdout: JSON.stringify(value), stderr: "" });
+    const faults = (value: unknown) => findOutputFaults({ args, code: 0, stdout: JSON.stringify(value), stderr: "" });
     expect(faults({ forgotten: 1, left: 0 })).toEqual([]);
     expect(faults({ forgotten: 1, left: 0, kept: 2 })).toHaveLength(1);
     expect(faults({ forgotten: 1 })).toHaveLength(1);

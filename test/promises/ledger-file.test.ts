@@ -1,7 +1,7 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, faultyService, held } from "../support/raw-server.ts";
+import { accept, faultyService, holdRequest } from "../support/raw-server.ts";
 import {
   afterOne,
   groupOf,
@@ -12,7 +12,7 @@ import {
   openThree,
   placeAt,
   rulesOf,
-  running,
+  startLog,
   takeAndReset,
   three,
 } from "./place.ts";
@@ -120,9 +120,9 @@ describe.concurrent("the ledger", () => {
   });
 
   it("shows a request in flight, whose groups a dry run does not plan", async (context) => {
-    const hold = held();
+    const hold = holdRequest();
     const { place, file } = await openThree(context, { otherwise: hold.deed });
-    const run = running(place, [file]);
+    const run = startLog(place, [file]);
     await hold.came;
     expect(await place.entries()).toMatchObject([{ state: "trying", groups: 3 }]);
     expect(await place.entries([file])).toMatchObject([{ state: "trying" }]);

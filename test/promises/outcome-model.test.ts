@@ -7,7 +7,7 @@ import type { Attempt, Client } from "../../src/client/index.ts";
 import { openExistingLedger } from "../../src/ledger/index.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
-import { answered, connectionReset, newFolder, read, usualDelivery } from "../support/inputs.ts";
+import { connectionReset, makeAnswer, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 import { groupOf, linesOf } from "./place.ts";
 
@@ -63,10 +63,10 @@ class Service {
     if (fate.endsWith("logged")) this.keys.add(key);
     if (fate.startsWith("dies")) throw new Death();
     const body = Buffer.from(`{"call_ids":["c${this.tries}"]}`);
-    if (fate === "logged") return answered(200, { ...about, body });
-    if (fate === "busy") return answered(429, { ...about, failure: connectionReset });
-    if (fate === "refused") return answered(400, { ...about, failure: requestRefused(400, {}) });
-    if (fate === "too-large") return answered(413, { ...about, failure: connectionReset });
+    if (fate === "logged") return makeAnswer(200, { ...about, body });
+    if (fate === "busy") return makeAnswer(429, { ...about, failure: connectionReset });
+    if (fate === "refused") return makeAnswer(400, { ...about, failure: requestRefused(400, {}) });
+    if (fate === "too-large") return makeAnswer(413, { ...about, failure: connectionReset });
     return broken(fate !== "not-sent");
   }
 }

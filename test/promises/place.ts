@@ -5,7 +5,7 @@ import { join } from "node:path";
 import {
   type FaultyService,
   faultyService,
-  held,
+  holdRequest,
   type RequestHandler,
   type TestCleanup,
 } from "../support/raw-server.ts";
@@ -137,7 +137,7 @@ export const openThree = async (...options: Parameters<typeof openPlace>) => {
 
 /** Opens a place with a file of three groups, and a service that holds a request after the requests of `deeds`. */
 export const openHeld = async (context: TestCleanup, ...deeds: readonly RequestHandler[]) => {
-  const hold = held();
+  const hold = holdRequest();
   const opened = await openThree(context);
   opened.service.next(...deeds, hold.deed);
   return { hold, ...opened };
@@ -152,7 +152,7 @@ export const documentsOf = (ran: RunResult): LogRun => {
 };
 
 /** Starts a run of `log` that can get SIGINT, SIGTERM and SIGHUP. */
-export const running = (place: Place, args: readonly string[]) => {
+export const startLog = (place: Place, args: readonly string[]) => {
   const child = startInTurn([...logging, ...args], { env: place.env, cwd: place.folder });
   return { signal: child.signal, ended: endOf(child).then(documentsOf) };
 };

@@ -1,7 +1,7 @@
 import { describe, expect, it, type TestContext } from "vitest";
-import { accept, held, refuse } from "../support/raw-server.ts";
+import { accept, holdRequest, refuse } from "../support/raw-server.ts";
 import { endOf, interruptWaiting } from "../support/run.ts";
-import { documentsOf, groupOf, linesOf, oneEach, openHeld, openPlace, openThree, running } from "./place.ts";
+import { documentsOf, groupOf, linesOf, oneEach, openHeld, openPlace, openThree, startLog } from "./place.ts";
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -16,7 +16,7 @@ describe.concurrent("a signal", () => {
     "lets the request in flight end after %s with exit %i, and the next run continues",
     async ([name, code], context) => {
       const { hold, service, place, file } = await openHeld(context);
-      const run = running(place, [file, ...oneEach]);
+      const run = startLog(place, [file, ...oneEach]);
       await hold.came;
       await run.signal(name);
       hold.letGo();
@@ -31,7 +31,7 @@ describe.concurrent("a signal", () => {
 
   it("changes nothing during the last request if the service answers it", async (context) => {
     const { hold, place, file } = await openHeld(context);
-    const run = running(place, [file]);
+    const run = startLog(place, [file]);
     await hold.came;
     await run.signal("SIGINT");
     hold.letGo();
@@ -40,7 +40,7 @@ describe.concurrent("a signal", () => {
 
   const checkUnknown = async (context: TestContext, signals: readonly NodeJS.Signals[]): Promise<void> => {
     const { hold, place, file } = await openHeld(context, accept);
-    const run = running(place, [file, ...oneEach]);
+    const run = startLog(place, [file, ...oneEach]);
     await hold.came;
     for (const name of signals) await run.signal(name);
     const { document, error, code } = await run.ended;
@@ -82,10 +82,10 @@ describe.concurrent("a signal", () => {
   });
 
   it("leaves nothing unknown if the signal comes before the whole body was sent", async (context) => {
-    const hold = held((asked) => asked.some(100_000));
+    const hold = holdRequest((asked) => asked.some(100_000));
     const { service, place } = await openPlace(context, { otherwise: hold.deed });
     const file = place.write("a.jsonl", groupOf(1, 12_000_000));
-    const run = running(place, [file]);
+    const run = startLog(place, [file]);
     await hold.came;
     await run.signal("SIGTERM");
     await run.signal("SIGTERM");
@@ -109,7 +109,7 @@ describe.concurrent("a signal", () => {
 
   it("ends the wait for a service", async (context) => {
     const { service, place, file } = await openThree(context, { otherwise: busy });
-    const run = running(place, [file]);
+    const run = startLog(place, [file]);
     while (service.bodies.length === 0) await pause(20);
     while ((await place.entries())[0]?.state !== "not_sent") await pause(20);
     await run.signal("SIGINT");
@@ -121,9 +121,9 @@ describe.concurrent("a signal", () => {
   });
 
   it("makes the run print its document if it ends the wait for another run", { tags: "slow" }, async (context) => {
-    const hold = held();
+    const hold = holdRequest();
     const { place, file } = await openThree(context, { otherwise: hold.deed });
-    const first = running(place, [file]);
+    const first = startLog(place, [file]);
     await hold.came;
     const second = await interruptWaiting(() => place.start([file]), {
       signal: "SIGTERM",

@@ -2,10 +2,10 @@ import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
 import { certificate } from "../client/certificate.ts";
-import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
-import { faultyService, held, type TestCleanup } from "../support/raw-server.ts";
+import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
+import { faultyService, holdRequest, type TestCleanup } from "../support/raw-server.ts";
 import { endOf } from "../support/run.ts";
-import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
+import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, startLog } from "./place.ts";
 
 const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);
 
@@ -45,7 +45,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
 
     it("writes no error into the database's log if all machines claim the same groups", async (context) => {
       const service = await faultyService(context);
-      const { address, folder } = await ownServer(context);
+      const { address, folder } = await startOwnServer(context);
       const places = [1, 2, 3, 4, 5, 6].map(() => machine(context, service.url, address));
       const runs = places.map((place) => place.log([place.write("a.jsonl", many(150)), ...oneEach]));
       expect((await Promise.all(runs)).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
@@ -53,7 +53,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("leaves the request in flight of a killed machine unknown", async (context) => {
-      const hold = held();
+      const hold = holdRequest();
       const service = await faultyService(context);
       service.next(hold.deed);
       const database = await newDatabase();
@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("sends nothing more from a machine that was paused until its lease expired", async (context) => {
-      const hold = held();
+      const hold = holdRequest();
       const service = await faultyService(context);
       service.next(hold.deed);
       const database = await newDatabase();
@@ -129,12 +129,12 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
   describe.concurrent("while the database is unavailable", () => {
     /** Starts a run of three requests, and stops its database while the first request is in flight. */
     const runWithStoppedDatabase = async (context: TestContext, maxWait: string) => {
-      const hold = held();
+      const hold = holdRequest();
       const service = await faultyService(context);
       service.next(hold.deed);
-      const own = await ownServer(context);
+      const own = await startOwnServer(context);
       const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
-      const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", maxWait]);
+      const run = startLog(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", maxWait]);
       await hold.came;
       own.stopNow();
       hold.letGo();
@@ -195,7 +195,7 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
   it("is encrypted with sslmode=require, and fails if the server's certificate is not trusted", async (context) => {
     const service = await faultyService(context);
     const own = certificate();
-    const { address } = await ownServer(context, { certificate: own });
+    const { address } = await startOwnServer(context, { certificate: own });
     const env = { ROLLCALL_LEDGER: `${address}?sslmode=require` };
     const stranger = placeAt(context, service.url, env);
     const refused = await stranger.log([stranger.write("a.jsonl", many(1))]);

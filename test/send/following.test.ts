@@ -6,7 +6,7 @@ import type { Attempt } from "../../src/client/index.ts";
 import { interrupted } from "../../src/failures.ts";
 import { type FollowOptions, followFile } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
-import { answered, keepingClient, newFolder, usualDelivery } from "../support/inputs.ts";
+import { makeAnswer, newFolder, openRecordingClient, usualDelivery } from "../support/inputs.ts";
 
 const line = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const groupLine = (...rewards: readonly unknown[]) =>
@@ -39,11 +39,11 @@ const follow = async (
       if (step === undefined) stop.abort(interrupted({ signal: "SIGINT" }));
     },
   };
-  const keeping = keepingClient((body, at) => {
+  const keeping = openRecordingClient((body, at) => {
     const groups: readonly { trajectories: readonly { reward: number }[] }[] = JSON.parse(`${body}`).trajectory_groups;
     const rewards = groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join("+"));
     said.push(`${elapsed}: ${rewards.join(" ")}, ${rejectsOf(file).length} rejected`);
-    return answer?.(body, at) ?? answered(200);
+    return answer?.(body, at) ?? makeAnswer(200);
   });
   /** Each budget allows one retry. */
   const retryBudget = () => {
@@ -98,8 +98,8 @@ describe("following a file", () => {
 
   it("retries each batch within a budget of its own", async () => {
     const steps = [append(groupLine(1)), wait(5), append(groupLine(2)), wait(5)].flat();
-    const busy = answered(429, { failure: requestRefused(429, {}) });
-    const answer = (_: Buffer, at: number) => (at % 2 === 1 ? busy : answered(200));
+    const busy = makeAnswer(429, { failure: requestRefused(429, {}) });
+    const answer = (_: Buffer, at: number) => (at % 2 === 1 ? busy : makeAnswer(200));
     expect((await follow(steps, { answer })).end).toEqual(["logged", undefined, 2, 2, 0, 0, 0, 0]);
   });
 
@@ -151,8 +151,8 @@ describe("following a file", () => {
     ].flat();
     const failure = requestRefused(422, {});
     const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
-    const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
-    const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : answered(200));
+    const refusal = makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : makeAnswer(200));
     expect(await follow(steps, { onInvalid: "skip", onRefused: "skip", answer })).toEqual({
       said: [
         ...["0: waiting", "1250: 1 2, 1 rejected", "1250: 1, 1 rejected", "2750: 3, 3 rejected", "3250: moved"],

@@ -31,12 +31,12 @@ import { openRejects } from "../../src/send/rejects.ts";
 import { canResend } from "../../src/send/request.ts";
 import { testHost } from "../support/host.ts";
 import {
-  answered,
   connectionReset,
   filesOf,
   hasZstd,
-  keepingClient,
+  makeAnswer,
   newFolder,
+  openRecordingClient,
   read,
   usualDelivery,
 } from "../support/inputs.ts";
@@ -61,11 +61,11 @@ const send = async (
     ...more
   }: {
     limit?: number;
-    answer?: Parameters<typeof keepingClient>[0];
+    answer?: Parameters<typeof openRecordingClient>[0];
     host?: ReturnType<typeof testHost>;
   } & Partial<DeliverOptions> = {},
 ): Promise<SendResult> => {
-  const client = keepingClient(answer);
+  const client = openRecordingClient(answer);
   const result = await deliverGroups(dataset, {
     ...usualDelivery(),
     host,
@@ -327,7 +327,7 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
         await holder.query("BEGIN; SELECT 1 FROM rollcall.request FOR UPDATE");
         meanwhile = hold();
       }
-      return answered(200);
+      return makeAnswer(200);
     };
     const { result } = await send(await two(), { limit: 120, ledger: { path, require: false }, answer });
     expect([result.status, await meanwhile, begun]).toEqual(["logged", 1, 2]);
@@ -335,7 +335,7 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
 
   it("is not sent if the lease was lost before its body", async () => {
     let elapsedMs = 0;
-    const client = keepingClient();
+    const client = openRecordingClient();
     const attempt: typeof client.attempt = async (...asked) => {
       // The machine sleeps for a minute, in which other runs may have taken the groups.
       elapsedMs += 60_000;
@@ -368,27 +368,27 @@ describe("an outcome", () => {
     const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
     const { result, bodies } = await send(dataset, {
       limit: 120,
-      answer: (_, at) => (at === 2 ? second : answered(200)),
+      answer: (_, at) => (at === 2 ? second : makeAnswer(200)),
     });
     return [result.status, result.failure?.code, result.failure?.details.stoppedBy, bodies.length];
   };
 
   it("follows the table of outcomes in guarantees.md", async () => {
     const rows: readonly (readonly [Attempt, readonly unknown[]])[] = [
-      [answered(204), ["logged", undefined, undefined, 2]],
-      [answered(200, { isCut: true, isBodySent: false }), ["logged", undefined, undefined, 2]],
+      [makeAnswer(204), ["logged", undefined, undefined, 2]],
+      [makeAnswer(200, { isCut: true, isBodySent: false }), ["logged", undefined, undefined, 2]],
       [broken(false), ["logged", undefined, undefined, 3]],
-      [answered(429), ["logged", undefined, undefined, 3]],
-      [answered(408), ["logged", undefined, undefined, 3]],
-      [answered(503, { hasRetryAfter: true }), ["logged", undefined, undefined, 3]],
-      [answered(500, { isBodySent: false }), ["logged", undefined, undefined, 3]],
-      [answered(413, { failure }), ["partial", "partial", "refused", 2]],
-      [answered(400, { failure }), ["partial", "partial", "refused", 2]],
-      [answered(302, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(429), ["logged", undefined, undefined, 3]],
+      [makeAnswer(408), ["logged", undefined, undefined, 3]],
+      [makeAnswer(503, { hasRetryAfter: true }), ["logged", undefined, undefined, 3]],
+      [makeAnswer(500, { isBodySent: false }), ["logged", undefined, undefined, 3]],
+      [makeAnswer(413, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(400, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(302, { failure }), ["partial", "partial", "refused", 2]],
       [broken(true), ["unknown", "unknown_outcome", "unavailable", 2]],
-      [answered(500, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
-      [answered(503, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
-      [answered(409, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [makeAnswer(500, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [makeAnswer(503, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [makeAnswer(409, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
     ];
     for (const [attempt, end] of rows) expect([attempt, await endOf(attempt)]).toEqual([attempt, end]);
   });
@@ -396,7 +396,7 @@ describe("an outcome", () => {
   it("is refused without a retry for every other client error", async () => {
     const statuses = [401, 402, 403, 404, 405, 410, 411, 415, 417, 421, 422, 423, 424, 425, 426, 428, 431, 451];
     const ends = await Promise.all(
-      statuses.map(async (status) => [status, ...(await endOf(answered(status, { failure })))]),
+      statuses.map(async (status) => [status, ...(await endOf(makeAnswer(status, { failure })))]),
     );
     expect(ends).toEqual(statuses.map((status) => [status, "partial", "partial", "refused", 2]));
   });
@@ -405,7 +405,7 @@ describe("an outcome", () => {
     const dataset = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
     const { result } = await send(dataset, {
       limit: 120,
-      answer: (_, at) => (at === 2 ? broken(true) : answered(200)),
+      answer: (_, at) => (at === 2 ? broken(true) : makeAnswer(200)),
     });
     expect(result).toMatchObject({
       groups: { read: 3, logged: 1, unknown: 1, not_sent: 1 },
@@ -427,7 +427,7 @@ describe("an outcome", () => {
     let elapsedMs = 0;
     const answer = (_: Buffer, at: number) => {
       elapsedMs += 600;
-      return answered(at > 4 ? 200 : 429, { failure });
+      return makeAnswer(at > 4 ? 200 : 429, { failure });
     };
     const host = { ...testHost(), elapsed: () => elapsedMs };
     const { result, bodies } = await send(await read(filesOf(group(1))), { answer, host, maxWaitMs: 1000 });
@@ -437,7 +437,7 @@ describe("an outcome", () => {
   it("has metrics without a refused group of bare trajectories", async () => {
     const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
     const dataset = await read(filesOf([bare(1, 0), bare(1, 1), bare(2, 5), bare(2, 9)].join("\n")));
-    const answer = (body: Buffer) => answered(body.includes('"reward":9') ? 400 : 200, { failure });
+    const answer = (body: Buffer) => makeAnswer(body.includes('"reward":9') ? 400 : 200, { failure });
     const rejects = join(newFolder(), "rejects");
     const { result } = await send(dataset, { answer, limit: 220, onRefused: "skip", rejects });
     expect(result.groups).toMatchObject({ logged: 1, rejected: 1 });
@@ -463,7 +463,7 @@ describe("an outcome", () => {
       { loc: ["header", "x-thing"], msg: "no", type: "x" },
     ];
     const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
-    const { result } = await send(await read(files), { answer: () => answered(422, { failure, body }) });
+    const { result } = await send(await read(files), { answer: () => makeAnswer(422, { failure, body }) });
     const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
     const third = `{"trajectories":[${trajectory(3)},`.length;
     const common = { rule: "refused-by-service", severity: "error", from: "service" };
@@ -488,7 +488,7 @@ describe("an outcome", () => {
       const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
       const answer = () => {
         truncateSync(path, left);
-        return answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+        return makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
       };
       const { result } = await send(await read([path]), { answer });
       expect(result.failure?.details.problems).toMatchObject([
@@ -509,7 +509,7 @@ describe("an outcome", () => {
         ...{ limit: 120, ledger: own, host: { ...testHost(), signal: stop.signal } },
         answer: () => {
           stop.abort(signal);
-          return answered(status);
+          return makeAnswer(status);
         },
       });
       const isLogged = status === 200;
@@ -524,7 +524,7 @@ describe("an outcome", () => {
   it("has the logged groups if an attempt ends with an unexpected error", async () => {
     const answer = (_: Buffer, attempt: number) => {
       if (attempt === 2) throw new TypeError("x is not a function");
-      return answered(200);
+      return makeAnswer(200);
     };
     const { result } = await send(await read(filesOf(`${group(1)}\n${group(2)}\n${group(3)}`)), { limit: 120, answer });
     expect(result.failure?.details).toMatchObject({
@@ -537,10 +537,10 @@ describe("an outcome", () => {
   it("has a warning for a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
-    expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
-    expect(await rules(answered(200, { isCut: true }))).toEqual(["unreadable-response"]);
-    expect(await rules(answered(200, { body: Buffer.from("") }))).toEqual([]);
-    expect(await rules(answered(200, { body: Buffer.from("null") }))).toEqual([]);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
+    expect(await rules(makeAnswer(200, { isCut: true }))).toEqual(["unreadable-response"]);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("") }))).toEqual([]);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("null") }))).toEqual([]);
   });
 });
 
@@ -549,7 +549,7 @@ describe("the requests after a 413", () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const { bodies } = await send(await read(filesOf(group(1))), {
       ledger: options.ledger,
-      answer: () => answered(413),
+      answer: () => makeAnswer(413),
     });
     const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
     onTestFinished(async () => await next.close());
@@ -561,7 +561,7 @@ describe("the requests after a 413", () => {
     const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
     // The first group is two bytes shorter than the others with their comma, which do not fit half of all bytes.
     const first = padded(2 * group(2).length - 1 - padded(0).length);
-    const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
+    const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 413 : 200);
     const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
     expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
   });
@@ -571,7 +571,7 @@ describe("the requests after a 413", () => {
     const answer = (body: Buffer) => {
       const groups = JSON.parse(body.toString()).trajectory_groups.length;
       sizes.push(groups > 3 ? `${groups},413` : String(groups));
-      return answered(groups > 3 ? 413 : 200);
+      return makeAnswer(groups > 3 ? 413 : 200);
     };
     const sizeOf = (groups: number) => group(10).length * groups + groups + 40;
     const ledger = { path: join(newFolder(), "ledger.db"), require: false };
@@ -587,9 +587,15 @@ describe("the requests after a 413", () => {
   it("cause no advice of a size that the service refused", async () => {
     const ledger = { path: join(newFolder(), "ledger.db"), require: false };
     const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    const answer = (body: Buffer) => makeAnswer(body.length > 220 ? 413 : 200);
     await send(await read(file), { answer, ledger });
-    const again = { ...usualDelivery(), client: async () => keepingClient(), ledger, batch: "2", maxRequestBytes: 120 };
+    const again = {
+      ...usualDelivery(),
+      client: async () => openRecordingClient(),
+      ledger,
+      batch: "2",
+      maxRequestBytes: 120,
+    };
     const split = await deliverGroups(await read(file), { ...again, dryRun: true });
     expect(split.warnings).toMatchObject([
       {
@@ -610,7 +616,7 @@ describe("the requests after a 413", () => {
   it("are split to the new limit before they are sent", async () => {
     const rewards = Array.from({ length: 20 }, (_, at) => at);
     const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 300 ? 413 : 200);
+    const answer = (body: Buffer) => makeAnswer(body.length > 300 ? 413 : 200);
     const { result, bodies } = await send(await read(file), { answer, limit: 500 });
     expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
     expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
@@ -624,11 +630,11 @@ describe("the requests after a 413", () => {
     const rewards = Array.from({ length: 12 }, (_, at) => at);
     const sizes: (readonly [number, number])[] = [];
     const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
-    const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const refusal = makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
     const answer = (body: Buffer) => {
       const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
       sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
-      return status === 422 ? refusal : answered(status);
+      return status === 422 ? refusal : makeAnswer(status);
     };
     const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
     const rejects = join(newFolder(), "rejects");
@@ -640,7 +646,7 @@ describe("the requests after a 413", () => {
 
   it("cause a warning if they were one request", async () => {
     const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
+    const answer = (body: Buffer) => makeAnswer(body.length > 220 ? 413 : 200);
     const { result } = await send(await read(file), { answer });
     expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
       {
@@ -656,7 +662,7 @@ describe("the requests after a 413", () => {
 
   it("end with a message about the request, or about the group that cannot be split", async () => {
     const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
-      answer: () => answered(413),
+      answer: () => makeAnswer(413),
       oneRequest: true,
     });
     expect(two.result.failure).toMatchObject({
@@ -664,7 +670,7 @@ describe("the requests after a 413", () => {
       message: expect.stringMatching(/\(413\)/),
     });
     const [path = ""] = filesOf(`\n${group(1)}`);
-    const one = await send(await read([path]), { answer: () => answered(413) });
+    const one = await send(await read([path]), { answer: () => makeAnswer(413) });
     expect(one.result.failure?.details.where).toEqual({ file: path, line: 2 });
   });
 });
@@ -675,8 +681,8 @@ describe("a run of several requests", () => {
     const dataset = await read(filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n")));
     const statuses = [429, 200, 413, 200, 200, 400];
     const failure = requestRefused(400, {});
-    const client = keepingClient((_, at) =>
-      answered(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
+    const client = openRecordingClient((_, at) =>
+      makeAnswer(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
     );
     const wait: RetryBudget["wait"] = async (_, next) => {
       next?.onWait({ attempt: next.attempt, waitMs: 5, leftMs: 95 });
@@ -707,7 +713,7 @@ describe("a run of several requests", () => {
     const [stop, urgent] = [new AbortController(), new AbortController()];
     const host = { ...testHost(), signal: stop.signal, urgent: urgent.signal };
     const aborted: boolean[] = [];
-    const client = keepingClient();
+    const client = openRecordingClient();
     const attempt: typeof client.attempt = async (endpoint, asked) => {
       const { signal } = asked;
       stop.abort(interrupted({ signal: "SIGTERM" }));
@@ -743,7 +749,7 @@ describe("a file that changes while it is sent", () => {
       limit: 120,
       answer: () => {
         change(path);
-        return answered(200);
+        return makeAnswer(200);
       },
     });
     return [bodies.length, result.failure?.details.stoppedBy ?? "none", result.status];
@@ -780,7 +786,7 @@ describe("a file that changes while it is sent", () => {
     const [path = "", next = ""] = filesOf(`${group(1)}\n${group(2)}\n`, other);
     const answer = () => {
       if (existsSync(next)) renameSync(next, path);
-      return answered(200);
+      return makeAnswer(200);
     };
     const { bodies, result } = await send(await read([path]), { limit: 120, answer });
     const told = result.warnings.map(({ rule }) => rule).filter((rule) => rule !== "split-requests");
@@ -792,7 +798,7 @@ describe("a file that changes while it is sent", () => {
     const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
     const answer = () => {
       rmSync(path, { force: true });
-      return answered(200);
+      return makeAnswer(200);
     };
     const { bodies, result } = await send(await read([path]), { limit: 120, answer });
     expect([bodies.length, result.status]).toEqual([2, "logged"]);
@@ -812,7 +818,7 @@ describe("a file that changes while it is sent", () => {
       const [path = ""] = filesOf([group(1), group('"x"')].join("\n"));
       const answer = () => {
         writeFileSync(path, left);
-        return answered(200);
+        return makeAnswer(200);
       };
       const { result } = await send(await read([path]), { answer, onInvalid: "skip" });
       expect(result).toMatchObject({ groups: { logged: 1, rejected: 1 } });

@@ -5,7 +5,7 @@ import { createKey, openStore, type Store, type StoredKey } from "../../src/serv
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { bodies } from "./bodies.ts";
-import { basic, idsOf, type RunningService, reply, request, running, trajectory } from "./open.ts";
+import { basic, idsOf, openTestService, type RunningService, reply, request, trajectory } from "./open.ts";
 
 const json = { "Content-Type": "application/json" };
 
@@ -39,8 +39,8 @@ const given = async (store: Store, name: string, more: Partial<StoredKey> = {}):
 };
 
 /** Opens a service, and its store over another connection. */
-const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
-  const service = await running(place);
+const opened = async (place: NonNullable<Parameters<typeof openTestService>[0]>) => {
+  const service = await openTestService(place);
   const waiting = { host: testHost(), onUnavailable: () => undefined };
   const store = await openStore({ dataDir: service.dataDir, store: place.store }, waiting);
   onTestFinished(async () => await store.close());
@@ -87,7 +87,7 @@ for (const { body, skip, place, tags } of bodies)
     it("gets a 401 from every service of the store after it is revoked, and a new key is accepted", async () => {
       const store = await place();
       const first = await opened({ store });
-      const second = await running({ store, dataDir: first.service.dataDir });
+      const second = await openTestService({ store, dataDir: first.service.dataDir });
       const key = await given(first.store, "ann");
       for (const service of [first.service, second]) expect((await log(service, key)).status).toBe(200);
       expect(await first.store.keys.add({ ...blank, name: "ann" })).toBe(false);

@@ -42,7 +42,7 @@ export const callIds = async (service: Service | undefined): Promise<readonly st
 export const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "service-")), "data");
 
 /** Opens the service; it is closed when the test is finished. */
-export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<RunningService> => {
+export const openTestService = async (wishes: Partial<ServiceOptions> = {}): Promise<RunningService> => {
   const dataDir = wishes.dataDir ?? newDataDir();
   const warnings: Problem[] = [];
   const service = await openService({

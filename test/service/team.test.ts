@@ -5,10 +5,10 @@ import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
+import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
 import { endOf, newHome, runRollcall, startRollcall } from "../support/run.ts";
-import { listening } from "../support/server.ts";
-import { basic, callIds, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
+import { listenOnLoopback } from "../support/server.ts";
+import { basic, callIds, idsOf, openTestService, type Reply, reply, request, trajectory } from "./open.ts";
 
 interface Process {
   readonly child: ChildProcessWithoutNullStreams;
@@ -72,7 +72,7 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     const accepted = different.filter(({ status }) => status === 200);
     expect(different.filter(({ status }) => status === 422)).toHaveLength(6);
     expect(new Set(accepted.map(({ text }) => text)).size).toBe(1);
-    const again = await running({ store: { path: store, password: undefined } });
+    const again = await openTestService({ store: { path: store, password: undefined } });
     const stored = [accepted[0], answer].flatMap((one) => (one === undefined ? [] : idsOf(one)));
     expect(await callIds(again.service)).toEqual(stored);
     const ended = services.flatMap(({ lines }) => lines.filter(({ event }) => event === "request"));
@@ -98,7 +98,7 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
   it("answer 503 and store nothing while the database is unavailable, and then continue", {
     tags: "slow",
   }, async () => {
-    const server = await ownServer({ onTestFinished });
+    const server = await startOwnServer({ onTestFinished });
     const store = server.address;
     const service = await serve(store);
     const [before = ""] = idsOf(await log(service, 1));
@@ -114,7 +114,7 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     await expect.poll(async () => (await reply(`${service.url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
     const [after = ""] = idsOf(await log(service, 4));
     for (const id of [before, after]) expect((await read(service, id)).body.call).toMatchObject({ id });
-    const again = await running({ store: { path: store, password: undefined } });
+    const again = await openTestService({ store: { path: store, password: undefined } });
     expect(await callIds(again.service)).toEqual([after, before]);
   });
 });
@@ -144,7 +144,7 @@ const openWay = async (to: number): Promise<{ readonly port: number; lose(times:
     });
     far.on("data", (chunk: Buffer) => void near.write(chunk));
   });
-  const { port } = await listening(server);
+  const { port } = await listenOnLoopback(server);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -165,7 +165,7 @@ describe.skipIf(!hasPostgres)(
       const address = new URL(await newDatabase());
       const way = await openWay(Number(address.port));
       const path = address.href.replace(address.port, String(way.port));
-      const { log: logged, service } = await running({ store: { path, password: undefined } });
+      const { log: logged, service } = await openTestService({ store: { path, password: undefined } });
       way.lose(1);
       const reply = await logged(request(trajectory(1)));
       expect(reply.status).toBe(200);
@@ -176,7 +176,7 @@ describe.skipIf(!hasPostgres)(
       const address = new URL(await newDatabase());
       const way = await openWay(Number(address.port));
       const path = address.href.replace(address.port, String(way.port));
-      const { log: logged, service } = await running({ store: { path, password: undefined } });
+      const { log: logged, service } = await openTestService({ store: { path, password: undefined } });
       way.lose(1000);
       const reply = await logged(request(trajectory(1)));
       expect([reply.status, reply.headers.get("retry-after")]).toEqual([500, null]);

@@ -95,7 +95,8 @@ export const set = async (home: Home, name: string, value: string): ReturnType<t
   await setSetting(home.sources, { name, value });
 
 /** The content of a saved file. */
-export const saved = (home: Home, name = "settings.json"): unknown => JSON.parse(readFileSync(home.file(name), "utf8"));
+export const readSaved = (home: Home, name = "settings.json"): unknown =>
+  JSON.parse(readFileSync(home.file(name), "utf8"));
 
 /** Starts a login for one use, or for all uses that have a URL. */
 export const startTestLogin = async (

@@ -15,7 +15,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tryLock } from "../../src/database/index.ts";
 import { exportSettings, renameProfile, setSetting, settingNames, unsetSettings } from "../../src/settings/index.ts";
-import { failureOf, logIn, openHome, saved, set } from "./open.ts";
+import { failureOf, logIn, openHome, readSaved, set } from "./open.ts";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
@@ -47,12 +47,12 @@ describe("saved settings", () => {
     };
     writeFileSync(home.file("settings.json"), JSON.stringify(others), { mode: 0o600 });
     await set(home, "split", "train");
-    expect(saved(home)).toEqual({
+    expect(readSaved(home)).toEqual({
       ...others,
       profiles: { work: { x: 1 }, default: { from_tomorrow: {}, split: "train" } },
     });
     expect((await unsetSettings(home.sources, ["split", "from_tomorrow"])).names).toEqual(["split", "from_tomorrow"]);
-    expect(saved(home)).toEqual({ ...others, profiles: { work: { x: 1 }, default: {} } });
+    expect(readSaved(home)).toEqual({ ...others, profiles: { work: { x: 1 }, default: {} } });
   });
 
   it("remove the permissions of other users from their file", async () => {
@@ -106,10 +106,10 @@ describe("saved settings", () => {
     const work = { work: { split: "train" } };
     const home = openHome({ profiles: { ...work, plain: { split: "val" } }, logins: { work: { log: { key: "k" } } } });
     expect(await renameProfile(home.sources, { from: "work", to: "default" })).toEqual({ account: "work" });
-    expect(saved(home)).toEqual({
+    expect(readSaved(home)).toEqual({
       profiles: { plain: { split: "val" }, default: { account: "work", split: "train" } },
     });
-    expect(saved(home, "credentials.json")).toEqual({ profiles: { default: { log: { key: "k" } } } });
+    expect(readSaved(home, "credentials.json")).toEqual({ profiles: { default: { log: { key: "k" } } } });
     for (const taken of [
       { profiles: { ...work, default: { split: "val" } } },
       { profiles: work, logins: { default: { log: { key: "k" } } } },
@@ -133,7 +133,7 @@ describe("saved settings", () => {
     expect((await failureOf(() => set(local, "base_url", "https://a.example"))).kind).toBe("built-in-setting");
     expect([readdirSync(home.folder), readdirSync(local.folder)]).toEqual([[], []]);
     await set(local, "split", "train");
-    expect(saved(local)).toEqual({ profiles: { local: { split: "train" } } });
+    expect(readSaved(local)).toEqual({ profiles: { local: { split: "train" } } });
   });
 });
 
@@ -227,7 +227,7 @@ describe("concurrent writers", () => {
     };
     const failure = await failureOf(() => setSetting({ ...home.sources, host }, { name: "split", value: "train" }));
     expect(failure).toMatchObject({ kind: "database-locked", code: "storage" });
-    expect(saved(home)).toEqual({ profiles: {} });
+    expect(readSaved(home)).toEqual({ profiles: {} });
     lock?.release();
     await set(home, "split", "train");
     expect(readdirSync(home.folder)).toEqual(["settings.json"]);
@@ -304,6 +304,6 @@ describe("a failed write", () => {
       code: "storage",
       message: expect.stringContaining("permission denied"),
     });
-    expect(saved(home)).toEqual({ profiles: { default: { split: "a" } } });
+    expect(readSaved(home)).toEqual({ profiles: { default: { split: "a" } } });
   });
 });

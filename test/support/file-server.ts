@@ -1,6 +1,6 @@
 /** A file server on loopback that can fail like real servers. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { listening } from "./server.ts";
+import { listenOnLoopback } from "./server.ts";
 
 export interface FileRequest {
   readonly path: string;
@@ -34,6 +34,6 @@ export const fileServer = async (options: FileServerOptions) => {
     if (cutAfter >= bytes.length) return void response.end(bytes);
     response.write(bytes.subarray(0, cutAfter), () => setTimeout(() => response.destroy(), 20));
   });
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   return { url, asked };
 };

@@ -2,7 +2,7 @@
 import type { Host } from "../../src/host.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";
-import { outputFaults } from "./outputs.ts";
+import { findOutputFaults } from "./outputs.ts";
 import type { RunResult } from "./run.ts";
 
 /** The input of a run. */
@@ -26,7 +26,7 @@ export const runHere = async (
 ): Promise<RunResult> => {
   const host = testHost({ env, stdin });
   const ran = { code: await runCommandLine({ ...host, argv: args }), stdout: host.printed(), stderr: host.said() };
-  const faults = damaged ? [] : outputFaults({ args, ...ran });
+  const faults = damaged ? [] : findOutputFaults({ args, ...ran });
   if (faults.length > 0) throw new Error(faults.join("\n"));
   return ran;
 };

@@ -104,7 +104,7 @@ export const allOf = ({ found, groups, problems, ownKeys }: Dataset) => ({
 });
 
 /** Returns the failure of `read`; undefined if it succeeds. */
-export const refusal = async (files: readonly string[], asked: ReadOptions = {}): Promise<unknown> =>
+export const readFailure = async (files: readonly string[], asked: ReadOptions = {}): Promise<unknown> =>
   await read(files, asked).then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -118,7 +118,7 @@ export const problemsOf = async (files: readonly string[], asked: ReadOptions = 
     .map(({ rule, line, column, path = [] }) => [rule, `${line}:${column}`, path.join(".")].join(" ").trim());
 };
 
-export const answered = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
+export const makeAnswer = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
   kind: "answered",
   status,
   ...{ retryAfterMs: undefined, hasRetryAfter: false },
@@ -131,8 +131,8 @@ export const answered = (status: number, more: Partial<Extract<Attempt, { kind: 
 });
 
 /** A client that stores bodies. Default: it answers 200. */
-export const keepingClient = (
-  answer: (body: Buffer, attempt: number) => Attempt | Promise<Attempt> = () => answered(200),
+export const openRecordingClient = (
+  answer: (body: Buffer, attempt: number) => Attempt | Promise<Attempt> = () => makeAnswer(200),
 ): Client & { readonly bodies: readonly Buffer[] } => {
   const bodies: Buffer[] = [];
   return {

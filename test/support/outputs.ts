@@ -23,7 +23,7 @@ export interface RunOutput {
  * Compares the JSON of a run with the schemas; returns the differences. Objects of a service are compared only if
  * `service` is true, because many tests send invalid objects.
  */
-export const outputFaults = (printed: RunOutput, { service = false } = {}): readonly string[] => {
+export const findOutputFaults = (printed: RunOutput, { service = false } = {}): readonly string[] => {
   const { args, code, stdout, stderr } = printed;
   const form = formOf(args);
   if (form === undefined || code === null) return [];

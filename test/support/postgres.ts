@@ -15,7 +15,7 @@ export const newDatabase = async (user: "rollcall" | "guarded" = "rollcall"): Pr
 };
 
 /** A server that the test can stop and start. It ends with the test. */
-export const ownServer = async (
+export const startOwnServer = async (
   { onTestFinished }: { onTestFinished(work: () => void): void },
   options: Parameters<typeof startPostgres>[0] = {},
 ): Promise<OwnPostgres> => {

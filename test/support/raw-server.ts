@@ -1,6 +1,6 @@
 /** A service of plain sockets that handles each request as a test says, and stores the logged groups. */
 import { createServer, type Server, type Socket } from "node:net";
-import { listening } from "./server.ts";
+import { listenOnLoopback } from "./server.ts";
 
 /** A request that is being received. */
 export interface ReceivedRequest {
@@ -57,7 +57,7 @@ export const refuse =
   };
 
 /** Holds a request after `read` until `letGo` is called, and then logs the request. */
-export const held = (
+export const holdRequest = (
   read: (asked: ReceivedRequest) => Promise<unknown> = (asked) => asked.body(),
 ): { readonly deed: RequestHandler; readonly came: Promise<void>; letGo(): void } => {
   let tell: () => void = () => undefined;
@@ -102,7 +102,7 @@ export const faultyService = async (
     count++;
     void (queue.shift() ?? always)(askedOf(socket, { ...kept, echoes }));
   });
-  const { port, url } = await listening(server, onTestFinished);
+  const { port, url } = await listenOnLoopback(server, onTestFinished);
   return {
     url,
     port,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { onTestFinished } from "vitest";
-import { outputFaults } from "./outputs.ts";
+import { findOutputFaults } from "./outputs.ts";
 
 /** The exit code and output of a run. */
 export interface RunResult {
@@ -42,7 +42,7 @@ export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DAT
  */
 export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<RunResult> => {
   const ran = await (needsProcess(options) ? runAlone(args, options) : runInTurn(args, options));
-  const faults = options.damaged === true ? [] : outputFaults({ args, ...ran });
+  const faults = options.damaged === true ? [] : findOutputFaults({ args, ...ran });
   if (faults.length > 0) throw new Error(faults.join("\n"));
   return ran;
 };

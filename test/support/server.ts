@@ -65,7 +65,7 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
   });
   let count = 0;
   server.on("connection", () => count++);
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   onTestFinished(() => {
     if (unexpected.length > 0) throw new Error(`unexpected requests: ${unexpected.join(", ")}`);
     if (waiting.length > 0) throw new Error(`${waiting.length} of ${exchanges.length} exchanges were not used`);
@@ -74,7 +74,7 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
 };
 
 /** Makes a server listen on a free loopback port until the test is finished, and then breaks open connections. */
-export const listening = async (
+export const listenOnLoopback = async (
   server: Server,
   finished: (then: () => Promise<void>) => void = onTestFinished,
 ): Promise<{ readonly port: number; readonly url: string }> => {
@@ -99,7 +99,7 @@ const portOf = async (server: Server): Promise<number> => {
 };
 
 /** A port of loopback that nothing listens at. */
-export const closedPort = async (): Promise<number> => {
+export const findClosedPort = async (): Promise<number> => {
   const server = createPlainServer();
   const port = await portOf(server);
   await new Promise((resolve) => server.close(resolve));

@@ -27,7 +27,7 @@ export interface TerminalResult {
 }
 
 /** Runs a line, or several, with `sh` and waits for the end. */
-export const seeLine = async (
+export const runOnTerminal = async (
   line: string,
   { env, cwd = ".", columns = 100, rows = 200, typed = [] }: LineOptions,
 ): Promise<TerminalResult> => {

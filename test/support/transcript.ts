@@ -23,8 +23,8 @@ import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";
-import { outputFaults } from "./outputs.ts";
-import { listening } from "./server.ts";
+import { findOutputFaults } from "./outputs.ts";
+import { listenOnLoopback } from "./server.ts";
 
 /** A typed line, and the content of a file, which is in the lines `< …` below it. */
 interface Step {
@@ -215,7 +215,7 @@ const openStage = (folder: string, service: Service) => {
     };
     const code = await runCommandLine(host);
     const printed = { code, stdout: base.printed(), stderr: base.said() };
-    const faults = outputFaults({ args, ...printed });
+    const faults = findOutputFaults({ args, ...printed });
     if (faults.length > 0) throw new Error(faults.join("\n"));
     return [
       ...marked(">", printed.stdout),
@@ -447,7 +447,7 @@ const openService = async () => {
     socket.write("HTTP/1.1 200 OK\r\n\r\n");
     server.emit("connection", socket);
   });
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   return {
     url,
     at: (path: string, body: string) => void replies.set(path, body),

@@ -5,7 +5,7 @@ import type { Findings } from "../../src/view/index.ts";
 import { chromium } from "../support/browser.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { addressOf, newPageFile, openedFile, writtenPage } from "./shown.ts";
-import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
+import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
@@ -119,7 +119,7 @@ describe("rollcall view --html", () => {
     const input = fileOf("invalid.jsonl", `${groupLine([0, 1])}\n${invalid.repeat(1100)}`);
     await runRollcall(["view", input, "--html", file]);
     expect(readFileSync(file, "utf8")).toContain('"count":1100');
-    const page = await viewing([input]);
+    const page = await startView([input]);
     await whenRead(page);
     const ask = async (problems: string): Promise<Findings> =>
       JSON.parse((await page.ask("/api/problems", { problems })).body);

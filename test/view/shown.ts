@@ -7,14 +7,14 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { openTab, type Tab, type TabOptions } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import { type ViewProcess, viewing } from "./viewing.ts";
+import { startView, type ViewProcess } from "./viewing.ts";
 
 export interface OpenPage extends Tab {
   readonly viewing: ViewProcess;
 }
 
 /** Opens a served page. `through` is another URL that leads to the page. `first` is an element of the open page. */
-export const shownPage = async (
+export const openServedPage = async (
   served: ViewProcess,
   size: TabOptions = {},
   through = served.address,
@@ -29,12 +29,12 @@ export const shownPage = async (
 };
 
 /** Opens the page of `rollcall view` with these arguments. */
-export const shown = async (args: readonly string[], size?: TabOptions): Promise<OpenPage> =>
-  await shownPage(await viewing(args), size);
+export const openPage = async (args: readonly string[], size?: TabOptions): Promise<OpenPage> =>
+  await openServedPage(await startView(args), size);
 
 /** Opens the page of a query. */
-export const shownAt = async (query: object, ...options: Parameters<typeof shown>): Promise<OpenPage> => {
-  const opened = await shown(...options);
+export const openPageAt = async (query: object, ...options: Parameters<typeof openPage>): Promise<OpenPage> => {
+  const opened = await openPage(...options);
   await opened.page.goto(`${opened.viewing.url}/${addressOf(query)}`);
   return opened;
 };
@@ -51,7 +51,7 @@ export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }, { problems:
 export const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
 
 /** Presses keys. Waits for the effect of each key before the next key. */
-export const typed = async (page: Page, ...keys: readonly string[]): Promise<void> => {
+export const pressKeys = async (page: Page, ...keys: readonly string[]): Promise<void> => {
   for (const key of keys) await page.keyboard.press(key);
 };
 

@@ -43,17 +43,17 @@ export const groupLine = (rewards: readonly number[], { prompt = "2 + 2?", answe
   });
 
 /** Starts `rollcall view` on a free port and waits for its URL. */
-export const viewing = async (args: readonly string[], stdin?: string): Promise<ViewProcess> =>
-  await serving(["view", "--no-open", ...args], { stdin });
+export const startView = async (args: readonly string[], stdin?: string): Promise<ViewProcess> =>
+  await startPageServer(["view", "--no-open", ...args], { stdin });
 
 /** Starts a command that serves a page, and waits for its URL. */
-export const serving = async (
+export const startPageServer = async (
   words: readonly string[],
   { stdin, env = {} }: { readonly stdin?: string | undefined; readonly env?: NonNullable<RunOptions["env"]> } = {},
-): Promise<ViewProcess> => await servedBy(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
+): Promise<ViewProcess> => await waitForPage(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
 
 /** Waits for the URL of a run that serves a page. */
-export const servedBy = async (child: StartedRun): Promise<ViewProcess> => {
+export const waitForPage = async (child: StartedRun): Promise<ViewProcess> => {
   endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));

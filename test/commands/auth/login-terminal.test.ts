@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { seeLine } from "../../support/terminal.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 import { key, models, openHome } from "./home.ts";
 
 /** Runs `rollcall` on a terminal. Types each key after its text appears. `TERM` sends the signal. */
@@ -13,7 +13,7 @@ const onTerminal = async (
   // The shell survives the signal, and then prints the state of the terminal.
   const line = `trap : TERM; "${process.execPath}" "${resolve("bin/rollcall.js")}" ${args.join(" ")}; code=$?
 stty -a | grep -o "[-]*echo " | head -n 1; (exit $code)`;
-  const { code, written } = await seeLine(line, {
+  const { code, written } = await runOnTerminal(line, {
     env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...env },
     columns: 200,
     rows: 50,

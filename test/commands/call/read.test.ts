@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { runHereOnTerminal } from "../../support/here.ts";
 import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
-import { type Exchange, json, listening, type RecordedRequest, scriptedServer } from "../../support/server.ts";
-import { screenOf, seeLine } from "../../support/terminal.ts";
+import { type Exchange, json, listenOnLoopback, type RecordedRequest, scriptedServer } from "../../support/server.ts";
+import { runOnTerminal, screenOf } from "../../support/terminal.ts";
 
 const project = "acme-travel/airline-agent";
 
@@ -131,7 +131,7 @@ describe("rollcall call read", () => {
       ROLLCALL_API_KEY: "key-1234",
     };
     const line = `"${process.execPath}" bin/rollcall.js call read - --project a/b 0> "$HOME/only-written"`;
-    const { code, lines } = await seeLine(line, { env });
+    const { code, lines } = await runOnTerminal(line, { env });
     expect(code).toBe(3);
     expect(lines.join("\n")).toContain("cannot read call ids from standard input: EBADF");
   });
@@ -156,7 +156,7 @@ describe("rollcall call read", () => {
       asked++;
       request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"x".repeat(100_000)}"}}`));
     });
-    const { url } = await listening(server);
+    const { url } = await listenOnLoopback(server);
     const env = { ...newHome(), PATH: process.env.PATH, ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
     const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - --project a/b -o jsonl; echo "code $?" >&2) | head -c 10 >/dev/null`;
     const { stderr } = await promisify(execFile)("sh", ["-c", line], { env });

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { afterAll, beforeAll } from "vitest";
 import { runHere } from "../../support/here.ts";
 import type { RunResult } from "../../support/run.ts";
-import { type Answer, json, listening, scriptedServer } from "../../support/server.ts";
+import { type Answer, json, listenOnLoopback, scriptedServer } from "../../support/server.ts";
 
 /** The replies of the service: a body, an answer, or undefined for a request that must not come. */
 export interface Replies {
@@ -74,7 +74,7 @@ export const servedHere = (): ((args: readonly string[], options: HereOptions) =
       response.setHeader("content-type", "application/json");
       response.end(answer(incoming.url ?? "", Buffer.concat(chunks).toString()));
     });
-    ({ url } = await listening(server, (then) => void closing.push(then)));
+    ({ url } = await listenOnLoopback(server, (then) => void closing.push(then)));
   });
   afterAll(async () => {
     for (const close of closing) await close();

@@ -55,7 +55,7 @@ export const served = [
 export const newFolder = () => mkdtempSync(join(tmpdir(), "lock-"));
 
 /** Opens a service that lists these entries in turn, and a working folder. */
-export const asking = async (...lists: readonly (readonly object[])[]) => {
+export const openLockedCatalog = async (...lists: readonly (readonly object[])[]) => {
   const server = await scriptedServer(lists.map((data) => ({ answer: json({ data }) })));
   const env = { ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "r" };
   const cwd = newFolder();

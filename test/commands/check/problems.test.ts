@@ -5,7 +5,7 @@ import { runHereOnTerminal } from "../../support/here.ts";
 import { filesOf, newFolder } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
-import { screenOf, seeLine } from "../../support/terminal.ts";
+import { runOnTerminal, screenOf } from "../../support/terminal.ts";
 
 const trajectory = (reward: unknown, more = "", role = "assistant") =>
   `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"${role}","content":"4"}],"reward":${reward}${more}}`;
@@ -230,7 +230,7 @@ describe("rollcall check on a terminal", () => {
 
   it("draws the rewards on a terminal, and nothing in a pipe", async () => {
     const sample = "test/samples/airline.groups.jsonl";
-    const { lines } = await seeLine(`"${process.execPath}" bin/rollcall.js check ${sample}`, {
+    const { lines } = await runOnTerminal(`"${process.execPath}" bin/rollcall.js check ${sample}`, {
       env: { ...newHome(), PATH: process.env.PATH, NO_COLOR: "1" },
       columns: 60,
     });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../../client/certificate.ts";
-import { json, listening } from "../../support/server.ts";
+import { json, listenOnLoopback } from "../../support/server.ts";
 import { doctor, foldersOf, isTo, key, serviceWith } from "./findings.ts";
 
 describe("rollcall doctor about credentials", () => {
@@ -104,7 +104,7 @@ describe("rollcall doctor about URLs", () => {
   });
 
   it("exits with 5 if a server is silent for --timeout", async () => {
-    const { url } = await listening(createServer());
+    const { url } = await listenOnLoopback(createServer());
     const { code, of } = await doctor(["--timeout", "200ms"], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
     expect(code).toBe(5);
     expect(of("address base")).toMatchObject([
@@ -122,7 +122,7 @@ describe("rollcall doctor about URLs", () => {
     ],
     ["sends an endless head", (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"a".repeat(100_000)}`), ""],
   ] as const)("reports a server that %s", async (_, handle, saying) => {
-    const { url } = await listening(createServer(handle));
+    const { url } = await listenOnLoopback(createServer(handle));
     const { of } = await doctor([], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
     const [found] = of("address base");
     expect(found?.message).toContain(saying);
@@ -134,7 +134,7 @@ describe("rollcall doctor about URLs", () => {
       socket.on("error", () => undefined).once("data", () => socket.end("HTTP/1.1 204 No Content\r\n\r\n")),
     );
     server.on("tlsClientError", () => undefined);
-    const { port } = await listening(server);
+    const { port } = await listenOnLoopback(server);
     const env = { ROLLCALL_BASE_URL: `https://localhost:${port}`, ROLLCALL_TOKEN: key };
     const unknown = await doctor([], { env });
     expect(unknown.code).toBe(5);

@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSyn
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt } from "../../promises/place.ts";
 import { type accept, faultyService, refuse } from "../../support/raw-server.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
 
@@ -131,12 +131,12 @@ describe("rollcall ledger forget on a terminal", () => {
     await place.log([place.write("a.jsonl", two)]);
     const forget = `"${process.execPath}" bin/rollcall.js ledger forget --model m`;
     const env = { PATH: process.env.PATH, ...place.env };
-    const no = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "\r" }] });
+    const no = await runOnTerminal(forget, { env, typed: [{ when: /y\/N/, keys: "\r" }] });
     expect([no.code, no.written]).toEqual([2, expect.stringContaining("cannot forget 1 request")]);
     // rollcall prints the requests before the question.
     expect(no.lines[0]).toMatch(/^note: r1: 2 groups of /);
     expect((await place.entries()).length).toBe(1);
-    const yes = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "y\r" }] });
+    const yes = await runOnTerminal(forget, { env, typed: [{ when: /y\/N/, keys: "y\r" }] });
     expect(yes.written).toContain("r1: 2 groups of a.jsonl");
     expect([yes.code, yes.written]).toEqual([0, expect.stringContaining("deleted 1 request")]);
     expect((await place.entries()).length).toBe(0);

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 
 import {
   fileWith,
@@ -140,7 +140,7 @@ describe("rollcall log --follow", () => {
     const sink = await openSink();
     const file = fileWith(`${line(1)}{"reward": NaN}\n`);
     const words = `"${process.execPath}" bin/rollcall.js log m "${file}" --split train --follow ${soon.join(" ")}`;
-    const { code, lines } = await seeLine(words, { env: { PATH: process.env.PATH, ...sink.env } });
+    const { code, lines } = await runOnTerminal(words, { env: { PATH: process.env.PATH, ...sink.env } });
     expect([code, lines.join("\n")]).toEqual([7, expect.stringMatching(/ 2 │ \{"reward": NaN\}\n +│ +\^+/)]);
   });
 
@@ -226,7 +226,7 @@ describe("rollcall log --follow", () => {
     const file = fileWith(long(1) + long(2) + long(3));
     const words = `"${process.execPath}" bin/rollcall.js log m "${file}" --split train --follow ${soon.join(" ")}`;
     const env = { PATH: process.env.PATH, ...sink.env };
-    const { code, written } = await seeLine(words, {
+    const { code, written } = await runOnTerminal(words, {
       env,
       typed: [
         { when: /following 30 kB 3 groups/, keys: "", meanwhile: () => appendFileSync(file, long(4) + long(5)) },

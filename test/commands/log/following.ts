@@ -4,7 +4,7 @@ import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { newFolder } from "../../support/inputs.ts";
 import { endAfterTest, newHome, startInTurn } from "../../support/run.ts";
-import { listening } from "../../support/server.ts";
+import { listenOnLoopback } from "../../support/server.ts";
 
 export const line = (reward: number, id?: string) =>
   `${JSON.stringify({ messages_and_choices: [{ role: "assistant", content: "done" }], reward, group_id: id })}\n`;
@@ -35,7 +35,7 @@ export const openSink = async (reply: Reply = (response) => response.end("{}")) 
       reply(response, bodies.length, body);
     });
   });
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   return {
     bodies,
     env: { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-1234" },

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { endAfterTest, newHome, runRollcall, type StartedRun, startInTurn } from "../../support/run.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
 
@@ -126,7 +126,7 @@ describe("rollcall serve", () => {
     const dataDir = newDataDir();
     const line = `"${process.execPath}" bin/rollcall.js serve --port 0 --data-dir ${dataDir}`;
     const typed = [{ when: /API_KEY_FILE=\S+local\.key\r\n$/, keys: "\x03" }];
-    const { code, lines } = await seeLine(line, { env: newHome(), columns: 40, typed });
+    const { code, lines } = await runOnTerminal(line, { env: newHome(), columns: 40, typed });
     expect(code).toBe(0);
     const exports = lines.filter((each) => each.startsWith("export ")).join("\n");
     expect(exports).toMatch(
