@@ -59,7 +59,7 @@ describe("the message of a service", () => {
     ["an HTML page without a title", "<html><h1>Nothing</h1></html>", "Nothing"],
     ["broken JSON", '{"error": "no', '{"error": "no'],
     ["deeply nested JSON", "[".repeat(50_000), expect.stringMatching(/^\[{50000}$/)],
-  ])("comes from %s", async (_, body, said) => {
+  ])("comes from a body of %s", async (_, body, said) => {
     expect((await failureAt({ status: 400, body })).details.http?.said).toEqual(said);
   });
 

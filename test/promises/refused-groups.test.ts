@@ -56,7 +56,7 @@ describe.concurrent("--on-refused skip", () => {
     ]);
   });
 
-  it("stops if a 422 names none of several groups, and rejects a group that is alone", async (context) => {
+  it("stops if a 422 names none of several groups, and rejects a single group", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: picky(new Set([2]), false) });
     const file = place.write("a.jsonl", four);
     const { code, error } = await place.log([file, ...skipRefused]);
@@ -65,7 +65,7 @@ describe.concurrent("--on-refused skip", () => {
     expect([alone.code, alone.document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3, 4]]);
   });
 
-  it("records the line of a group that is alone, if a 422 names only the body", async (context) => {
+  it("records the line of a single group if a 422 names only the body", async (context) => {
     const detail = [{ loc: ["body"], msg: "too old", type: "value_error" }];
     const refuseBody: RequestHandler = async (asked) => {
       await asked.body();
@@ -98,7 +98,7 @@ describe.concurrent("--on-refused skip", () => {
     expect(existsSync(`${file}.rejected`)).toBe(false);
   });
 
-  it("rejects a group that is too large alone", async (context) => {
+  it("rejects a single group that is too large", async (context) => {
     const small: RequestHandler = async (asked) => {
       if ((await asked.body()).length > 500) asked.answer(413);
       else await accept(asked);

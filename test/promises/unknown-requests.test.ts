@@ -136,7 +136,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([late.code, service.requests()]).toEqual([8, 2]);
   });
 
-  it("is not resent automatically if its first try had no key", async (context) => {
+  it("is not resent automatically if its first attempt had no key", async (context) => {
     const { service, place } = await openPlace(context, { echoes: true });
     expect((await place.log([place.write("a.jsonl", three)])).code).toBe(0);
     const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });

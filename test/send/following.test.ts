@@ -96,7 +96,7 @@ describe("following a file", () => {
     });
   });
 
-  it("retries each batch within a budget of its own", async () => {
+  it("retries each batch within its own retry budget", async () => {
     const steps = [append(groupLine(1)), wait(5), append(groupLine(2)), wait(5)].flat();
     const busy = makeAnswer(429, { failure: requestRefused(429, {}) });
     const answer = (_: Buffer, at: number) => (at % 2 === 1 ? busy : makeAnswer(200));

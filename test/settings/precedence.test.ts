@@ -68,7 +68,7 @@ describe("a profile", () => {
     ]);
   });
 
-  it("logs to its own log URL if it has both", async () => {
+  it("logs to its own log URL if it has a log URL and a base URL", async () => {
     const both = { base_url: "https://own.example", log_base_url: "https://logs.own.example" };
     const settings = await openHome({ flags: { profile: "both" }, env, profiles: { both } }).read();
     expect([settings.address("base"), settings.address("log")]).toEqual([both.base_url, both.log_base_url]);

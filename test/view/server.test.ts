@@ -162,7 +162,7 @@ describe("the server of the page", () => {
     }
   });
 
-  it("serves a page of at most 200 kB without foreign addresses", async () => {
+  it("serves a page of at most 200 kB without URLs of other sites", async () => {
     const page = await startView([groups]);
     const files = await Promise.all(["/", "/page.js", "/page.css"].map(async (path) => (await page.ask(path)).body));
     expect(Buffer.byteLength(files.join(""))).toBeLessThan(200_000);

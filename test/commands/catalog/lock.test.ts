@@ -5,7 +5,7 @@ import { runRollcall } from "../../support/run.ts";
 import { entry, locked, newFolder, openLockedCatalog, served } from "./locked.ts";
 
 describe("rollcall catalog lock", () => {
-  it("writes one fact per line, and leaves the file alone if no fact changed", async () => {
+  it("writes one fact per line, and does not write the file if no fact changed", async () => {
     const { run, text, file } = await openLockedCatalog(
       [entry("b/two", { deprecation_date: "2027-01-31" }), { id: "a/one" }],
       [{ id: "a/one" }, entry("b/two", { deprecation_date: "2027-01-31" })],
@@ -40,7 +40,7 @@ describe("rollcall catalog lock", () => {
     expect(text()).not.toContain('"context_length": 1,');
   });
 
-  it("exits with 9 and leaves the file alone if no catalog lists a model", async () => {
+  it("exits with 9 and does not change the file if no catalog lists a model", async () => {
     const { run, text } = await openLockedCatalog(locked, served);
     await run("lock", ["maker/gone"]);
     const before = text();

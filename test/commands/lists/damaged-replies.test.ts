@@ -224,7 +224,7 @@ describe("a damaged model", () => {
     { quick: 4, slow: 100 },
   );
 
-  it("can be sorted by objects with a key of JavaScript's own", async () => {
+  it("can be sorted by objects with a key such as toString", async () => {
     const body = catalogOf({ id: [{ toString: false }] }, { id: "b" });
     const ran = await runWith({ router: body }, ["catalog", "router", "--sort", "id", "-o", "json"]);
     expect({ code: ran.code, ids: JSON.parse(ran.stdout).data.map((one: { id: unknown }) => one.id) }).toEqual({

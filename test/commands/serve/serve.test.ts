@@ -84,7 +84,7 @@ const read = async ({ url, key }: ServeProcess, id: string): Promise<unknown> =>
 };
 
 describe("rollcall serve", () => {
-  it("prints its address first, then how to use it, and never its key", async () => {
+  it("prints its URL first, then instructions, and never its key", async () => {
     const dataDir = newDataDir();
     const service = await serving([], { dataDir });
     const { port } = new URL(service.url);
@@ -135,7 +135,7 @@ describe("rollcall serve", () => {
     expect(exports).toContain(` ROLLCALL_API_KEY_FILE=${dataDir}/local.key`);
   });
 
-  it("prints only its address with --quiet", async () => {
+  it("prints only its URL with --quiet", async () => {
     const service = await serving(["--quiet"]);
     service.child.kill("SIGINT");
     expect(await service.ended).toBe(0);
