@@ -95,9 +95,7 @@ export const postgresAt = ({ folder, port }) => {
     address: addressOf("rollcall", "rollcall"),
     sql,
     start: () => control("start"),
-    /** Stops immediately, like a crash. */
     stopNow,
-    /** Creates a database and returns its URL. */
     newDatabase: (name, user = "rollcall") => {
       sql(`CREATE DATABASE "${name}" OWNER ${user}`);
       return addressOf(name, user);
