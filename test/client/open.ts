@@ -84,7 +84,6 @@ export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => 
   throw new Error("it did not fail");
 };
 
-/** The request for a list of models. */
 export const list = { parameters: {}, body: undefined };
 
 /** The failure of a request for a list of models, and the waits before its retries. */

@@ -9,7 +9,6 @@ import { listenOnLoopback } from "../support/server.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
-/** The data folder of a home. */
 const dataOf = (home: { readonly XDG_DATA_HOME: string }): string => join(home.XDG_DATA_HOME, "rollcall");
 
 /** Opens a server that counts its connections. */

@@ -57,7 +57,6 @@ const addNote = async (database: Database, text: string): Promise<void> =>
 const notes = async (database: Database): Promise<readonly string[]> =>
   (await database.query("SELECT text FROM rollcall.notes ORDER BY id")).map((row) => row.text("text"));
 
-/** Returns the failure that `work` ends with. */
 const failureOf = async (work: () => unknown): Promise<Failure> => {
   try {
     await work();

@@ -32,7 +32,6 @@ const digitsOf = (value: number): Buffer => {
   return Buffer.from(digits);
 };
 
-/** A data page. */
 interface ClaimedPage {
   readonly values: number;
   /** The run of its levels. Default: nulls. */

@@ -27,7 +27,6 @@ export const folderOf = (files: Files): string => {
   return folder;
 };
 
-/** Writes rows into a new file, one per line. */
 export const fileOf = (rows: readonly (object | string)[], name = "rows.jsonl"): string => {
   const file = join(mkdtempSync(join(tmpdir(), "rows-")), name);
   writeFileSync(file, linesOf(rows));

@@ -14,7 +14,6 @@ const two = `${group("a")}\n${group("b")}\n`;
 
 const large = `${Array.from({ length: 200 }, (_, at) => group(`${at} ${"x".repeat(50_000)}`)).join("\n")}\n`;
 
-/** Runs `check --json`. */
 const checked = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
   const { code, stdout, stderr } = await runRollcall(["check", "--json", ...args], { env });
   return {

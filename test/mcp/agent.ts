@@ -18,15 +18,12 @@ export interface ToolResult {
   readonly also: unknown;
 }
 
-/** A connected client. */
 export interface Agent {
   readonly client: Client;
   call(name: string, args?: Readonly<Record<string, unknown>>): Promise<ToolResult>;
-  /** The server's standard error so far. */
   said(): string;
 }
 
-/** Arguments and environment of a server. */
 export interface AgentOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;

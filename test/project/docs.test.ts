@@ -11,7 +11,6 @@ import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { formatsPage } from "./docs/formats.ts";
 
-/** All pages, by path. */
 const pages = [
   "README.md",
   "CONTRIBUTING.md",

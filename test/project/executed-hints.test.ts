@@ -45,7 +45,6 @@ interface LocalService {
   stop(): void;
 }
 
-/** The local service on a free port. */
 const serving = async (): Promise<LocalService> => {
   const child = startRollcall(["serve", "--port", "0"], { env: { ROLLCALL_LOCAL_KEY: "key-of-the-service-1234" } });
   const url = await new Promise<string>((settle) => {

@@ -12,11 +12,9 @@ interface Fault {
   /** True for one fault of each outcome in the table of outcomes. */
   readonly isQuick?: boolean;
   readonly deed: RequestHandler;
-  /** Padding of the first group. */
   readonly bytes?: number;
   readonly args?: readonly string[];
   readonly code: number;
-  /** Code and cause of the error document. */
   readonly says: readonly (string | undefined)[];
   /** The state of the ledger's only entry after the first run. */
   readonly state: string;

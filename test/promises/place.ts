@@ -23,10 +23,8 @@ import {
 export const groupOf = (reward: number, bytes = 0): string =>
   `{"trajectories":[{"messages_and_choices":[],"reward":${reward}${bytes > 0 ? `,"logs":["${"x".repeat(bytes)}"]` : ""}}]}`;
 
-/** A group on each line. */
 export const linesOf = (...groups: readonly string[]): string => groups.map((group) => `${group}\n`).join("");
 
-/** A file of three groups. */
 export const three = linesOf(groupOf(1), groupOf(2), groupOf(3));
 
 /** The size at which each group without padding is a separate request. */
@@ -43,7 +41,6 @@ export interface LogDocument {
   readonly ledger: { readonly path: string; readonly created: boolean } | null;
 }
 
-/** The parts of an error document. */
 export interface ErrorDocument {
   readonly code: string;
   readonly exit_code: number;
@@ -61,7 +58,6 @@ export interface LogRun extends RunResult {
   readonly error: ErrorDocument | undefined;
 }
 
-/** One entry of `ledger status --json`. */
 export interface LedgerEntry {
   readonly id: string;
   readonly state: string;
@@ -78,7 +74,6 @@ export interface Place {
   readonly env: Readonly<Record<string, string>>;
   path(name: string): string;
   write(name: string, content: string | Uint8Array): string;
-  /** Runs any command. */
   run(args: readonly string[], options?: Pick<RunOptions, "env" | "stdin" | "ownProcess">): Promise<RunResult>;
   /** Runs `log m --split train --json` with more arguments. */
   log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<LogRun>;
@@ -184,11 +179,9 @@ export const afterOne = async (
   return { service, place, file };
 };
 
-/** The rules of a document's warnings. */
 export const rulesOf = ({ document }: Pick<LogRun, "document">): readonly string[] =>
   (document?.warnings ?? []).map(({ rule }) => rule);
 
-/** The path of a place's ledger. */
 export const ledgerOf = ({ env }: Place): string => `${env.XDG_DATA_HOME}/rollcall/ledger.db`;
 
 /** A line of the file of reasons. */
@@ -201,7 +194,6 @@ export interface Reason {
   readonly rejects_line: number;
 }
 
-/** Reads the reasons next to a rejects file. */
 export const reasonsOf = (file: string) =>
   readFileSync(`${file}.reasons`, "utf8")
     .split("\n")

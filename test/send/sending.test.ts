@@ -76,7 +76,6 @@ const send = async (
   return { bodies: client.bodies.map((body) => body.toString()), result };
 };
 
-/** The bytes of the groups in a body. */
 const groupsIn = (body: string): string => {
   const opening = '{"split":"train","trajectory_groups":[';
   expect(body.startsWith(opening)).toBe(true);
@@ -223,7 +222,6 @@ const madeOf = (own: readonly string[], position: number): string =>
   `{"trajectories":[${own.map((_, at) => withId(own, at, position)).join(",")}]}`;
 
 describe("a plan", () => {
-  /** Plans all groups of a dataset. */
   const plan = (dataset: Dataset, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
     const groups = Uint32Array.from({ length: dataset.groups.count }, (_, group) => group);
     const envelope = makeEnvelope(dataset, "train");
@@ -353,7 +351,6 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
   });
 });
 
-/** A client error. */
 const failure = requestRefused(400, {});
 
 describe("an outcome", () => {

@@ -38,7 +38,6 @@ const given = async (store: Store, name: string, more: Partial<StoredKey> = {}):
   return key;
 };
 
-/** Opens a service, and its store over another connection. */
 const opened = async (place: NonNullable<Parameters<typeof openTestService>[0]>) => {
   const service = await openTestService(place);
   const waiting = { host: testHost(), onUnavailable: () => undefined };

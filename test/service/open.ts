@@ -19,7 +19,6 @@ export interface RunningService {
   readonly warnings: readonly Problem[];
   /** Logs a body (an object, or text as it is) for a model. */
   log(body: unknown, options?: { readonly model?: string; readonly headers?: Record<string, string> }): Promise<Reply>;
-  /** Reads a call. */
   read(id: string, more?: Record<string, unknown>): Promise<Reply>;
 }
 
@@ -85,7 +84,6 @@ export const openTestService = async (wishes: Partial<ServiceOptions> = {}): Pro
 /** Basic credentials (interface 5). */
 export const basic = (key: string, user = "api"): string => `Basic ${Buffer.from(`${user}:${key}`).toString("base64")}`;
 
-/** Fetches, and reads the reply as JSON. */
 export const reply = async (url: string, init: RequestInit = {}): Promise<Reply> => {
   const response = await fetch(url, init);
   const text = await response.text();
@@ -108,6 +106,5 @@ export const request = (...trajectories: readonly unknown[]): Record<string, unk
   trajectory_groups: [{ trajectories }],
 });
 
-/** The ids of a log's reply. */
 export const idsOf = (logged: Reply): readonly string[] =>
   Array.isArray(logged.body.call_ids) ? logged.body.call_ids.map(String) : [];

@@ -16,7 +16,6 @@ import {
 } from "../../src/settings/index.ts";
 import { testHost } from "../support/host.ts";
 
-/** The environment, flags and files of a home. */
 export interface HomeOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: SettingFlags;
@@ -77,7 +76,6 @@ export const sleepFor = async (ms: number, signal?: AbortSignal): Promise<void> 
   await setTimeout(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
 };
 
-/** The failure that `work` ends with. */
 export const failureOf = async (
   work: () => unknown,
 ): Promise<Pick<Failure, "kind" | "code" | "message"> & { readonly hint: unknown; readonly where: unknown }> => {
@@ -94,7 +92,6 @@ export const failureOf = async (
 export const set = async (home: Home, name: string, value: string): ReturnType<typeof setSetting> =>
   await setSetting(home.sources, { name, value });
 
-/** The content of a saved file. */
 export const readSaved = (home: Home, name = "settings.json"): unknown =>
   JSON.parse(readFileSync(home.file(name), "utf8"));
 
@@ -120,6 +117,5 @@ export const origin = "https://a.example";
 /** A request for a credential that was not refused before. */
 export const asked = { origin, refused: false };
 
-/** The credential of a use at an origin. */
 export const credentialOf = async (use: CredentialUse, options: HomeOptions, at = origin): Promise<Credential> =>
   await (await openHome(options).read()).credential(use, { origin: at, refused: false });

@@ -6,7 +6,6 @@ interface TreeCommand {
   readonly options: readonly { readonly name: string }[];
 }
 
-/** The command tree of the built program. */
 export interface CommandTree {
   /** All commands. The first one has the global options. */
   readonly commands: readonly TreeCommand[];
@@ -18,7 +17,6 @@ export interface CommandTree {
   unknownIn(text: string, args?: readonly string[]): readonly string[];
 }
 
-/** Reads the tree from `rollcall commands`. */
 export const readCommandTree = async (): Promise<CommandTree> => {
   const { options, commands: below } = JSON.parse((await runRollcall(["commands", "--json"])).stdout);
   const commands: readonly TreeCommand[] = [{ name: "", options }, ...below];

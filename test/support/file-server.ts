@@ -8,13 +8,11 @@ export interface FileRequest {
 }
 
 export interface FileServerOptions {
-  /** Contents by path. */
   readonly files: Readonly<Record<string, string | Uint8Array>>;
   /** Returns the bytes after which the connection of an answer (from 0) breaks; undefined for no break. */
   readonly cut?: (answer: number) => number | undefined;
   /** Returns true if it answers a request instead of the server. */
   readonly instead?: (asked: FileRequest, response: ServerResponse) => boolean;
-  /** The Content-Type of all files. */
   readonly type?: string;
 }
 

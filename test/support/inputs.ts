@@ -12,7 +12,6 @@ import type { Host } from "../../src/host.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
 import { testHost } from "./host.ts";
 
-/** True if this Node can decompress zstd. */
 export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";
 
 /** Creates a folder, and deletes it after the test. */

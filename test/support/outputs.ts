@@ -11,7 +11,6 @@ import {
 import type { JsonObject } from "../../src/json/walk.ts";
 import { program } from "../../src/run.ts";
 
-/** The arguments of a run, and its output. */
 export interface RunOutput {
   readonly args: readonly string[];
   readonly code: number | null;
@@ -110,7 +109,6 @@ const commands = [...listCommands(tree), ...tree.subcommands].flatMap(({ words, 
   run === undefined ? [] : [words],
 );
 
-/** The command in the arguments. */
 export const commandIn = (args: readonly string[]): string | undefined => {
   for (const at of args.keys()) {
     for (const length of [3, 2, 1]) {

@@ -29,7 +29,6 @@ export interface FaultyService {
   readonly logged: readonly number[];
   /** Keys of the requests, in the order of arrival. */
   readonly keys: readonly (string | undefined)[];
-  /** The complete bodies. */
   readonly bodies: readonly Buffer[];
   /** Returns the number of requests, and of connections without a request. */
   readonly requests: () => number;

@@ -42,7 +42,6 @@ const ofThisMachine = new RegExp(
 /** A name of the length of a run's folder, because the width of a table depends on its content. */
 const folderName = "/tmp/screens-folder";
 
-/** Replays a transcript; returns the new transcript. */
 export const replay = async (text: string): Promise<string> => {
   const folder = mkdtempSync("/tmp/screens-");
   mkdirSync(join(folder, "home"));
@@ -115,7 +114,6 @@ const openStage = (folder: string, service: Service) => {
     http_proxy: service.url,
   };
   const names = openNames();
-  /** The command that is serving. */
   let serving: ServeProcess | undefined;
   const start = async (args: readonly string[], own: Record<string, string>): Promise<readonly string[]> => {
     const end = new AbortController();

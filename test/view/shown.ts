@@ -47,7 +47,6 @@ export const addressOf = (query: object = {}): string => {
 
 export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }, { problems: "any" }].map(addressOf);
 
-/** The part of the URL from `#`. */
 export const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
 
 /** Presses keys. Waits for the effect of each key before the next key. */

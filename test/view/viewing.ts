@@ -42,7 +42,6 @@ export const groupLine = (rewards: readonly number[], { prompt = "2 + 2?", answe
     })),
   });
 
-/** Starts `rollcall view` on a free port and waits for its URL. */
 export const startView = async (args: readonly string[], stdin?: string): Promise<ViewProcess> =>
   await startPageServer(["view", "--no-open", ...args], { stdin });
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
 import { type Exchange, json, scriptedServer } from "../../support/server.ts";
 
-/** The key that tests log in with. */
 export const key = "wk-1234567890";
 /** An empty list of models, which a valid key gets. */
 export const models = json({ object: "list", data: [] });

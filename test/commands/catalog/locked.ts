@@ -23,7 +23,6 @@ export const entry = (id: string, more: object = {}) => ({
 });
 
 const { quantization: _, ...plain } = entry("maker/plain");
-/** The locked models. */
 export const locked = [
   ...["same", "gone", "dearer", "cheaper", "coarser", "smaller", "moved", "ending", "less", "unstated"].map((name) =>
     entry(`maker/${name}`),

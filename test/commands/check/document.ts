@@ -8,7 +8,6 @@ export const check = async (args: readonly string[], options: RunOptions = {}) =
   return await runRollcall(["check", ...args], options);
 };
 
-/** Runs `rollcall check --json`. */
 export const document = async (args: readonly string[], options: RunOptions = {}) => {
   const { code, stdout } = await check([...args, "--json"], options);
   return { code, document: JSON.parse(stdout) as Record<string, unknown> };

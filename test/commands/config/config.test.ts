@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
 
-/** Makes a home for runs of `rollcall config`. */
 const openHome = () => {
   const home = newHome();
   const file = join(home.XDG_CONFIG_HOME, "rollcall", "settings.json");

@@ -9,13 +9,11 @@ import { runOnTerminal } from "../../support/terminal.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
 
-/** A `rollcall serve` that is listening. */
 interface ServeProcess {
   readonly child: StartedRun;
   readonly url: string;
   readonly key: string;
   readonly dataDir: string;
-  /** Standard error so far. */
   readonly said: () => string;
   /** The exit code, or the signal that ended the process. */
   readonly ended: Promise<number | string | null>;
