@@ -90,9 +90,11 @@ const bodyOf = ({ about, sections }) => [
 const programSections = (exitCodes, variables) => [
   ...section(
     "EXIT STATUS",
-    exitCodes.flatMap(({ exit_code: term, code, when }) =>
-      item({ term: String(term), about: code === null ? when : `${when} (${code})` }),
-    ),
+    [...new Set(exitCodes.map(({ code }) => code))].flatMap((code) => {
+      const same = exitCodes.filter((one) => one.code === code);
+      const about = code === null ? same[0].when : `${same[0].when} (${code})`;
+      return item({ term: same.map((one) => one.exit_code).join(", "), about });
+    }),
   ),
   ...section(
     "ENVIRONMENT",
@@ -104,7 +106,7 @@ const settingVariables = async () => {
   const [, ...lines] = (await printed("__complete", "zsh", "--", ":", "config", "get")).trimEnd().split("\n");
   return lines.map((line) => {
     const [name, about] = line.split("\t");
-    return [`ROLLCALL_${name.toUpperCase()}`, `${name}: ${about}`];
+    return [`ROLLCALL_${name.toUpperCase()}`, about];
   });
 };
 

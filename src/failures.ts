@@ -30,6 +30,11 @@ export const wrongValue = (option: string, value: string, wanted: string, sugges
     didYouMean(suggestion),
   );
 
+export const ruleRenamed = (option: string, old: string, present: string, hint = `pass ${option} ${present}`) => {
+  const message = `invalid ${option} "${old}": the rule is now called ${present}`;
+  return new Failure("usage", "invalid-option-value", message, { hint });
+};
+
 export const contradiction = (first: string, second: string, why: string, hint?: string) =>
   new Failure("usage", "conflicting-options", `cannot combine ${first} and ${second}: ${why}`, { hint });
 

@@ -72,6 +72,24 @@ export const lockRules = {
 
 type RuleName = keyof typeof lockRules;
 
+/** Present names by former names. */
+export const renamedLockRules: ReadonlyMap<string, RuleName> = new Map(
+  Object.entries<RuleName>({
+    "context-fell": "context-decreased",
+    "context-unstated": "context-unknown",
+    "countries-unstated": "countries-unknown",
+    "country-left": "country-removed",
+    "feature-left": "feature-removed",
+    "modality-left": "modality-removed",
+    "model-not-served": "model-removed",
+    "output-fell": "max-output-decreased",
+    "parameter-left": "parameter-removed",
+    "price-rose": "price-increased",
+    "price-unstated": "price-unknown",
+    "quantization-fell": "quantization-decreased",
+  }),
+);
+
 /** `catalog lock` cannot accept these changes. */
 const permanentRules: readonly RuleName[] = ["model-removed", "model-deprecated", "deprecation-near"];
 export const isAcceptable = (rule: RuleName) => !permanentRules.includes(rule);

@@ -43,10 +43,8 @@ const findAlias = (field: string, holder: JsonObject) => {
 };
 
 const hintForWrongLevel = ({ trajectories, role }: JsonObject) => {
-  if (Array.isArray(trajectories)) return "expected a trajectory, found a group: move its trajectories one level up";
-  return typeof role === "string"
-    ? "expected a trajectory, found a message: put the messages of a trajectory into its messages_and_choices"
-    : undefined;
+  if (Array.isArray(trajectories)) return "move the trajectories of the group one level up";
+  return typeof role === "string" ? "put the messages into the messages_and_choices of a trajectory" : undefined;
 };
 
 const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean) => {

@@ -131,13 +131,12 @@ const credentialRefused = (
   const key = profile === undefined ? `the key from ${from}` : `the key of the profile ${profile}`;
   // ROLLCALL_CREDENTIAL_COMMAND does not override a saved key.
   const [variable] = /ROLLCALL_(?!CREDENTIAL_COMMAND$)\w+$/.exec(from) ?? [];
-  const keyAdvice = variable
-    ? `check the key in ${variable}`
-    : `check the key, or save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``;
-  if (endpoint.use === "log") return refused(`refused ${key}`, keyAdvice);
+  const save = variable ? [] : [`save another key with \`${inProfile("rollcall auth login", profile ?? "default")}\``];
+  const ways = (what: string) => [`check ${what}${variable ? ` in ${variable}` : ""}`, ...save];
+  if (endpoint.use === "log") return refused(`refused ${key}`, ways("the key").join(", or "));
   if (project !== undefined)
-    return refused(`refused ${key} for the project ${project}`, `check the project. Then ${keyAdvice}`);
-  const hint = `${keyAdvice}. If the service needs a project, pass --project <team/project>`;
+    return refused(`refused ${key} for the project ${project}`, ways("the project and the key").join(", or "));
+  const hint = `${ways("the key").join(", ")}, or pass --project <team/project>`;
   return refused(`refused ${key} in a request without a project`, hint);
 };
 

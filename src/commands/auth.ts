@@ -68,9 +68,9 @@ const testKey = async (context: Context, started: config.StartedLogin, savedUses
     const saved = savedUses.length > 0 ? `but the key stays saved for ${savedUses.join(", ")}` : "so it was not saved";
     const checks =
       settings.get("project") === undefined
-        ? "the key and the URL, and pass --project <team/project> if the service needs a project"
+        ? "the key and the URL, pass --project <team/project>"
         : "the key, the URL and the project";
-    const hint = `check ${checks}. To save the key untested, pass --no-check`;
+    const hint = `check ${checks}, or save the key untested with --no-check`;
     const message = `${origin} refused the key for ${use}${reason}, ${saved}`;
     throw new Failure("auth", "login-refused", message, { hint, http, where, cause: failure });
   }
@@ -97,7 +97,7 @@ const retestCommand = (profile: string) => inProfile("rollcall auth status --che
 const untriedReason = (uses: readonly CredentialUse[], profile: string): [why: string, advice: string] =>
   uses.includes("calls")
     ? ["a test needs a project", `run \`${retestCommand(profile)} --project <team/project>\``]
-    : ["only `rollcall log` sends it", "the first `rollcall log` tests it"];
+    : ["only `rollcall log` sends it", "run `rollcall log` to test it"];
 
 const keyStates = { taken: "accepted", untried: "not tested", refused: "refused", unclear: "unclear" };
 type KeyState = keyof typeof keyStates;

@@ -46,11 +46,11 @@ const selectLedgerHint = (
   if (not_sent > 0 && isInvalid)
     return "fix the errors that `rollcall check` reports, log the file, and verify the file with the same options";
   if (not_sent > 0)
-    return "verify with --model <model-id> and the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where). If you already pass them, run that `rollcall log` command again to send the missing groups";
+    return "verify with --model <model-id> and the options of your `rollcall log` command (--local, --profile, --ledger, --split, --batch, --group-by, --where), or run that command again to send the missing groups";
   if (refused > 0)
     return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
   if (repeated > 0)
-    return "if the group was logged for several models, splits or batches, verify one of them with --model, --split or --batch. Otherwise the service has the group more than once, and rollcall cannot remove it";
+    return "verify one model, split or batch with --model, --split or --batch, if the group was logged for several";
   return `${adviseToResolve(ledgerArgs)}. Then run your \`rollcall log\` command again`;
 };
 
@@ -70,7 +70,7 @@ export const noSuchRequest = (
   });
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = ids.every((id) => states.has(id))
-    ? "to send groups of a logged request again, run your `rollcall log` command with --resend-logged"
+    ? "run your `rollcall log` command with --resend-logged to log the groups of a logged request again"
     : "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
   return new Failure("not_found", "no-such-request", message, { hint });
 };
@@ -178,7 +178,8 @@ export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErr
     ? `accept the ${rules.length === 1 ? "change" : "changes"} with \`${lockCommand(file)}\`, `
     : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
-  const message = `found ${pluralize(rules.length, "error")} for the models in ${file}`;
+  const models = formatList([...new Set(replacements.map(({ id }) => id))], 3);
+  const message = `found ${pluralize(rules.length, "error")} for ${models} in ${file}`;
   const ignored = rules.length === 1 ? "the error" : "the errors";
   const rule = new Set(rules).size === 1 ? ` with --allow ${rules[0]}` : " of a rule with --allow <rule>";
   const hint = `${ways}${ways === "" ? "" : "or "}ignore ${ignored}${rule}`;

@@ -26,7 +26,7 @@ export const invalidInput = (
   const details = { problems: errors };
   if (problems.errors === 1 && first) {
     const position = first.column === undefined ? fieldPrefix(first) : positionPrefix(first);
-    const hint = [first.advice, skipHint(valid)].flatMap((way) => way ?? []).join(". Or ") || undefined;
+    const hint = [first.advice, skipHint(valid)].flatMap((way) => way ?? []).join(", or ") || undefined;
     const message = `${position}${first.message} [${first.rule}]`;
     return new Failure("invalid_input", "invalid-input", message, { hint, ...details });
   }

@@ -152,7 +152,7 @@ const csvAdvice = (text: string, name: string) => {
 };
 
 const pageAdvice =
-  "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/). For a private file, set HF_TOKEN and use hf://datasets/…";
+  "use the URL of the file itself (on huggingface.co: /resolve/, not /blob/), or set HF_TOKEN and use hf://datasets/… for a private file";
 
 /** Matches JSON after the first line, but not a Markdown link. */
 const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;

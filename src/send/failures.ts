@@ -26,7 +26,7 @@ export const oneRequestTooLarge = (size: { bytes: number; limit: number; request
   const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
-      ? `the service refused a request of this size (413), so omit --one-request to send ${requests} requests`
+      ? `omit --one-request to send ${requests} requests, because the service refused a request of this size (413)`
       : `set --max-request-size ${bytes}, or omit --one-request to send ${requests} requests`,
   });
 };
@@ -136,7 +136,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
     ? ". To send only the groups that are counted as not logged, run the command without --on-unknown resend"
     : "";
   const hint = canResolve
-    ? `to resolve the request${andRest}, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)`
+    ? `rerun the same command within 24 hours of the first attempt to resolve the request${andRest} (the service honors Idempotency-Key)`
     : facts.hasLedger
       ? `${toCheckServiceHint(facts, ids)}${orRest}`
       : "check whether the service has the groups with an unknown outcome before you send them again";
@@ -179,7 +179,7 @@ export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
 const findFirstStep = ({ kind, retryable, details }: Failure) => {
   if (kind === "input-changed") return details.problems?.[0]?.advice;
   if (kind === "invalid-input" && details.hint && details.problems?.length !== 1)
-    return `${fixNamedHint}. Or ${details.hint}`;
+    return `${fixNamedHint}, or ${details.hint}`;
   return retryable ? undefined : (details.hint ?? fixNamedHint);
 };
 

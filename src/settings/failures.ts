@@ -74,7 +74,7 @@ type SecretFault = keyof typeof secretFaults;
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}) => {
   const hint =
     fault === "characters"
-      ? "give only the key. If this is the password for `rollcall call read`, set ROLLCALL_PASSWORD or run `rollcall auth login --for calls`"
+      ? "give only the key, or give the password for `rollcall call read` with ROLLCALL_PASSWORD or `rollcall auth login --for calls`"
       : "give only the key, on one line";
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });

@@ -10,6 +10,7 @@ import { hasShell } from "../support/shell.ts";
 import { withRealOutput } from "./docs/blocks.ts";
 import { commandsPage } from "./docs/commands.ts";
 import { formatsPage } from "./docs/formats.ts";
+import { rulesPage } from "./docs/rules.ts";
 
 const pages = [
   "README.md",
@@ -62,6 +63,12 @@ describe("docs/commands.md", () => {
 describe("docs/guide/input-formats.md", () => {
   it("contains every format", async () => {
     await expect(await formatsPage()).toMatchFileSnapshot("../../docs/guide/input-formats.md");
+  });
+});
+
+describe("docs/reference/rules.md", () => {
+  it("contains every rule", async () => {
+    await expect(await rulesPage()).toMatchFileSnapshot("../../docs/reference/rules.md");
   });
 });
 

@@ -98,7 +98,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([stopped.code, stopped.document?.status]).toEqual([8, "unknown"]);
     expect(stopped.error).toMatchObject({
       retryable: true,
-      hint: "to resolve the request, rerun the same command within 24 hours of the first attempt (the service honors Idempotency-Key)",
+      hint: "rerun the same command within 24 hours of the first attempt to resolve the request (the service honors Idempotency-Key)",
       next: expect.stringMatching(/^rollcall log m .*b\.jsonl/),
     });
     const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
@@ -161,7 +161,7 @@ describe.concurrent("a request with an unknown outcome", () => {
   it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     expect((await place.run(["ledger", "verify", file])).stderr).toContain(
-      "run that `rollcall log` command again to send the missing groups",
+      "run that command again to send the missing groups",
     );
   });
 

@@ -604,7 +604,7 @@ describe("the requests after a 413", () => {
       kind: "one-request-too-large",
       details: {
         hint: expect.stringMatching(
-          /^the service refused a request of this size \(413\), so omit --one-request to send \d requests$/,
+          /^omit --one-request to send \d requests, because the service refused a request of this size \(413\)$/,
         ),
       },
     });

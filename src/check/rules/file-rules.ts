@@ -50,7 +50,7 @@ const syntaxFaults: Readonly<
   control: [() => "unescaped control character in a string", "write it as an escape, such as \\n or \\t"],
   escape: [
     () => "invalid escape",
-    'write \\\\ for a backslash. JSON has only the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX',
+    'write \\\\ for a backslash (JSON has only the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t and \\uXXXX)',
   ],
   number: [
     () => "invalid number",
@@ -152,7 +152,7 @@ export const fileRules = {
   }),
   "decompressed-too-large": errorOfInput<{ limit: number }>({
     message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
-    advice: "if you trust the file, decompress it into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
+    advice: "decompress a file that you trust into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
     why: "A small archive can fill the disk. rollcall stops at 1,000 times the file's size (or at 64 MiB, if that is more), and never exceeds `max_unpacked_size`.",
     example: problem({ limit: 68_719_476_736 }, "step.jsonl.gz"),
   }),

@@ -57,7 +57,7 @@ export const inputRules = {
         : `${place} is unreadable and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
     advice: ({ place }) =>
-      `fix or delete ${place} before you log the group. A later fix can change the group, and rollcall then logs it again`,
+      `fix or delete ${place} before you log the group, because rollcall logs a changed group again`,
     why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
@@ -80,7 +80,7 @@ export const inputRules = {
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
     message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,
     redactedMessage: "the request in the input has another split",
-    advice: ({ own, given }) => `pass --split ${own}. If other groups belong to ${given}, log them in another run`,
+    advice: ({ own }) => `pass --split ${own}, and log groups of other splits in another run`,
     why: "The input contains a request with its own split, which rollcall does not change.",
     example: fileExample(`{"split":"val","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   }),
@@ -131,7 +131,7 @@ export const runRules = {
     message: "the file changed while rollcall read it",
     advice: ({ isFollowed }) =>
       isFollowed
-        ? "the program that writes the file must only append to it, or replace it with a new file"
+        ? "append to the file without changing its existing bytes, or replace it with a new file"
         : "wait until no program writes to the file",
     why: "rollcall sends only the bytes that it checked. A file can grow during a run, but its existing bytes must not change.",
     example: problem({ isFollowed: false }, "step.jsonl"),
@@ -153,7 +153,7 @@ export const runRules = {
     message: ({ request, status, isCut }) =>
       `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer ${isCut ? "ended early" : "is not JSON"}`,
     advice:
-      "check whether the service has these groups. If it does not, and base_url is wrong, correct base_url and rerun the command. If it does not, and base_url is correct, copy these groups to a new file, and log that file with --resend-logged",
+      "check whether the service has these groups. If not, correct base_url and rerun the command, or copy only these groups to a new file and log it with --resend-logged",
     why: "A proxy or a login page may have answered instead of the service.",
     example: problem({ request: "r7", status: 200, isCut: true }),
   }),
@@ -179,6 +179,7 @@ export const runRules = {
   "duplicate-group": error<{ statusArgs: readonly string[] }>({
     message: "this group was logged more than once",
     advice: ({ statusArgs }) => `list its requests with ${formatLedgerCommand("status", statusArgs)}`,
+    why: "The group was logged more than once, which is intended for several models, splits or batches. Otherwise the service has the group twice, and rollcall cannot remove it.",
     example: problem({ statusArgs: ["step.jsonl"] }, "step.jsonl", 3),
   }),
   "unresolved-group": error<{ ledgerArgs: readonly string[] }>({
@@ -205,7 +206,7 @@ export const runRules = {
     message: ({ groups, at }) =>
       `${pluralize(groups, "group was", "groups were")} logged before by a run whose first input has another name (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
-      "ignore this warning if you renamed the file, or named another file first in the command. To log the groups again for another step, pass --batch <name>",
+      "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed",
     why: "Groups were logged before by a run whose first input has another name, so rollcall does not log them again.",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
@@ -219,7 +220,7 @@ export const runRules = {
   "resend-impossible": warning<{ id: string; ledgerArgs: readonly string[] }>({
     message: ({ id }) => `cannot resend request ${id}: the input differs from the first attempt`,
     advice: ({ id, ledgerArgs }) =>
-      `pass all files of the first attempt, unchanged. Or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged if the service has the groups, or with --resend if it does not`,
+      `pass the unchanged files of the first attempt, or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged (if the service has the groups) or --resend (if it does not)`,
     why: "rollcall resends a request with an unknown outcome only with the same bytes.",
     example: problem({ id: "7", ledgerArgs: [] }),
   }),
@@ -244,8 +245,7 @@ export const runRules = {
   }),
   "incomplete-line": warning<{ bytes: number }>({
     message: ({ bytes }) => `the last line has no newline, so rollcall did not send its ${bytes} bytes`,
-    advice:
-      "run the command again when the line is complete. If only the newline is missing, you can also run without --follow",
+    advice: "run the command again when the line is complete, or without --follow if only the newline is missing",
     why: "With `--follow`, a line without a newline is incomplete, because a program may still be writing it.",
     example: problem({ bytes: 512 }),
   }),

@@ -129,7 +129,7 @@ export const trainingRules = {
     message: ({ key }) =>
       `the trajectory has the key \`${key}\`, but its reward counts as if the rollout were complete`,
     advice:
-      'if the rollout failed, remove the trajectory and add its error to the group: {"trajectories": […], "exceptions": ["…"]}. Otherwise move the key to metadata',
+      'replace the trajectory of a failed rollout with an exception of its group ({"trajectories": […], "exceptions": ["…"]}), or move the key to metadata',
     why: "A failed rollout belongs in its group's `exceptions`, without a reward. As a trajectory, the rollout does not count in `exception_rate`, and its reward changes the mean of the group.",
     example: trajectory(0, ',"exception":"TimeoutError: no answer within 60 s"'),
   }),

@@ -51,7 +51,7 @@ const checkForm = ({ screen: { fields, format } }: Context, { as, list, noConten
   if (printsLines && noContent) throw contradiction(form, "--no-content", `${form} prints content`);
   const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
   const why = `${form} has its own format`;
-  const listHint = "to print some keys of each call, omit --list and pass -o jsonl --fields id,exception";
+  const listHint = "omit --list, and pass -o jsonl --fields id,exception to print some keys of each call";
   if (printsLines && fields) throw contradiction(form, "--fields", why);
   if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, list ? listHint : undefined);
 };

@@ -3,7 +3,7 @@
 import * as catalogs from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
-import { wrongValue } from "../../failures.ts";
+import { ruleRenamed, wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument, printList, printReport } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -47,8 +47,11 @@ export const verify = async (context: Context, typed: TypedVerify) => {
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
   const ruleNames = Object.keys(catalogs.lockRules);
   const unknown = allow.find((rule) => !ruleNames.includes(rule));
-  if (unknown !== undefined)
+  if (unknown !== undefined) {
+    const present = catalogs.renamedLockRules.get(unknown);
+    if (present !== undefined) throw ruleRenamed("--allow", unknown, present);
     throw wrongValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
+  }
   checkReportFiles(screen, { report: reports, inputs: [file] });
   const locked = catalogs.readLock(file);
   if (!locked) throw lockMissing(file);
@@ -83,7 +86,7 @@ export const verify = async (context: Context, typed: TypedVerify) => {
 
 const differenceColumns: KeyColumns<catalogs.LockDifference> = {
   id: { rank: 0, text: ({ locked }) => locked.id },
-  rule: { heading: "finding", rank: 0, text: ({ problem }) => problem.rule },
+  rule: { rank: 0, text: ({ problem }) => problem.rule },
   field: { rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },
   locked: { rank: 0, text: ({ regression }) => regression.locked },
   now: { rank: 0, text: ({ regression }) => regression.current },

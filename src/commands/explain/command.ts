@@ -2,7 +2,7 @@
 
 import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { wrongValue } from "../../failures.ts";
+import { ruleRenamed, wrongValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
@@ -16,15 +16,16 @@ export const explain = command({
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;
-    const { describeTopic, topics } = await import("./topics.ts");
+    const { describeTopic, renamedTopics, topics } = await import("./topics.ts");
     const name = typed?.replace(/^\[(.*)\]$/, "$1");
     const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
+      const present = renamedTopics.get(name);
+      if (present !== undefined) throw ruleRenamed("<name>", typed, present, `run \`rollcall explain ${present}\``);
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
-      const { presentRuleName } = await import("../../check/index.ts");
       const names = topics.map((topic) => topic.name);
-      throw wrongValue("<name>", typed, wanted, presentRuleName(name) ?? findNearest(name, names));
+      throw wrongValue("<name>", typed, wanted, findNearest(name, names));
     }
     if (name === undefined || screen.isForProgram || screen.format === "csv") {
       const toRow = async (topic: Topic) => {

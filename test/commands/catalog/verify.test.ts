@@ -136,6 +136,11 @@ describe("rollcall catalog verify", () => {
     expect(new Set(rulesIn(strict).map((rule: string) => rule.split(" ")[0]))).toEqual(new Set(["error"]));
   });
 
+  it("names the present rule for a former name of --allow", async () => {
+    const { code, stderr } = await runHere(["catalog", "verify", "--allow", "price-rose"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("hint: pass --allow price-increased")]);
+  });
+
   it("reports missing data centers as unknown, not as removed", async () => {
     const ran = await verifying(["--json"], {}, [...locked.slice(1), { ...locked[0], datacenters: [] }]);
     expect(ran.code).toBe(0);
@@ -148,7 +153,7 @@ describe("rollcall catalog verify", () => {
     await run("lock");
     for (const columns of widths) {
       const { stdout, stderr } = await run("verify", ["-o", "table"], { env: { COLUMNS: String(columns) } });
-      expect({ columns, stdout }).toMatchObject({ stdout: expect.stringMatching(/^id +finding +field +locked +now/m) });
+      expect({ columns, stdout }).toMatchObject({ stdout: expect.stringMatching(/^id +rule +field +locked +now/m) });
       expect(stderr.replaceAll(/\s+/g, " ")).toContain("hint: use maker/cheaper in place of maker/coarser, ");
       expect(stdout).toMatch(/maker\/dearer +price-increased +prompt +0\.3 \$\/M +0\.31 \$\/M/);
     }
@@ -161,7 +166,7 @@ describe("rollcall catalog verify", () => {
     const today = await runHere(["catalog", "verify", "--file", file], { env });
     expect(today.stdout).toMatch(/^a\tmodel-deprecated\t/);
     expect(today.stderr).toContain(
-      `found 1 error for the models in ${file}\nhint: ignore the error with --allow model-deprecated\n`,
+      `found 1 error for a in ${file}\nhint: ignore the error with --allow model-deprecated\n`,
     );
     const tomorrow = await runHere(["catalog", "verify", "--file", file], { env });
     expect(tomorrow.stdout).toMatch(/^a\tdeprecation-near\t/);

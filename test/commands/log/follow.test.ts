@@ -111,19 +111,19 @@ describe("rollcall log --follow", () => {
       `{"reward": 1}\n`,
       3,
       /^\S+:1:1: messages_and_choices is missing \[missing-field\]$/,
-      /\S\. Or pass --on-invalid skip to continue with the valid groups and write the invalid groups to the rejects file$/,
+      /\S, or pass --on-invalid skip to continue with the valid groups and write the invalid groups to the rejects file$/,
     ],
     [
       `${line(1)}{"reward": NaN}\n`,
       7,
       /^1 group logged, 1 not logged: \S+:2:12: NaN/,
-      /^write a finite reward.*\. Or pass --on-invalid skip.*\. Then rerun the same command to send only the remaining groups/,
+      /^write a finite reward.*, or pass --on-invalid skip.*\. Then rerun the same command to send only the remaining groups/,
     ],
     [
       `${line(1)}{"reward": NaN}\n{\n`,
       7,
       /the input has 2 errors \(1 json-nan, 1 json-truncated\)$/,
-      /^fix the reported problems\. Or pass --on-invalid skip/,
+      /^fix the reported problems, or pass --on-invalid skip/,
     ],
     [`${line(1)}{"split":"eval","trajectory_groups":[]}\n`, 7, /split-mismatch/, /^(?!.*--on-invalid)/],
   ])("advises how to continue after %j", async (text, code, message, hint) => {

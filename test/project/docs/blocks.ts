@@ -1,5 +1,5 @@
 /** Runs the `console` blocks of a page in their order, and gives the page with what the commands really print. */
-import { chmodSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { newHome } from "../../support/run.ts";
@@ -57,10 +57,11 @@ const lineOf = (command: string): string => {
   return line === "npm test" ? ":" : line;
 };
 
-/** A folder that looks like the checkout to the commands of a page, and takes what they write. */
-const checkoutToWriteIn = (): string => {
+/** A folder for the commands of a page: the checkout, the file `rollouts.jsonl`, and what the commands write. */
+export const checkoutToWriteIn = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "checkout-"));
   for (const name of ["bin", "dist", "test"]) symlinkSync(resolve(name), join(folder, name));
+  copyFileSync("test/samples/airline.groups.jsonl", join(folder, "rollouts.jsonl"));
   return folder;
 };
 

@@ -34,7 +34,8 @@ export const commandsPage = async (): Promise<string> => {
   return `${parts.join("\n\n")}\n`;
 };
 
-const intro = `\`rollcall <command> --help\` prints the help of a command, and \`-h\` prints one screen of it. The options of \`rollcall\` itself are global: every command accepts them.
+const intro = `\`rollcall <command> --help\` prints the help of a command, and \`-h\` prints one screen of it.
+Every command accepts the global options, which are the options of \`rollcall\` itself.
 Options that several commands share are described once, under "Shared options".`;
 
 /** The output of a command with `--help`, without the global options. */
@@ -106,6 +107,7 @@ const commandPart = ({ name, about, usage, sections }: CommandHelp, shared: read
     `## ${["rollcall", name].join(" ").trim()}`,
     about,
     fenced([`Usage: ${usage}`, ...own]),
+    ...(name === "explain" ? ["[rules.md](reference/rules.md) lists all rules."] : []),
     ...(others.length === 0 ? [] : [`Shared options: ${others.map(({ title }) => title).join(", ")}.`]),
   ].join("\n\n");
 };

@@ -22,10 +22,11 @@ export const formatsPage = async (): Promise<string> => {
 
 const intro = (
   rowGroup: string,
-): string => `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories. Give files, globs
-or folders. A record is an entry of a file, such as a line (see the table).
+): string => `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories.
+Give files, globs or folders. A record is an entry of a file, such as a line (see the table).
 
-- \`--from auto\` (the default) recognizes the format by the first records, and a note names the format. If two formats match, choose one with \`--from\`.
+- \`--from auto\` (the default) recognizes the format by the first records, and a note names the format. If two formats match, choose one
+  with \`--from\`.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
 - A rollout needs a reward. \`--reward-from <path>\` reads the reward from another path of the record. The keys in a path can contain dots.
   \`--rewards <file>\` reads the rewards from lines of \`{"id", "reward"}\`. The \`id\` is the id of the record (\`id\`, \`idx\`, \`example_id\`, …), or
@@ -33,11 +34,11 @@ or folders. A record is an entry of a file, such as a line (see the table).
 - The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. If the reward is in an
   object with other numbers, rollcall drops these numbers, and a note names them.
 - *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. In a row format,
-  a group is ${rowGroup}.
+  a group is ${rowGroup.replace(/, or (with .*) if they (have no .*)/, ".\n  If rows $2, a group is the rows $1")}.
   \`--group-by <key>\` groups the rows by another key, also across folders. In the other formats, the file defines the groups, and
   \`--group-by\` has no effect.
-- In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of the
-  \`exceptions\` of its group. In row formats, a row with an \`error\` and without a reward also becomes an exception. Any other
+- In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of
+  the \`exceptions\` of its group. In row formats, a row with an \`error\` and without a reward also becomes an exception. Any other
   record without a reward is an error.
 - Numbers and texts that have no field in a trajectory become \`metadata\`. Nested values that have no field are left out.
 - In a format with one record per line, a file can also be one JSON array of records, or one pretty-printed record. If each
@@ -57,8 +58,8 @@ reason). The \`records\` of the report say which record became which group and t
 ## The ledger
 
 The ledger identifies a converted group by the digest of its records, not of the converted text. So a newer rollcall that converts a file in
-another way does not log its groups again. The order of the records and the name of the file do not matter. But \`--reward-from\`, \`--rewards\`,
-or a selection that keeps only a part of a group changes the digest, so the group is logged again.`;
+another way does not log its groups again. The order of the records and the name of the file do not matter. But \`--reward-from\`,
+\`--rewards\`, or a selection that keeps only a part of a group changes the digest, so the group is logged again.`;
 
 const rowOf = ({ name, title, records, keys, isLossy }: Format): string =>
   `| \`${name}\`${isLossy === true ? " *lossy*" : ""} | ${[title, recordsOf(records), keys.group, keys.reward, keys.sampled].map(cell).join(" | ")} |`;

@@ -1,0 +1,53 @@
+/** Runs the commands of README.md that are not in a `console` block. */
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { endAfterTest, newHome, startRollcall } from "../support/run.ts";
+import { seeLine } from "../support/terminal.ts";
+import { checkoutToWriteIn, pathWithRollcall } from "./docs/blocks.ts";
+
+const readme = readFileSync("README.md", "utf8");
+
+describe("README.md", { tags: "slow" }, () => {
+  /** These commands do not end with 0. */
+  const otherExits: Readonly<Record<string, number>> = {
+    // The sample catalogs have a model whose deprecation date is in the past.
+    "rollcall catalog verify": 10,
+  };
+  /** Needs a browser and runs until Ctrl-C; test/view/ runs it. */
+  const withBrowser = "rollcall view rollouts.jsonl";
+
+  it("has sentences whose commands run as they are", () => {
+    const sentences = readme.replaceAll(/^```.*?^```$/gms, "");
+    const commands = Array.from(sentences.matchAll(/`(rollcall [^`]+)`/g), ([, command = ""]) => command);
+    expect(commands.length).toBeGreaterThan(7);
+    expect(commands).toContain(withBrowser);
+    const cwd = checkoutToWriteIn();
+    const env = { ...newHome(), PATH: pathWithRollcall(), ROLLCALL_PROFILE: "local" };
+    for (const command of commands.filter((each) => each !== withBrowser)) {
+      const { status, stderr } = spawnSync("sh", ["-c", command], { cwd, env, encoding: "utf8" });
+      expect({ command, status }, stderr).toEqual({ command, status: otherExits[command] ?? 0 });
+    }
+  });
+
+  it("has a login after which the next command logs to the service", async () => {
+    const blocks = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = ""]) => block);
+    expect(blocks).toHaveLength(1);
+    const key = "a-key-for-this-test";
+    const serve = ["serve", "--port", "0", "--project", "team/project"];
+    const service = startRollcall(serve, { env: { ROLLCALL_LOCAL_KEY: key } });
+    endAfterTest(service);
+    const [line] = await once(service.stderr, "data");
+    const url = /http:\S+/.exec(String(line))?.[0] ?? "";
+    const script = `set -e\n${blocks.join("").replaceAll(/https:\/\/\w+\.example/g, url)}`;
+    const skipped = { when: /Enter\s+skips\): /, keys: "\r" };
+    const { code, lines } = await seeLine(script, {
+      env: { ...newHome(), PATH: pathWithRollcall() },
+      cwd: checkoutToWriteIn(),
+      typed: [{ when: /key for .*: /, keys: `${key}\r` }, skipped, skipped],
+    });
+    expect(code, lines.join("\n")).toBe(0);
+    expect(lines.join("\n")).toMatch(/^status +logged$/m);
+  });
+});
