@@ -14,7 +14,7 @@ export const kernel = (): Plugin => ({
   async load(id) {
     if (!programModule.test(id)) return undefined;
     compiled ??= loadOrCompile();
-    return `export const program = ${JSON.stringify(Buffer.from(await compiled).toString("base64"))};`;
+    return `export const kernelProgram = ${JSON.stringify(Buffer.from(await compiled).toString("base64"))};`;
   },
 });
 

@@ -10,7 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-unfinished: list[tuple[int, Path]] = []  # steps that are not completely logged
+unfinished: list[tuple[int, Path]] = []  # steps to try again
+failed: list[Path] = []  # steps that need a fix
 
 
 def log_step(step: int, rollouts: Path, options: list[str]) -> None:
@@ -28,6 +29,8 @@ def log_step(step: int, rollouts: Path, options: list[str]) -> None:
             continue
         if error is None or not error["retryable"]:
             unfinished.remove((step, rollouts))
+        if error and not error["retryable"]:
+            failed.append(rollouts)
         if error:
             print(f"step {step}: {error['message']} (exit code {run.returncode})", error.get("next", ""))
         else:
@@ -41,5 +44,6 @@ if __name__ == "__main__":
     for step in sorted(files):
         # Sample the rollouts and train on them here.
         log_step(step, files[step], options)
-    if unfinished:
-        sys.exit(f"not completely logged: {', '.join(path.name for _, path in unfinished)}")
+    if unfinished or failed:
+        names = [path.name for path in failed + [path for _, path in unfinished]]
+        sys.exit(f"not completely logged: {', '.join(names)}")

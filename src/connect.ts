@@ -6,7 +6,7 @@ import { toOptionArgs } from "./sentences.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 
-export const effectiveSettings = (context: Context, flags: SettingFlags = {}) =>
+export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
 
 export const withoutNotices = (context: Context, warn: (problem: Problem) => void = () => undefined) => ({
@@ -32,7 +32,7 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
   return `retrying in ${toSeconds(waitMs)} s (attempt ${attempt}, ${toSeconds(waitMs + leftMs)} s of --max-wait left)`;
 };
 
-export const openClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
+export const openServiceClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
   const module = await import("./client/index.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
@@ -40,7 +40,7 @@ export const openClient = async (context: Context, settings: Settings, retries =
     module.openClient({
       ...toRequestOptions(context, settings),
       retries,
-      baseUrl: (host) => local?.url ?? settings.address(host),
+      baseUrl: (host) => local?.url ?? settings.serviceUrl(host),
       credential: async (use, about) =>
         local ? { secret: local.key, from: "the local service" } : await settings.credential(use, about),
       project: project ? { header: settings.require("project_header"), value: project } : undefined,
@@ -106,7 +106,7 @@ const createResolver = async (settings: Settings, identifyStore: () => Promise<s
   }
   const { logTrajectories } = await import("./contract/log.ts");
   const { fillPath } = await import("./contract/endpoint.ts");
-  const address = settings.address(logTrajectories.host);
+  const address = settings.serviceUrl(logTrajectories.host);
   return (model: string) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };
 

@@ -55,16 +55,16 @@ export type Excerpt = Readonly<{
   isCutAfter: boolean;
 }>;
 
-type Optional<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined };
+type OptionalFields<Fields> = { readonly [Name in keyof Fields]?: Fields[Name] | undefined };
 
-export type FailureLocation = Optional<
+export type FailureLocation = OptionalFields<
   Record<"line" | "column", number> & Record<"file" | "setting" | "option" | "environment", string>
 >;
 
 /** `url` has no credentials. `said` is unsafe text from the reply. */
-type HttpFacts = Readonly<{ method: string; url: string }> & Optional<{ status: number; said: string }>;
+type HttpFacts = Readonly<{ method: string; url: string }> & OptionalFields<{ status: number; said: string }>;
 
-export type FailureDetails = Optional<{
+export type FailureDetails = OptionalFields<{
   hint: string;
   where: FailureLocation;
   http: HttpFacts;

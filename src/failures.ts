@@ -1,6 +1,6 @@
 /** Creates the failures that several modules share. */
 import { Failure, type FailureDetails } from "./failure.ts";
-import { didYouMean, resendAloneHint } from "./sentences.ts";
+import { formatSuggestion, resendAloneHint } from "./sentences.ts";
 
 export const interrupted = (
   details: FailureDetails & { signal: NonNullable<FailureDetails["signal"]> },
@@ -22,12 +22,12 @@ export const subcommandMissing = (command: string, verbs: readonly string[], hel
   return new Failure("usage", "subcommand-missing", `${command} needs ${wanted}`, { hint, help });
 };
 
-export const wrongValue = (option: string, value: string, wanted: string, suggestion?: string) =>
+export const invalidOptionValue = (option: string, value: string, wanted: string, suggestion?: string) =>
   new Failure(
     "usage",
     "invalid-option-value",
     `invalid ${option} "${value}": expected ${wanted}`,
-    didYouMean(suggestion),
+    formatSuggestion(suggestion),
   );
 
 export const ruleRenamed = (option: string, old: string, present: string, hint = `pass ${option} ${present}`) => {
@@ -35,7 +35,7 @@ export const ruleRenamed = (option: string, old: string, present: string, hint =
   return new Failure("usage", "invalid-option-value", message, { hint });
 };
 
-export const contradiction = (first: string, second: string, why: string, hint?: string) =>
+export const conflictingOptions = (first: string, second: string, why: string, hint?: string) =>
   new Failure("usage", "conflicting-options", `cannot combine ${first} and ${second}: ${why}`, { hint });
 
 export const requiredOptionMissing = (option: string, needs: string) =>

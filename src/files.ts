@@ -256,11 +256,11 @@ const openPipe = async (name: string, sleep: Host["sleep"], signal: AbortSignal)
   }
 };
 
-type Pieces = Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
+type FilePieces = Iterable<string | Uint8Array> | AsyncIterable<Uint8Array>;
 
 /** @throws the failures of `writeUserFile` */
 export const savePieces = async (
-  { file, pieces, mode }: { file: string; pieces: Pieces; mode: number },
+  { file, pieces, mode }: { file: string; pieces: FilePieces; mode: number },
   { signal, sleep }: WaitingHost,
 ) => {
   const pipe = tryStat(file)?.isFIFO() ? await openPipe(file, sleep, signal) : undefined;

@@ -30,7 +30,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
       const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
       if (areFieldsChecked && options.fields)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
-      screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.safe);
+      screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.cleaner);
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });

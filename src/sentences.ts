@@ -47,7 +47,7 @@ export const formatRejected = ({ rejected, unreadable = 0 }: { rejected: number;
 export const formatList = (items: readonly string[], max = 10) =>
   `${items.slice(0, max).join(", ")}${items.length > max ? ` and ${items.length - max} more` : ""}`;
 
-export const didYouMean = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
+export const formatSuggestion = (suggestion: string | undefined, otherwise?: string): { readonly hint?: string } => {
   const hint = suggestion ? `did you mean ${suggestion}?` : otherwise;
   return hint === undefined ? {} : { hint };
 };

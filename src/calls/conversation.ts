@@ -19,15 +19,15 @@ export type Turn = Readonly<{
   toolCallId: string | undefined;
   /** The members of a choice, except `message`. */
   choiceMembers: readonly RawMember[];
-  parts: readonly Part[];
+  parts: readonly ContentPart[];
 }>;
 
-export type Part = Readonly<
+export type ContentPart = Readonly<
   | { kind: "said"; value: RawJson }
   | { kind: "thought" | "refusal"; text: string }
   | Media
   | ReturnType<typeof toToolCall>
-  | { kind: "result"; id: string | undefined; parts: readonly Part[] }
+  | { kind: "result"; id: string | undefined; parts: readonly ContentPart[] }
   | { kind: "other"; members: readonly RawMember[] }
 >;
 
@@ -38,7 +38,7 @@ export type Media = NonNullable<ReturnType<typeof toMedia>>;
 type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
 
 /** Adds the `system` member as the first message, unless a system message exists. */
-export const readInputs = (call: RawJson): Conversation => {
+export const readCallInputs = (call: RawJson): Conversation => {
   const inputs = findValue(call, "inputs");
   const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
   if (key === undefined) return { items: undefined, rest: inputs };
@@ -77,7 +77,7 @@ export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
 /** Removes the next tool message with this call id, and returns it as a turn. */
-type TakeAnswer = (id: string | undefined) => Turn | undefined;
+type ToolResultFinder = (id: string | undefined) => Turn | undefined;
 
 /** A tool message becomes the result of the call with the same id. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
@@ -88,7 +88,7 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
   const toTurn = (item: RawJson, at: number): Turn => {
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
-    const takeAnswer: TakeAnswer = (id = "") => {
+    const takeAnswer: ToolResultFinder = (id = "") => {
       const next = answerIds.indexOf(id, at + 1);
       const answer = items[next];
       if (!answer) return undefined;
@@ -112,7 +112,7 @@ const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
 
 const shownTexts = ["role", "refusal", "name", "tool_call_id", ...thoughtKeys];
 
-const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] => {
+const readParts = (message: RawJson, takeAnswer: ToolResultFinder): readonly ContentPart[] => {
   const isShown = ({ key, value: { kind } }: RawMember) =>
     key === "content" || (key === "tool_calls" ? kind === "list" : kind === "text" && shownTexts.includes(key));
   const members = withoutAbsent(message.members).filter((member) => !isShown(member));
@@ -125,7 +125,7 @@ const readParts = (message: RawJson, takeAnswer: TakeAnswer): readonly Part[] =>
   ];
 };
 
-const toToolCall = (call: RawJson, takeAnswer: TakeAnswer) => {
+const toToolCall = (call: RawJson, takeAnswer: ToolResultFinder) => {
   const kind = "call" as const;
   const callee = findValue(call, "function") ?? findValue(call, "custom") ?? call;
   const [name, id] = [textAt(callee, "name"), textAt(call, "id")];
@@ -135,14 +135,15 @@ const toToolCall = (call: RawJson, takeAnswer: TakeAnswer) => {
   return { kind, name, id, callArguments, result: takeAnswer(id) };
 };
 
-const toTextPart = (kind: "thought" | "refusal", text = ""): readonly Part[] => (text === "" ? [] : [{ kind, text }]);
+const toTextPart = (kind: "thought" | "refusal", text = ""): readonly ContentPart[] =>
+  text === "" ? [] : [{ kind, text }];
 
-const toContentParts = (content: RawJson | undefined): readonly Part[] => {
+const toContentParts = (content: RawJson | undefined): readonly ContentPart[] => {
   if (content?.kind === "list") return content.items.flatMap(toParts);
   return !content || content.json === '""' ? [] : [{ kind: "said", value: content }];
 };
 
-const toParts = (part: RawJson): readonly Part[] => {
+const toParts = (part: RawJson): readonly ContentPart[] => {
   const type = textAt(part, "type") ?? "";
   const text = findValue(part, "text");
   if (text?.kind === "text" && /^((input|output)_)?text$/.test(type)) return [{ kind: "said", value: text }];

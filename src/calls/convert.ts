@@ -10,7 +10,7 @@ import {
   sliceMembers,
   textAt,
 } from "../json/raw-json.ts";
-import { composeMessage, findMessage, readInputs, readOutput } from "./conversation.ts";
+import { composeMessage, findMessage, readCallInputs, readOutput } from "./conversation.ts";
 import { findOperation } from "./facts.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 
@@ -39,7 +39,7 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
     composeMembers([
       ["messages_and_choices", composeArray(isLogged ? restoreChoices(items, call) : items.map(({ json }) => json))],
       ["tools", tools?.json],
-      ...(isLogged ? loggedFields(call, reward) : tracedFields(call, reward)),
+      ...(isLogged ? readLoggedFields(call, reward) : readTracedFields(call, reward)),
     ]),
   );
 };
@@ -54,7 +54,7 @@ const readReward = (call: RawJson, path: CallPath) => {
 
 type Fields = readonly (readonly [key: string, json: string | undefined])[];
 
-const tracedFields = (call: RawJson, reward: string): Fields => {
+const readTracedFields = (call: RawJson, reward: string): Fields => {
   const text = (value: RawJson | undefined) => (value?.kind === "text" ? value.json : undefined);
   const model = findValue(call, "output", "model") ?? findValue(call, "inputs", "model");
   const keys = ["trace_id", "parent_id", "thread_id", "turn_id"];
@@ -66,7 +66,7 @@ const tracedFields = (call: RawJson, reward: string): Fields => {
   ];
 };
 
-const loggedFields = (call: RawJson, reward: string): Fields => {
+const readLoggedFields = (call: RawJson, reward: string): Fields => {
   const attributes = findValue(call, "attributes");
   const otherFields = sliceMembers(findValue(attributes, "other")?.json ?? "{}");
   const usages = sliceMembers(findValue(call, "summary", "usage")?.json ?? "{}");
@@ -90,7 +90,7 @@ const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
 
 const readItems = (call: RawJson): readonly RawJson[] | string => {
   if (findValue(call, "deleted_at")) return "it was deleted";
-  const { items: messages = [] } = readInputs(call);
+  const { items: messages = [] } = readCallInputs(call);
   if (messages.length === 0 || !messages.every(hasMessage)) return "its inputs have no messages";
   const output = findValue(call, "output");
   if (output) {

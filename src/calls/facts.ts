@@ -15,10 +15,10 @@ export type CallState = "ok" | "failed" | "running" | "deleted";
 
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
-export type Usage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
+export type CallUsage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
 
 /** `total` is undefined if an amount is negative or not a number. */
-export type Cost = ReturnType<typeof readCosts>[number];
+export type CallCost = ReturnType<typeof readCosts>[number];
 
 export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
 
@@ -72,12 +72,12 @@ export const findModels = (call: RawJson, prefix: string) => {
 const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
 
 /** Assumed: tokens are in `summary.usage[model]`, otherwise in `output.usage`. */
-export const readUsages = (call: RawJson): readonly Usage[] => {
+export const readUsages = (call: RawJson): readonly CallUsage[] => {
   const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
   return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
 };
 
-const readUsage = (value: RawJson | undefined, model: string | undefined): readonly Usage[] => {
+const readUsage = (value: RawJson | undefined, model: string | undefined): readonly CallUsage[] => {
   const read = (key: string, other = key) => parseTokens(digitsAt(value, key) ?? digitsAt(value, other));
   const prompt = read("prompt_tokens", "input_tokens");
   const completion = read("completion_tokens", "output_tokens");
@@ -91,7 +91,7 @@ const parseTokens = (text = "") => {
   return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
 };
 
-export const sumTokens = ({ prompt, completion, total }: Usage) =>
+export const sumTokens = ({ prompt, completion, total }: CallUsage) =>
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
 
 /** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
@@ -107,7 +107,7 @@ export const readCosts = (call: RawJson, prefix: string) =>
     return [{ model, unit: other?.value.text ?? "USD", total }];
   });
 
-export const readDollars = ({ unit, total }: Cost) => (unit === "USD" ? total : undefined);
+export const readDollars = ({ unit, total }: CallCost) => (unit === "USD" ? total : undefined);
 
 /** Assumed: `key` is in `summary`, or in an object inside `summary`. */
 const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {

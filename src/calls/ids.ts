@@ -1,6 +1,6 @@
 /** Parses call ids from lines. */
 import { Failure } from "../failure.ts";
-import { isObject, parseJson } from "../json/walk.ts";
+import { isObject, parseJson } from "../json/json-bytes.ts";
 
 /** Limits in UTF-16 units. A line can contain a whole call. */
 const maxIdLength = 1024;

@@ -1,14 +1,19 @@
 /** Finds a value by a path such as `output.choices[0].message.content`. */
-import { wrongValue } from "../failures.ts";
+import { invalidOptionValue } from "../failures.ts";
+import { parseJson } from "../json/json-bytes.ts";
 import { findMember, type RawJson } from "../json/raw-json.ts";
-import { parseJson } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 
 /** A negative index counts from the end. */
 export type CallPath = readonly (string | number)[];
 
-/** `at` ends with the missing step. `found` lists the possible keys and indexes for this step. */
-export type MissingStep = Readonly<{ kind: "missing"; at: string; found: readonly string[]; near: string | undefined }>;
+/** `path` ends with the missing step. `candidates` are the possible keys and indexes of this step. */
+export type MissingStep = Readonly<{
+  kind: "missing";
+  path: string;
+  candidates: readonly string[];
+  near: string | undefined;
+}>;
 
 const stepPattern =
   /(?:^|\.)(?<key>[^.[\]]+)|\[(?<position>-?\d{1,9})\]|\[(?<quoted>"(?:[^"\\]|\\.)*")\]|\['(?<single>[^']*)'\]/y;
@@ -26,7 +31,7 @@ export const parsePath = (text: string, option: string): CallPath => {
     if (stepPattern.lastIndex === text.length) return path;
   }
   const wanted = 'a path such as output.choices[0].message.content, or inputs["a.b"] for a key with dots';
-  throw wrongValue(option, text, wanted);
+  throw invalidOptionValue(option, text, wanted);
 };
 
 export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value: RawJson } | MissingStep => {
@@ -38,8 +43,8 @@ export const findPath = (call: RawJson, path: CallPath): { kind: "found"; value:
       const near = findNearest(String(step), keys);
       return {
         kind: "missing",
-        at: formatPath(path.slice(0, depth + 1)),
-        found: [...value.items.keys(), ...keys].map((known) => formatPath([known])),
+        path: formatPath(path.slice(0, depth + 1)),
+        candidates: [...value.items.keys(), ...keys].map((known) => formatPath([known])),
         near: near === undefined ? undefined : formatPath(path.with(depth, near)),
       };
     }

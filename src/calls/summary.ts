@@ -19,7 +19,7 @@ export const openSummary = (prefix: string) => {
         const key = JSON.stringify([op, model]);
         const group = groups.get(key) ?? openGroup(op, model);
         groups.set(key, group);
-        const isOfModel = (part: facts.Usage | facts.Cost) => modelOf(part) === model;
+        const isOfModel = (part: facts.CallUsage | facts.CallCost) => modelOf(part) === model;
         group.add({ ...found, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
       }
     },

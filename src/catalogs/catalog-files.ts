@@ -3,26 +3,26 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import { readListReply, textOf } from "../contract/replies.ts";
+import { readListReply, toText } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
+import { bomLength, locateOffset } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
-import { bomLength, locateOffset } from "../json/walk.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
 /** The catalogs of interface 4.4 and 4.5, in the order of the output. */
 export const catalogNames = ["analysis", "router"] as const;
 export type CatalogName = (typeof catalogNames)[number];
 
-/** `address` is a base URL or `local`. */
-export type CatalogId = Readonly<{ address: string; catalog: CatalogName; provider: string }>;
+/** `baseUrl` can be `local`. */
+export type CatalogId = Readonly<{ baseUrl: string; catalog: CatalogName; provider: string }>;
 
 export const maxSavedReplies = 500;
 
 const maxReplyBytes = 2 ** 29;
 
-const historyFolder = (folder: string, { address, catalog, provider }: CatalogId) => {
-  const digest = hash("sha256", JSON.stringify([address, catalog, provider]), "hex").slice(0, 24);
+const historyFolder = (folder: string, { baseUrl, catalog, provider }: CatalogId) => {
+  const digest = hash("sha256", JSON.stringify([baseUrl, catalog, provider]), "hex").slice(0, 24);
   return join(folder, "catalog-history", `${catalog}-${digest}`);
 };
 
@@ -80,7 +80,7 @@ export const readCatalogFile = async (file: string, host: Host) => {
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;
   // A list of trajectories, for example, has no ids.
-  const hasId = models?.entries.some(({ value }) => textOf(value.id) !== undefined);
+  const hasId = models?.entries.some(({ value }) => toText(value.id) !== undefined);
   if (models && (hasId || models.entries.length === 0)) return models;
   throw invalidCatalogFile(file, "it has no list of models");
 };

@@ -1,7 +1,7 @@
 /** Computes the exact cost of tokens, images and requests. */
 import type { CatalogModel } from "../contract/models.ts";
 import * as decimals from "../decimal.ts";
-import { getValue, isObject } from "../json/walk.ts";
+import { getValue, isObject } from "../json/json-bytes.ts";
 import { readPrice } from "./fields.ts";
 
 /** `prompt_tokens` includes cached tokens. */

@@ -1,9 +1,9 @@
 /** Finds the differences between two catalogs. */
 import type { CatalogModel } from "../contract/models.ts";
-import { textOf } from "../contract/replies.ts";
+import { toText } from "../contract/replies.ts";
 import { formatDecimal } from "../decimal.ts";
 import { ignoreErrors } from "../files.ts";
-import { catalogFields, parseAmount, priceField, priceNames, statedPrices, toStatedFact } from "./fields.ts";
+import { catalogFields, listStatedPrices, parseAmount, priceField, priceNames, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
 /** If only one catalog has the model, `change` is `added` or `gone`, and `field` is null. */
@@ -21,14 +21,14 @@ export const diffCatalogs = (from: readonly CatalogModel[], to: readonly Catalog
     return longer.map((_, at) => compareModels(id, older[at], newer[at]));
   });
   const same = compared.filter((changes) => changes.length === 0).length;
-  const without_id = [...from, ...to].filter(({ id }) => textOf(id) === undefined).length;
+  const without_id = [...from, ...to].filter(({ id }) => toText(id) === undefined).length;
   return { changes: compared.flat(), models: { from: from.length, to: to.length, same, without_id } };
 };
 
 const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): readonly Change[] => {
-  const name = textOf(newer?.name) ?? textOf(older?.name) ?? null;
+  const name = toText(newer?.name) ?? toText(older?.name) ?? null;
   if (!older || !newer) return [{ id, name, change: older ? "gone" : "added", field: null, from: null, to: null }];
-  const prices = [older, newer].flatMap(({ pricing }) => [...statedPrices(pricing).keys()]);
+  const prices = [older, newer].flatMap(({ pricing }) => [...listStatedPrices(pricing).keys()]);
   const priceFields = Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price, 0));
   return [...priceFields, ...otherFields].flatMap(({ name: field, change = "", value: read }): readonly Change[] => {
     const toFact = change === "price" ? toPrice : toOtherFact;

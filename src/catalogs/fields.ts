@@ -1,8 +1,8 @@
 /** The fields of models and catalog entries. */
 import type { CatalogModel } from "../contract/models.ts";
-import { type ServiceObject, textOf, textsOf } from "../contract/replies.ts";
+import { type ServiceObject, toText, toTexts } from "../contract/replies.ts";
 import { type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
-import { isObject, type JsonObject } from "../json/walk.ts";
+import { isObject, type JsonObject } from "../json/json-bytes.ts";
 
 /** An inference model (interface 2.3), a catalog entry (2.5), or both with the same id. */
 type FieldRow = Readonly<{ model?: { value: ServiceObject }; entry?: CatalogModel }>;
@@ -24,7 +24,7 @@ const field = (name: string, options: FieldOptions) => {
   const {
     read = ({ entry }) => entry?.[name],
     heading = name,
-    text = (found, spelled) => textOf(found) ?? spelled(),
+    text = (found, spelled) => toText(found) ?? spelled(),
     ...display
   } = options;
   const value = (row: FieldRow): unknown => read(row) ?? undefined;
@@ -41,7 +41,7 @@ const modelField = (name: string, options: FieldOptions): FieldColumn =>
 export const formatPlain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 const wordList: Pick<FieldOptions, "text"> = {
-  text: (value, spelled) => textsOf(value)?.join(", ") ?? spelled(),
+  text: (value, spelled) => toTexts(value)?.join(", ") ?? spelled(),
 };
 
 /** Values are Unix seconds. Services send 0 for an unknown time. */
@@ -77,7 +77,7 @@ const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== 
 /** Returns US dollars per million tokens, image or request. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
-export const statedPrices = (pricing: unknown) =>
+export const listStatedPrices = (pricing: unknown) =>
   new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => price !== null));
 
 export const parseAmount = (value: unknown) =>
@@ -90,7 +90,7 @@ export const parsePrice = (value: unknown) => {
 };
 
 /** Returns US dollars per token, image or request. */
-export const readPrice = (pricing: unknown, name: string) => parsePrice(statedPrices(pricing).get(name));
+export const readPrice = (pricing: unknown, name: string) => parsePrice(listStatedPrices(pricing).get(name));
 
 /** Returns a text such as `0.3 $/M`. An invalid price stays unchanged. */
 export const formatPrice = (name: string, value: unknown) => {
@@ -112,10 +112,10 @@ export const priceField = (name: string, rank: number, title = name) =>
     heading: `${title}\n${isPerToken(name) ? "$/M" : "$"}`,
     rank,
     align: "decimal",
-    read: ({ entry }) => statedPrices(entry?.pricing).get(name),
+    read: ({ entry }) => listStatedPrices(entry?.pricing).get(name),
     // Marks an invalid price with digits, because users could take it for a valid price.
     text: (value, spelled) => {
-      const text = textOf(value) ?? spelled();
+      const text = toText(value) ?? spelled();
       const price = typeof value === "object" ? undefined : parsePrice(text);
       if (price) return formatDecimal(toShownPrice(name, price));
       return /\d/.test(text) ? `${text} (as given)` : text;
@@ -165,7 +165,7 @@ export const toStatedFact = (fact: unknown): unknown => {
 /** Returns null for a missing date, and undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`. */
 export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
   if (date === undefined || date === null || date === "") return null;
-  const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(textOf(date) ?? "")?.[0];
+  const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(toText(date) ?? "")?.[0];
   const ms = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
 };

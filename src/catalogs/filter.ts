@@ -1,8 +1,8 @@
 /** Filters models. A model without a field matches no filter of this field except `--not-deprecated`. */
 import type { CatalogModel } from "../contract/models.ts";
-import { textOf, textsOf } from "../contract/replies.ts";
+import { toText, toTexts } from "../contract/replies.ts";
 import { compareDecimals, parseDecimal } from "../decimal.ts";
-import { wrongValue } from "../failures.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList, toOptionName } from "../sentences.ts";
 import * as fields from "./fields.ts";
@@ -30,12 +30,12 @@ const hasAll: WordTest = (words, wanted) => [...wanted].every((word) => words.in
 const hasSome: WordTest = (words, wanted) => words.some((word) => wanted.has(word));
 const hasOnly: WordTest = (words, wanted) => words.length > 0 && words.every((word) => wanted.has(word));
 
-const wordsOption = <Name extends string>(
+const defineWordFilter = <Name extends string>(
   name: Name,
   column: string,
   known: string,
   matches = hasAll,
-  read = (model: CatalogModel) => textsOf(model[column]) ?? [],
+  read = (model: CatalogModel) => toTexts(model[column]) ?? [],
 ) => ({ name, column, known: known.split(" "), matches, read });
 
 const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK";
@@ -43,7 +43,7 @@ const countries = "datacenters.country_code";
 
 /** A missing country becomes an empty word, so that `--only-country` does not match. */
 const readCountries = ({ datacenters }: CatalogModel) =>
-  (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => textOf(code) ?? "");
+  (fields.listDatacenters(datacenters) ?? []).map(({ country_code: code }) => toText(code) ?? "");
 
 const modalities = "text image audio video file";
 const features = "tools json_mode structured_outputs web_search reasoning logprobs";
@@ -52,23 +52,27 @@ const parameters =
 const quantizations = "int4 int8 fp4 fp6 fp8 fp16 bf16 fp32 mxfp4 nvfp4 mxfp8";
 
 /** Assumed: services use these words. */
-const wordsOptions = [
-  wordsOption("inputModality", "input_modalities", modalities),
-  wordsOption("outputModality", "output_modalities", modalities),
-  wordsOption("feature", "supported_features", features),
-  wordsOption("parameter", "supported_sampling_parameters", parameters),
-  wordsOption("quantization", "quantization", quantizations, hasSome, ({ quantization }) => [
-    textOf(quantization) ?? "",
+const wordFilters = [
+  defineWordFilter("inputModality", "input_modalities", modalities),
+  defineWordFilter("outputModality", "output_modalities", modalities),
+  defineWordFilter("feature", "supported_features", features),
+  defineWordFilter("parameter", "supported_sampling_parameters", parameters),
+  defineWordFilter("quantization", "quantization", quantizations, hasSome, ({ quantization }) => [
+    toText(quantization) ?? "",
   ]),
-  wordsOption("country", countries, `EU ${europeanUnion}`, hasSome, readCountries),
-  wordsOption("onlyCountry", countries, `EU ${europeanUnion}`, hasOnly, readCountries),
+  defineWordFilter("country", countries, `EU ${europeanUnion}`, hasSome, readCountries),
+  defineWordFilter("onlyCountry", countries, `EU ${europeanUnion}`, hasOnly, readCountries),
 ];
 
-const priceOption = wordsOption("maxPrice", "pricing", fields.knownPriceNames.join(" "), undefined, ({ pricing }) => [
-  ...fields.statedPrices(pricing).keys(),
-]);
+const priceOption = defineWordFilter(
+  "maxPrice",
+  "pricing",
+  fields.knownPriceNames.join(" "),
+  undefined,
+  ({ pricing }) => [...fields.listStatedPrices(pricing).keys()],
+);
 
-type WordsName = (typeof wordsOptions)[number]["name"];
+type WordsName = (typeof wordFilters)[number]["name"];
 
 const normalizeWord = (word: string) => word.trim().toLowerCase();
 
@@ -80,8 +84,8 @@ const listCriteria = (filter: Filter, now: number) => {
   const criteria: { readonly columns: Strings; readonly test: (model: CatalogModel) => boolean }[] = [];
   const add = (columns: Strings, test: (model: CatalogModel) => boolean) => criteria.push({ columns, test });
   const matchesPattern = fields.compilePattern(filter.pattern);
-  add([], ({ id, name }) => matchesPattern(textOf(id), textOf(name)));
-  for (const { name, column, read, matches } of wordsOptions) {
+  add([], ({ id, name }) => matchesPattern(toText(id), toText(name)));
+  for (const { name, column, read, matches } of wordFilters) {
     const words = filter[name]?.map(normalizeWord);
     if (!words) continue;
     const members = column === countries && words.includes("eu") ? normalizeWord(europeanUnion).split(" ") : [];
@@ -104,7 +108,7 @@ const listCriteria = (filter: Filter, now: number) => {
   }
   if (filter.free) {
     add(["pricing.prompt", "pricing.completion"], ({ pricing }) => {
-      const names = ["prompt", "completion", ...fields.statedPrices(pricing).keys()];
+      const names = ["prompt", "completion", ...fields.listStatedPrices(pricing).keys()];
       return names.every((name) => fields.readPrice(pricing, name)?.digits === 0n);
     });
   }
@@ -131,7 +135,7 @@ export const compileFilter = (filter: Filter, now: number) => {
 };
 
 export const knownWords = (option: string) =>
-  [...wordsOptions, priceOption].find(({ name }) => toOptionName(name) === option)?.known ?? [];
+  [...wordFilters, priceOption].find(({ name }) => toOptionName(name) === option)?.known ?? [];
 
 /** Returns false for unassigned codes such as `XX`, and for unofficial codes such as `UK`. */
 const isCountryCode = (code: string) => {
@@ -142,7 +146,7 @@ const isCountryCode = (code: string) => {
 /** Accepts known words, words of listed models, and country codes. @throws Failure `invalid-option-value` */
 export const checkFilterWords = (filter: Filter, listed: readonly { readonly entry: CatalogModel }[]) => {
   if (listed.length === 0) return;
-  for (const { name, column, known, read } of [...wordsOptions, priceOption]) {
+  for (const { name, column, known, read } of [...wordFilters, priceOption]) {
     const typed = filter[name] ?? [];
     if (typed.length === 0) continue;
     const found = listed.flatMap(({ entry }) => read(entry)).filter((one) => one.trim() !== "");
@@ -154,7 +158,12 @@ export const checkFilterWords = (filter: Filter, listed: readonly { readonly ent
     for (const [word, ...limit] of typed.map((one) => (typeof one === "string" ? [one] : one))) {
       if (word === undefined || isKnown(normalizeWord(word))) continue;
       const near = findNearest(word, occurring);
-      throw wrongValue(toOptionName(name), [word, ...limit].join("="), wanted, near && [near, ...limit].join("="));
+      throw invalidOptionValue(
+        toOptionName(name),
+        [word, ...limit].join("="),
+        wanted,
+        near && [near, ...limit].join("="),
+      );
     }
   }
 };

@@ -1,14 +1,14 @@
 /** Reads and writes lock files. Equal facts produce equal bytes. */
 import { statSync } from "node:fs";
 import * as z from "zod/mini";
-import { type ServiceObject, textOf } from "../contract/replies.ts";
+import { type ServiceObject, toText } from "../contract/replies.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
+import { getValue, locateOffset, parseJson } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
 import { findDeepest, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { getValue, locateOffset, parseJson } from "../json/walk.ts";
 import { catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
-import { compareTexts, listDatacenters, priceNames, statedPrices, toStatedFact } from "./fields.ts";
+import { compareTexts, listDatacenters, listStatedPrices, priceNames, toStatedFact } from "./fields.ts";
 import type { CatalogEntry } from "./rows.ts";
 
 const text = z.optional(z.string());
@@ -33,7 +33,7 @@ export type LockedModel = z.infer<typeof LockedModel>;
 
 /** Omits facts of a wrong type. */
 export const toLockedModel = ({ catalog, entry }: Pick<CatalogEntry, "catalog" | "entry">) => {
-  const countries = listDatacenters(entry.datacenters)?.flatMap(({ country_code: code }) => textOf(code) ?? []);
+  const countries = listDatacenters(entry.datacenters)?.flatMap(({ country_code: code }) => toText(code) ?? []);
   const facts: ServiceObject = { ...entry, catalog, countries, pricing: toLockedPrices(entry.pricing) };
   const stated = Object.entries(LockedModel.shape).map(([name, schema]) => {
     return [name, schema.safeParse(toStatedFact(facts[name])).data];
@@ -42,7 +42,7 @@ export const toLockedModel = ({ catalog, entry }: Pick<CatalogEntry, "catalog" |
 };
 
 const toLockedPrices = (pricing: unknown) => {
-  const prices = statedPrices(pricing);
+  const prices = listStatedPrices(pricing);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
     const value = prices.get(name);
     return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];

@@ -1,8 +1,8 @@
 /** Makes rows from catalog entries and inference models. */
 import type { CatalogModel } from "../contract/models.ts";
-import { type ReplyEntry, type ReplyList, textOf } from "../contract/replies.ts";
+import { type ReplyEntry, type ReplyList, toText } from "../contract/replies.ts";
+import { toBuffer } from "../json/json-bytes.ts";
 import { composeArray, composeObject } from "../json/raw-json.ts";
-import { toBuffer } from "../json/walk.ts";
 import type { CatalogName } from "./catalog-files.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
@@ -12,7 +12,7 @@ export type CatalogRow = Partial<CatalogEntry> & { readonly model?: ReplyEntry }
 export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
   const byId = new Map<string, readonly Value[]>();
   for (const value of values) {
-    const id = textOf(idOf(value));
+    const id = toText(idOf(value));
     if (id !== undefined) byId.set(id, [...(byId.get(id) ?? []), value]);
   }
   return byId;
@@ -21,7 +21,7 @@ export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) 
 export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) => {
   const byId = groupById(entries, ({ entry }) => entry.id);
   return models.entries.flatMap((model): readonly CatalogRow[] => {
-    const id = textOf(model.value.id);
+    const id = toText(model.value.id);
     const matching = id === undefined ? undefined : byId.get(id);
     return matching?.map((entry) => ({ ...entry, model })) ?? [{ model }];
   });

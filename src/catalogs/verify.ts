@@ -70,11 +70,11 @@ export const lockRules = {
   ),
 };
 
-type RuleName = keyof typeof lockRules;
+type LockRuleName = keyof typeof lockRules;
 
 /** Present names by former names. */
-export const renamedLockRules: ReadonlyMap<string, RuleName> = new Map(
-  Object.entries<RuleName>({
+export const renamedLockRules: ReadonlyMap<string, LockRuleName> = new Map(
+  Object.entries<LockRuleName>({
     "context-fell": "context-decreased",
     "context-unstated": "context-unknown",
     "countries-unstated": "countries-unknown",
@@ -91,11 +91,11 @@ export const renamedLockRules: ReadonlyMap<string, RuleName> = new Map(
 );
 
 /** `catalog lock` cannot accept these changes. */
-const permanentRules: readonly RuleName[] = ["model-removed", "model-deprecated", "deprecation-near"];
-export const isAcceptable = (rule: RuleName) => !permanentRules.includes(rule);
+const permanentRules: readonly LockRuleName[] = ["model-removed", "model-deprecated", "deprecation-near"];
+export const isAcceptable = (rule: LockRuleName) => !permanentRules.includes(rule);
 
 /** A replacement may break these rules. */
-const tolerated: readonly RuleName[] = [
+const tolerated: readonly LockRuleName[] = [
   "price-increased",
   "price-unknown",
   "quantization-changed",
@@ -103,7 +103,7 @@ const tolerated: readonly RuleName[] = [
 ];
 
 /** `path` begins at the model in the lock file. `words` replace the braces in the message. */
-const toRegression = (rule: RuleName, path: LockPath, values: readonly unknown[], words = values) => {
+const toRegression = (rule: LockRuleName, path: LockPath, values: readonly unknown[], words = values) => {
   const [locked = "", current = ""] = values.map((value) => String(value ?? ""));
   const rest = words.values();
   const { severity, message: template } = lockRules[rule];
@@ -208,7 +208,7 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
     const errors = regressions.filter(({ severity }) => severity === "error");
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? findReplacement(locked, models, policy, needsCheaper) : undefined;
-    const adviceFor = (rule: RuleName) => {
+    const adviceFor = (rule: LockRuleName) => {
       if (errors.length === 0) return acceptAdvice(lock.file);
       if (replacement) {
         const { prompt, completion } = replacement;

@@ -6,18 +6,25 @@ import { addToSketch } from "../groups/metrics/sketch.ts";
 import { findBounds } from "../groups/metrics/sums.ts";
 import type { Part } from "../groups/parts/parts.ts";
 import type { ScanResult } from "../groups/parts/scan-result.ts";
+import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
 import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { type Span, sliceText } from "../json/walk.ts";
 import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
 import { findInnermost, type Path, type PositionCounter } from "./rules/positions.ts";
 import type { ProblemLocation } from "./rules/problems.ts";
 import { findSecrets, secretPrefixes } from "./rules/secrets.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "./shape.ts";
-import { inspectTrajectory, newTrajectoryFacts, type TrajectoryFacts } from "./trajectory.ts";
-import { anyValue, checkElements, defineObjectType, type Report, reportWrongType, required } from "./types.ts";
+import { createTrajectoryFacts, inspectTrajectory, type TrajectoryFacts } from "./trajectory.ts";
+import {
+  anyValue,
+  checkElements,
+  defineObjectType,
+  type RuleReporter,
+  reportWrongType,
+  requiredField,
+} from "./types.ts";
 
 export interface Block {
   readonly table: JsonTable;
@@ -51,8 +58,8 @@ export const keyUses: KeyUses = {
 
 const requestType = defineObjectType(
   {
-    trajectory_groups: required(Kind.array),
-    split: { ...required(Kind.string), acceptedKinds: Kind.absent | Kind.string },
+    trajectory_groups: requiredField(Kind.array),
+    split: { ...requiredField(Kind.string), acceptedKinds: Kind.absent | Kind.string },
     trajectories: anyValue,
     messages_and_choices: anyValue,
     messages: anyValue,
@@ -69,7 +76,7 @@ const requestType = defineObjectType(
 );
 
 const requestKeys = ["trajectory_groups", "split"] as const;
-const groupType = defineObjectType({ trajectories: required(Kind.array), exceptions: anyValue }, kindsAsFacts);
+const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
 type CheckedPart = { kind: Part["kind"]; trajectories?: number; facts?: readonly TrajectoryFacts[] | undefined };
 
@@ -201,7 +208,7 @@ export class Checker {
 
   /** Later calls reuse the returned object. */
   #factsAt(position: number): TrajectoryFacts {
-    this.#facts[position] ??= newTrajectoryFacts();
+    this.#facts[position] ??= createTrajectoryFacts();
     return this.#facts[position];
   }
 
@@ -253,7 +260,7 @@ export class Checker {
     );
   }
 
-  readonly #report: Report = (rule, data, node, ...steps) => {
+  readonly #report: RuleReporter = (rule, data, node, ...steps) => {
     const severity = this.result.problems.report(rule, data, () => this.#locate(node, steps));
     if (severity === "error") this.#isInvalid = true;
   };

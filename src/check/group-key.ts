@@ -1,10 +1,10 @@
 /** Reads and suggests group keys. */
 import { hash } from "node:crypto";
+import { getValue, isObject } from "../json/json-bytes.ts";
 import * as json from "../json/table.ts";
-import { getValue, isObject } from "../json/walk.ts";
 import { groupKeyNames, toKeyPaths } from "./rules/ambiguous-groups.ts";
 import { Kind, kindAt } from "./shape.ts";
-import type { Report } from "./types.ts";
+import type { RuleReporter } from "./types.ts";
 
 /** Keys of prompts are last, because two groups can have the same prompt. */
 const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
@@ -47,7 +47,7 @@ export const rankGroupKey = (name: string) => {
 
 export const openGroupKeyReader = (groupBy: string | undefined) => {
   const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
-  return (trajectory: json.JsonValue, report: Report) => {
+  return (trajectory: json.JsonValue, report: RuleReporter) => {
     for (const path of paths) {
       const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
       if (key && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);

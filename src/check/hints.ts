@@ -1,9 +1,9 @@
 /** Suggests fixes for missing fields and wrong types. */
 import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
-import { isObject, type JsonObject } from "../json/walk.ts";
+import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { findNearest } from "../nearest.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import { maxNameLength, shortName } from "./rules/positions.ts";
+import { maxNameLength, shortenName } from "./rules/positions.ts";
 
 const fieldAliases: Readonly<Record<string, string>> = {
   messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",
@@ -19,10 +19,11 @@ const areObjects = (value: unknown): value is readonly JsonObject[] =>
   Array.isArray(value) && value.length > 0 && value.every(isObject);
 
 /** @param isElement true if `holder` is in an array, where rows of other tools are unlikely */
-export const hintForMissingField = (field: string, holder: unknown, isElement: boolean) => {
+export const suggestForMissingField = (field: string, holder: unknown, isElement: boolean) => {
   if (!isObject(holder)) return undefined;
   const alias = findAlias(field, holder);
-  if (field === "messages_and_choices") return hintForWrongLevel(holder) ?? hintForMessages(holder, alias, isElement);
+  if (field === "messages_and_choices")
+    return suggestForWrongLevel(holder) ?? suggestForMessages(holder, alias, isElement);
   if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
   const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
@@ -32,7 +33,7 @@ export const hintForMissingField = (field: string, holder: unknown, isElement: b
 export const isNotTrajectory = (holder: unknown) =>
   isObject(holder) &&
   !hasAny(holder, "messages_and_choices") &&
-  (hintForWrongLevel(holder) !== undefined || hintForRow(holder) !== undefined);
+  (suggestForWrongLevel(holder) !== undefined || suggestForRow(holder) !== undefined);
 
 const findAlias = (field: string, holder: JsonObject) => {
   const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
@@ -42,13 +43,13 @@ const findAlias = (field: string, holder: JsonObject) => {
   return findNearest(field, keys);
 };
 
-const hintForWrongLevel = ({ trajectories, role }: JsonObject) => {
+const suggestForWrongLevel = ({ trajectories, role }: JsonObject) => {
   if (Array.isArray(trajectories)) return "move the trajectories of the group one level up";
   return typeof role === "string" ? "put the messages into the messages_and_choices of a trajectory" : undefined;
 };
 
-const hintForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean) => {
-  const hint = isElement ? undefined : hintForRow(holder);
+const suggestForMessages = (holder: JsonObject, alias: string | undefined, isElement: boolean) => {
+  const hint = isElement ? undefined : suggestForRow(holder);
   if (hint !== undefined || alias === undefined) return hint;
   const turns = holder[alias];
   const hasAssistant = areObjects(turns) && turns.some(({ role }) => role === "assistant");
@@ -57,7 +58,7 @@ const hintForMessages = (holder: JsonObject, alias: string | undefined, isElemen
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
 
-const hintForRow = (holder: JsonObject) => {
+const suggestForRow = (holder: JsonObject) => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
   if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";
@@ -67,7 +68,8 @@ const hintForRow = (holder: JsonObject) => {
     return "pass --from sharegpt --lossy";
   const isPython = (value: unknown) => typeof value === "string" && pythonMessages.test(value);
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
-  if (python !== undefined) return `write \`${shortName(python)}\` as JSON (in Python, with json.dumps, not with str)`;
+  if (python !== undefined)
+    return `write \`${shortenName(python)}\` as JSON (in Python, with json.dumps, not with str)`;
   const { messages, reward } = findColumns(holder);
   const options = reward === undefined || reward === "reward" ? [] : ["--reward-from", reward];
   const isTrl = hasTurns(holder, "prompt") && answerColumns.some((name) => hasTurns(holder, name));
@@ -76,7 +78,7 @@ const hintForRow = (holder: JsonObject) => {
   return `pass ${formatCommandLine([...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options])}`;
 };
 
-export const hintForWrongType = (
+export const suggestForWrongType = (
   found: unknown,
   { field, wanted, isElement }: { field: string; wanted: string; isElement: boolean },
 ) => {

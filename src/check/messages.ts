@@ -3,11 +3,11 @@ import { nodeSize } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { roles } from "./hints.ts";
-import { shortName } from "./rules/positions.ts";
+import { shortenName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
-import { absentOrNull, checkElements, type Report } from "./types.ts";
+import { absentOrNull, checkElements, type RuleReporter } from "./types.ts";
 
-export const newMessageFacts = () => ({
+export const createMessageFacts = () => ({
   choices: 0,
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
@@ -20,8 +20,8 @@ export const newMessageFacts = () => ({
   lastCallsIndex: 0,
 });
 
-type MessageFacts = ReturnType<typeof newMessageFacts>;
-type ProblemReporter = (table: JsonTable, message: number, report: Report) => void;
+type MessageFacts = ReturnType<typeof createMessageFacts>;
+type ProblemReporter = (table: JsonTable, message: number, report: RuleReporter) => void;
 
 const roleNames = [...roles];
 const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
@@ -50,7 +50,7 @@ const { slots } = messageShape;
 const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name"], kindsAsFacts);
 
-export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: Report) => {
+export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: RuleReporter) => {
   let areObjects = json.countNumbers(table, list) === 0;
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
@@ -81,7 +81,7 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     }
     if (callsKind !== Kind.array) continue;
     if (json.nodeAfter(table, entry) === end) facts.lastCallsIndex = facts.eventCount;
-    addCalls(table, messageShape.at(table, slots.tool_calls), facts);
+    addToolCalls(table, messageShape.at(table, slots.tool_calls), facts);
   }
   if (facts.lastCallsIndex < 0) facts.lastCallsIndex = facts.eventCount;
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
@@ -91,7 +91,7 @@ const reportRole: ProblemReporter = (table, message, report) => {
   const node = messageShape.at(table, slots.role);
   if (node === 0) return report("missing-role", undefined, message);
   const isString = kindOf(table, node) === Kind.string;
-  const role = isString ? shortName(json.readString(table, node)) : describeValue(table, node);
+  const role = isString ? shortenName(json.readString(table, node)) : describeValue(table, node);
   report("unknown-role", { role }, node);
 };
 
@@ -115,7 +115,7 @@ const addEvent = (facts: MessageFacts, call: number, idNode: number, nameNode: n
   facts.eventCount += eventSize;
 };
 
-const addCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
+const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
@@ -139,24 +139,24 @@ const readToolName = (table: JsonTable, events: readonly number[], at: number) =
 };
 
 /** @param offered the names in `tools`; undefined if `tools` or a name is missing */
-export const inspectCalls = (
+export const inspectToolCalls = (
   table: JsonTable,
   facts: MessageFacts,
   offered: ReadonlySet<string> | undefined,
-  report: Report,
+  report: RuleReporter,
 ) => {
   const { events, eventCount, lastCallsIndex } = facts;
   for (let at = 0; offered && at < eventCount; at += eventSize) {
     const name = readToolName(table, events, at);
     if (name === undefined || offered.has(name)) continue;
-    report("undeclared-tool", { name: shortName(name) }, events[at + 2] ?? 0);
+    report("undeclared-tool", { name: shortenName(name) }, events[at + 2] ?? 0);
   }
   if (lastCallsIndex === eventCount && areAnsweredInOrder(table, facts)) return;
-  const { waiting, answeredTools } = matchCalls(table, events, lastCallsIndex);
+  const { waiting, answeredTools } = matchToolCalls(table, events, lastCallsIndex);
   for (const at of waiting) {
     const name = () => {
       const whole = readToolName(table, events, at);
-      return whole && shortName(whole);
+      return whole && shortenName(whole);
     };
     report("missing-tool-result", { name }, events[at] ?? 0);
   }
@@ -164,7 +164,7 @@ export const inspectCalls = (
   for (let at = lastCallsIndex; at < eventCount; at += eventSize) {
     const name = answeredTools.size > 0 ? readToolName(table, events, at) : undefined;
     if (name !== undefined && answeredTools.has(name))
-      report("trailing-tool-call", { name: shortName(name) }, events[at] ?? 0);
+      report("trailing-tool-call", { name: shortenName(name) }, events[at] ?? 0);
   }
 };
 
@@ -191,7 +191,7 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
 };
 
 /** A result without an id answers the first call of the id that has waited longest. */
-const matchCalls = (table: JsonTable, events: readonly number[], end: number) => {
+const matchToolCalls = (table: JsonTable, events: readonly number[], end: number) => {
   const waiting = new Map<string, number[]>();
   const answeredTools = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {

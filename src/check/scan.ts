@@ -1,10 +1,10 @@
 /** Scans the records of a source: lines, a document, or elements of a long array. */
 import { isUtf8 } from "node:buffer";
-import { mergeScanResult, newScanResult, type ScanResult } from "../groups/parts/scan-result.ts";
+import { createScanResult, mergeScanResult, type ScanResult } from "../groups/parts/scan-result.ts";
 import * as input from "../input/index.ts";
+import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/json-bytes.ts";
 import { cacheReader, type Fault, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../json/table.ts";
-import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/walk.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
 import { maxTextBytes } from "./rules/file-rules.ts";
 import { PositionCounter } from "./rules/positions.ts";
@@ -54,7 +54,7 @@ export class Scan {
     const { length } = table.words;
     for (let root = 0; root < length; root = nodeAfter(table, root)) {
       const isJson = endOf(table, root) > 0;
-      if (isJson && isClean && !this.#source.origin) {
+      if (isJson && isClean && !this.#source.originals) {
         this.#checker.check(block, root);
         positions.skip(startOf(table, root), endOf(table, root));
         continue;
@@ -74,7 +74,7 @@ export class Scan {
   #checkText(block: Block, { node, start, end, fault, isLast }: ScannedText): void {
     const line = block.positions.mark(start);
     const bytes = block.table.bytes.subarray(start, end);
-    const isBroken = this.#source.origin?.isBroken(line) === true;
+    const isBroken = this.#source.originals?.isBroken(line) === true;
     const isUnclean = !isUtf8(bytes);
     if (node !== undefined && !isBroken && !isUnclean) return void this.#checker.check(block, node);
     let faultAt = 0;
@@ -127,10 +127,10 @@ export class Scan {
   }
 }
 
-type SourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
+type ScanSourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
 
 /** @throws ShrunkSourceError, or the reason of an aborted signal */
-export const scanSource = async (source: input.Source, options: SourceOptions): Promise<void> => {
+export const scanSource = async (source: input.Source, options: ScanSourceOptions): Promise<void> => {
   const { bytes } = source;
   const { signal, onRead } = options;
   const scan = new Scan(source, options);
@@ -193,14 +193,14 @@ const maxAroundBytes = 2 ** 16;
 /** If the text is not a valid array, returns false and adds nothing to `result`. */
 const scanArray = async (
   { bytes, name }: input.Source,
-  { start, end, line }: Span & input.Position,
+  { start, end, line }: Span & input.LineStart,
   { result, signal, ...options }: ScanOptions,
 ) => {
   const head = await input.readRange(bytes, { start, length: Math.min(maxAroundBytes, end - start) });
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;
   const { problems, parts } = result;
-  const arrayResult = newScanResult(problems.strictness, parts.hasDigests);
+  const arrayResult = createScanResult(problems.strictness, parts.hasDigests);
   const checker = new Checker(name, { ...options, result: arrayResult });
   const reader = new JsonReader(keyUses);
   const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);

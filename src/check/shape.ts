@@ -1,8 +1,9 @@
 /** Names the kinds of JSON values, and computes facts once for each shape of objects. */
+
+import { openBracket } from "../json/json-bytes.ts";
 import { nodeSize, registerKey } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { openBracket } from "../json/walk.ts";
 
 export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
 const kinds = new Uint8Array(256).fill(Kind.number);
@@ -34,7 +35,7 @@ export const describeValue = (table: JsonTable, node: number) => {
 export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
 /** Objects of a shape share facts, so facts must depend only on the shape and on texts in `shapeTexts`. */
-export type DeriveFacts<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
+export type FactsDeriver<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
 
 export const kindsAsFacts = <Value>(value: Value) => value;
 
@@ -62,14 +63,14 @@ export class Shape<Name extends string, Facts> {
   /** Numbers from 1, in the order of `names`. All other keys have slot 0. */
   readonly slots: Readonly<Record<Name, number>>;
   readonly #slotOf = new Uint8Array(keyIdCount);
-  readonly #deriveFacts: DeriveFacts<Name, Facts>;
+  readonly #deriveFacts: FactsDeriver<Name, Facts>;
   #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
   /** `#knownShapes` is valid for tables with this `shapes`. */
   #shapeSource: object | undefined;
   #object = 0;
   #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
 
-  constructor(names: readonly Name[], deriveFacts: DeriveFacts<Name, Facts>) {
+  constructor(names: readonly Name[], deriveFacts: FactsDeriver<Name, Facts>) {
     this.names = names;
     this.#deriveFacts = deriveFacts;
     this.slots = toRecord(names, (at) => at + 1);

@@ -1,20 +1,20 @@
 /** Checks trajectories (interface 2.1), and collects their facts. */
 import { isDateTime } from "../contract/date-time.ts";
 import { isCalculated, trainingBits } from "../groups/metrics/metrics.ts";
+import { isObject } from "../json/json-bytes.ts";
 import { nodeSize } from "../json/reader.ts";
 import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { isObject } from "../json/walk.ts";
-import { inspectCalls, inspectMessages, newMessageFacts } from "./messages.ts";
-import { shortName } from "./rules/positions.ts";
+import { createMessageFacts, inspectMessages, inspectToolCalls } from "./messages.ts";
+import { shortenName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "./shape.ts";
-import type { Check, Report } from "./types.ts";
-import { anyValue, checkElements, defineObjectType, optional, reportWrongType, required } from "./types.ts";
+import type { Check, RuleReporter } from "./types.ts";
+import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
 
 const noMetrics: readonly string[] = [];
 
 /** Doubles start as NaN, because V8 recompiles code if an integer becomes a double. */
-export const newTrajectoryFacts = () => ({
+export const createTrajectoryFacts = () => ({
   node: 0,
   reward: Number.NaN,
   /** The final policy version. Default: the initial policy version. */
@@ -23,19 +23,22 @@ export const newTrajectoryFacts = () => ({
   training: 0,
   metricNames: noMetrics,
   metrics: [Number.NaN],
-  ...newMessageFacts(),
+  ...createMessageFacts(),
 });
 
-export type TrajectoryFacts = ReturnType<typeof newTrajectoryFacts>;
+export type TrajectoryFacts = ReturnType<typeof createTrajectoryFacts>;
 
-const string = optional(Kind.string);
+const string = optionalField(Kind.string);
 const functionType = defineObjectType(
-  { name: string, description: string, parameters: optional(Kind.object), strict: optional(Kind.boolean) },
+  { name: string, description: string, parameters: optionalField(Kind.object), strict: optionalField(Kind.boolean) },
   kindsAsFacts,
 );
 
 /** Assumed: `function` is the only required field of a tool. */
-const toolType = defineObjectType({ type: string, function: required(Kind.object, functionType.check) }, kindsAsFacts);
+const toolType = defineObjectType(
+  { type: string, function: requiredField(Kind.object, functionType.check) },
+  kindsAsFacts,
+);
 
 const checkTools: Check = (table, list, report) => {
   let fits = checkElements(table, list, { kind: Kind.object, field: "tools" }, report);
@@ -51,7 +54,7 @@ const versionField = (field: string) => {
   // Integers above 2^53 are valid, because rollcall sends the original digits.
   const check: Check = (table, node, report) =>
     Number.isInteger(json.readNumber(table, node)) || reportWrongType(table, { node, field, wanted }, report);
-  return { ...optional(Kind.number, check), expected: wanted };
+  return { ...optionalField(Kind.number, check), expected: wanted };
 };
 
 const checkStartTime: Check = (table, node, report) => {
@@ -59,7 +62,7 @@ const checkStartTime: Check = (table, node, report) => {
   const fits = isDateTime(time);
   const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(time.slice("2025-11-01".length));
   if (!fits) report("start-time-invalid", undefined, node);
-  else if (!isZoned) report("missing-utc-offset", { found: shortName(time) }, node);
+  else if (!isZoned) report("missing-utc-offset", { found: shortenName(time) }, node);
   return fits;
 };
 
@@ -69,16 +72,16 @@ const failureKeys = ["exception", "exceptions"] as const;
 /** Assumed: `messages_and_choices` and `reward` are required, and other fields can be null. */
 const trajectoryType = defineObjectType(
   {
-    messages_and_choices: required(Kind.array),
-    tools: optional(Kind.array, checkTools),
-    additional_histories: optional(Kind.array),
-    reward: required(Kind.number),
+    messages_and_choices: requiredField(Kind.array),
+    tools: optionalField(Kind.array, checkTools),
+    additional_histories: optionalField(Kind.array),
+    reward: requiredField(Kind.number),
     initial_policy_version: versionField("initial_policy_version"),
     final_policy_version: versionField("final_policy_version"),
-    metrics: optional(Kind.object),
-    metadata: optional(Kind.object),
-    logs: optional(Kind.array),
-    start_time: optional(Kind.string, checkStartTime),
+    metrics: optionalField(Kind.object),
+    metadata: optionalField(Kind.object),
+    logs: optionalField(Kind.array),
+    start_time: optionalField(Kind.string, checkStartTime),
     exception: anyValue,
     exceptions: anyValue,
   },
@@ -101,7 +104,12 @@ export const listCustomKeys = (value: unknown): readonly string[] => {
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
 };
 
-export const inspectTrajectory = (table: JsonTable, node: number, facts: TrajectoryFacts, report: Report): boolean => {
+export const inspectTrajectory = (
+  table: JsonTable,
+  node: number,
+  facts: TrajectoryFacts,
+  report: RuleReporter,
+): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
   const { kinds, nulls, derived } = shape.read(table, node);
@@ -114,7 +122,7 @@ export const inspectTrajectory = (table: JsonTable, node: number, facts: Traject
   const list = shape.at(table, slots.messages_and_choices);
   inspectMessages(table, list, facts, report);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
-  inspectCalls(table, facts, offered, report);
+  inspectToolCalls(table, facts, offered, report);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
@@ -142,7 +150,7 @@ const readVersion = (table: JsonTable, slot: number) => {
   return kindOf(table, node) === Kind.number ? json.readNumber(table, node) : Number.NaN;
 };
 
-const inspectExceptions = (table: JsonTable, report: Report) => {
+const inspectExceptions = (table: JsonTable, report: RuleReporter) => {
   for (const key of failureKeys) {
     const node = shape.at(table, slots[key]);
     if (node > 0 && isException(json.parseNode(table, node))) report("exception-in-trajectory", { key }, node);
@@ -152,7 +160,7 @@ const inspectExceptions = (table: JsonTable, report: Report) => {
 const isException = (value: unknown) =>
   isObject(value) || value === true || ((typeof value === "string" || Array.isArray(value)) && value.length > 0);
 
-const inspectTools = (table: JsonTable, list: number, report: Report) => {
+const inspectTools = (table: JsonTable, list: number, report: RuleReporter) => {
   const names = new Set<string>();
   let areNamed = true;
   const end = json.nodeAfter(table, list);
@@ -168,13 +176,13 @@ const inspectTools = (table: JsonTable, list: number, report: Report) => {
   return areNamed ? names : undefined;
 };
 
-const inspectHistories = (table: JsonTable, list: number, report: Report) => {
+const inspectHistories = (table: JsonTable, list: number, report: RuleReporter) => {
   checkElements(table, list, { kind: Kind.object, rule: "history-type" }, report);
   const end = json.nodeAfter(table, list);
   for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
     if (kindAt(table, node) !== Kind.object) continue;
     const messagesNode = json.findMemberNode(table, node, "messages_and_choices") ?? 0;
-    if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, newMessageFacts(), report);
+    if (kindOf(table, messagesNode) === Kind.array) inspectMessages(table, messagesNode, createMessageFacts(), report);
     else report("history-type", { found: describeValue(table, node) }, node);
   }
 };
@@ -182,9 +190,9 @@ const inspectHistories = (table: JsonTable, list: number, report: Report) => {
 const listNestedMembers = (table: JsonTable, object: number): readonly (readonly [string, number])[] =>
   Array.from(mapMembers(table, object)).filter(([, node]) => (kindOf(table, node) & (Kind.object | Kind.array)) !== 0);
 
-const inspectMetadata = (table: JsonTable, object: number, report: Report) => {
+const inspectMetadata = (table: JsonTable, object: number, report: RuleReporter) => {
   for (const [name, node] of listNestedMembers(table, object)) {
-    report("metadata-nested", { key: shortName(name), found: describeValue(table, node) }, node);
+    report("metadata-nested", { key: shortenName(name), found: describeValue(table, node) }, node);
   }
 };
 
@@ -195,7 +203,7 @@ const metricsShape = new Shape([], (_, table, object) => {
   return areUnique && areMetrics ? [...members.keys()] : undefined;
 });
 
-const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: Report) => {
+const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: RuleReporter) => {
   const names = metricsShape.read(table, object);
   if (names) {
     let areFinite = true;
@@ -211,7 +219,7 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
   const metricNames: string[] = [];
   for (const [name, node] of mapMembers(table, object)) {
     const value = readMetric(table, node);
-    const key = shortName(name);
+    const key = shortenName(name);
     if (value === undefined) report("metric-type", { key, found: describeValue(table, node) }, node);
     else if (isCalculated(name)) report("metric-name", { key: name }, node);
     else if (!Number.isFinite(value)) report("metric-not-finite", { key }, node);

@@ -1,27 +1,32 @@
 /** Defines types of objects, and checks values. */
 import { nodeSize } from "../json/reader.ts";
 import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
-import { hintForMissingField, hintForWrongType, isNotTrajectory } from "./hints.ts";
+import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "./hints.ts";
 import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
-import { type DeriveFacts, describeValue, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
+import { describeValue, type FactsDeriver, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
 /** Reports a problem at the path `steps` below `node`. */
-export type Report = <Name extends RuleName>(rule: Name, data: RuleData<Name>, node: number, ...steps: Path) => void;
+export type RuleReporter = <Name extends RuleName>(
+  rule: Name,
+  data: RuleData<Name>,
+  node: number,
+  ...steps: Path
+) => void;
 
-export type Check = (table: JsonTable, node: number, report: Report) => boolean;
+export type Check = (table: JsonTable, node: number, report: RuleReporter) => boolean;
 
 type Field = { acceptedKinds: number; expected: string; check?: Check | undefined };
 
 export const absentOrNull = Kind.absent | Kind.null;
 
-export const required = (acceptedKinds: number, check?: Check): Field => ({
+export const requiredField = (acceptedKinds: number, check?: Check): Field => ({
   acceptedKinds,
   expected: kindNames[acceptedKinds] ?? "",
   check,
 });
-export const optional = (acceptedKinds: number, check?: Check) => ({
-  ...required(acceptedKinds, check),
+export const optionalField = (acceptedKinds: number, check?: Check) => ({
+  ...requiredField(acceptedKinds, check),
   acceptedKinds: acceptedKinds | absentOrNull,
 });
 
@@ -29,7 +34,7 @@ export const anyValue: Field = { acceptedKinds: 255, expected: "anything" };
 
 export const defineObjectType = <Name extends string, Derived>(
   fields: Readonly<Record<Name, Field>>,
-  derive: DeriveFacts<Name, Derived>,
+  derive: FactsDeriver<Name, Derived>,
 ) => {
   const names = Object.keys(fields).filter((name): name is Name => Object.hasOwn(fields, name));
   const shape = new Shape(names, (kinds, table, object) => ({
@@ -42,7 +47,7 @@ export const defineObjectType = <Name extends string, Derived>(
     }),
     derived: derive(kinds, table, object),
   }));
-  const checkField = (table: JsonTable, object: number, field: Name, report: Report) => {
+  const checkField = (table: JsonTable, object: number, field: Name, report: RuleReporter) => {
     const { acceptedKinds, expected: wanted, check: further } = fields[field];
     const node = shape.at(table, shape.slots[field]);
     const kind = kindOf(table, node);
@@ -52,7 +57,7 @@ export const defineObjectType = <Name extends string, Derived>(
     // If the object has no messages (slot 1) and is not a trajectory, a problem of the reward is not reported.
     if (field === "reward" && shape.at(table, 1) === 0 && isNotTrajectory(parseNode(table, object))) return;
     const instead = () =>
-      hintForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));
+      suggestForMissingField(field, parseNode(table, object), isElement(table, startOf(table, object)));
     report("missing-field", { field, instead }, object, field);
   };
   const check: Check = (table, object, report) => {
@@ -73,9 +78,9 @@ const isElement = ({ bytes }: JsonTable, start: number) =>
 export const reportWrongType = (
   table: JsonTable,
   { node, field, wanted, isElement = false }: { node: number; field: string; wanted: string; isElement?: boolean },
-  report: Report,
+  report: RuleReporter,
 ) => {
-  const instead = () => hintForWrongType(parseNode(table, node), { field, wanted, isElement });
+  const instead = () => suggestForWrongType(parseNode(table, node), { field, wanted, isElement });
   report("wrong-type", { field, wanted, found: describeValue(table, node), instead }, node);
   return false;
 };
@@ -83,7 +88,7 @@ export const reportWrongType = (
 /** An element of another kind violates `rule`. Default: `wrong-type`. */
 type ElementType = { kind: number; rule?: "message-type" | "history-type" | "log-type"; field?: string };
 
-export const checkElements = (table: JsonTable, list: number, type: ElementType, report: Report) => {
+export const checkElements = (table: JsonTable, list: number, type: ElementType, report: RuleReporter) => {
   const { kind, rule } = type;
   // A list of numbers has no element nodes, so the loop cannot find the wrong kind.
   let fits = countNumbers(table, list) === 0;

@@ -8,7 +8,7 @@ import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
 import { type GlobalValues, globalOptions } from "./globals.ts";
 import { formatFullHelp, formatShortHelp } from "./help.ts";
-import { type Kinds, parseKinds } from "./kinds.ts";
+import { type OptionKinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
@@ -130,7 +130,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   throw invalidArguments(message, suggestion ? `did you mean ${suggestion}?` : seeHelp);
 };
 
-export const listOptions = (command: Command, { options }: Command): Kinds => {
+export const listOptions = (command: Command, { options }: Command): OptionKinds => {
   if (command.words === "") return options;
   const { version: _, ...globalKinds } = options;
   // Own options come first and override global options.

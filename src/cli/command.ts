@@ -1,6 +1,6 @@
 /** Defines commands, and formats their usage. */
 import type { Context } from "../context.ts";
-import type { Kind, Kinds, Values } from "./kinds.ts";
+import type { OptionKind, OptionKinds, Values } from "./kinds.ts";
 
 export interface Command {
   /** The words after `rollcall`; empty for the root. */
@@ -8,8 +8,8 @@ export interface Command {
   readonly about: string;
   /** Replaces `about` in the `-h` of the parent command. */
   readonly summary?: string;
-  readonly args: Kinds;
-  readonly options: Kinds;
+  readonly args: OptionKinds;
+  readonly options: OptionKinds;
   readonly examples: readonly string[];
   readonly subcommands: readonly Command[];
   /** Commands of a group share one line in the `-h` of the parent command. */
@@ -23,15 +23,15 @@ type Nouns = Readonly<Record<string, () => Promise<Command>>>;
 
 export type Program = Readonly<{ root: Command; nouns: Nouns; hidden: Nouns }>;
 
-type CommandDefinition<Args extends Kinds, Options extends Kinds> = Pick<Command, "words" | "about"> &
+type CommandDefinition<Args extends OptionKinds, Options extends OptionKinds> = Pick<Command, "words" | "about"> &
   Partial<Omit<Command, "args" | "options" | "run">> &
   Readonly<{ args?: Args; options?: Options }> & {
     run?(context: Context, typed: Values<Args & Options>, program: Program): Promise<void>;
   };
 
 export const command = <
-  const Args extends Kinds = Record<never, never>,
-  const Options extends Kinds = Record<never, never>,
+  const Args extends OptionKinds = Record<never, never>,
+  const Options extends OptionKinds = Record<never, never>,
 >(
   definition: CommandDefinition<Args, Options>,
 ): Command => ({ args: {}, options: {}, examples: [], subcommands: [], ...definition });
@@ -39,10 +39,10 @@ export const command = <
 export const formatInvocation = ({ words }: Command) => `rollcall ${words}`.trimEnd();
 export const lastWord = ({ words }: Command) => words.slice(words.lastIndexOf(" ") + 1);
 
-export const formatFlags = (name: string, { short, placeholder }: Kind<unknown>) =>
+export const formatFlags = (name: string, { short, placeholder }: OptionKind<unknown>) =>
   `${short ? `-${short}, ` : ""}--${name}${placeholder ? ` <${placeholder}>` : ""}`;
 
-export const formatArgument = (name: string, { required, repeatable }: Kind<unknown>, dots = "...") => {
+export const formatArgument = (name: string, { required, repeatable }: OptionKind<unknown>, dots = "...") => {
   const term = `${name}${repeatable ? dots : ""}`;
   return required ? `<${term}>` : `[${term}]`;
 };

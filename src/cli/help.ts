@@ -2,7 +2,7 @@
 import { Help } from "commander";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
-import type { Kind, Kinds } from "./kinds.ts";
+import type { OptionKind, OptionKinds } from "./kinds.ts";
 
 /** Size of a common terminal, minus one line for the prompt. */
 const screenColumns = 80;
@@ -12,7 +12,7 @@ const minDescriptionWidth = 30;
 const maxVerbListLength = 20;
 
 type Item = Readonly<Record<"term" | "description", string>>;
-type NamedKind = readonly [name: string, kind: Kind<unknown>];
+type NamedKind = readonly [name: string, kind: OptionKind<unknown>];
 
 const createLayout = (terminalColumns: number) => {
   const columns = Math.min(screenColumns, terminalColumns);
@@ -86,13 +86,13 @@ const listOwnItems = ({ args, options }: Command) => {
   return [...listArguments(args), ...items];
 };
 
-const listArguments = (args: Kinds) =>
+const listArguments = (args: OptionKinds) =>
   Object.entries(args).map(([term, { about, choices }]) => ({
     term,
     description: choices ? `${about}: ${choices.join(", ")}` : about,
   }));
 
-const groupOptions = (options: Kinds) => {
+const groupOptions = (options: OptionKinds) => {
   const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
   for (const [name, kind] of Object.entries(options))
     groups.set(kind.group, [...(groups.get(kind.group) ?? []), [name, kind]]);
@@ -146,7 +146,7 @@ const toOptionItem = ([name, kind]: NamedKind) => {
 const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
 const types = ["choice", "file", "folder", "duration", "size", "number", "url"];
 
-const describeValue = (name: string, { choices }: Kind<unknown>) => {
+const describeValue = (name: string, { choices }: OptionKind<unknown>) => {
   const type = choices ? "choice" : (typesByPlaceholder[name] ?? name);
   return { name, kind: types.includes(type) ? type : "text", choices: choices ?? null };
 };

@@ -1,8 +1,8 @@
 /** Defines the kinds of options and arguments, and parses values. */
-import { contradiction, requiredOptionMissing, wrongValue } from "../failures.ts";
+import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
-export type Kind<Value> = Readonly<{
+export type OptionKind<Value> = Readonly<{
   about: string;
   /** Name of the value in the help; missing or empty for a flag. */
   placeholder?: string;
@@ -21,23 +21,23 @@ export type Kind<Value> = Readonly<{
   parse: (words: readonly string[], name: string) => Value;
 }>;
 
-export type Kinds = Readonly<Record<string, Kind<unknown>>>;
+export type OptionKinds = Readonly<Record<string, OptionKind<unknown>>>;
 
-type Camel<Name extends string> = Name extends `${infer First}-${infer Rest}`
-  ? `${First}${Capitalize<Camel<Rest>>}`
+type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name;
 
-export type Values<Of extends Kinds> = {
-  readonly [Name in keyof Of & string as Camel<Name>]: Of[Name] extends Kind<infer Value> ? Value : never;
+export type Values<Of extends OptionKinds> = {
+  readonly [Name in keyof Of & string as CamelCase<Name>]: Of[Name] extends OptionKind<infer Value> ? Value : never;
 };
 
-export const flag = (about: string): Kind<boolean> => ({ about, parse: (words) => words.length > 0 });
+export const flag = (about: string): OptionKind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
 export const custom = <Value>(
   about: string,
   placeholder: string,
   parse: (word: string, name: string) => Value,
-): Kind<Value | undefined> => ({
+): OptionKind<Value | undefined> => ({
   about,
   placeholder,
   parse: (words, name) => {
@@ -48,13 +48,13 @@ export const custom = <Value>(
 
 export const text = (about: string, placeholder = "text") => custom(about, placeholder, (word) => word);
 
-export const withDefault = <Value>(kind: Kind<Value>, defaultValue: string): Kind<NonNullable<Value>> => ({
+export const withDefault = <Value>(kind: OptionKind<Value>, defaultValue: string): OptionKind<NonNullable<Value>> => ({
   ...kind,
   default: defaultValue,
   parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
 });
 
-export const required = <Value>(kind: Kind<Value>): Kind<NonNullable<Value>> => ({
+export const required = <Value>(kind: OptionKind<Value>): OptionKind<NonNullable<Value>> => ({
   ...kind,
   required: true,
   parse: (words, name) => {
@@ -72,7 +72,7 @@ export const count = (about: string, { placeholder = "n", min = 1, max = maxCoun
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
     const range = max === maxCount ? `of at least ${min}` : `from ${min} to ${max}`;
-    throw wrongValue(name, word, `a whole number ${range}`);
+    throw invalidOptionValue(name, word, `a whole number ${range}`);
   });
 
 export const port = (defaultPort: string) =>
@@ -85,7 +85,7 @@ export const choice = <const Word extends string>(
   about: string,
   choices: readonly Word[],
   placeholder = choices.join("|"),
-): Kind<Word | undefined> => ({
+): OptionKind<Word | undefined> => ({
   ...custom(about, placeholder, (word, name) => parseChoice(word, name, choices)),
   choices,
 });
@@ -94,10 +94,10 @@ const parseChoice = <Word extends string>(word: string, name: string, choices: r
   const found = choices.find((each) => each === word);
   if (found !== undefined) return found;
   const wanted = `${choices.slice(0, -1).join(", ")} or ${choices.at(-1)}`;
-  throw wrongValue(name, word, wanted, findNearest(word, choices));
+  throw invalidOptionValue(name, word, wanted, findNearest(word, choices));
 };
 
-export const repeated = (about: string, placeholder = ""): Kind<readonly string[]> => ({
+export const repeated = (about: string, placeholder = ""): OptionKind<readonly string[]> => ({
   about,
   placeholder,
   repeatable: true,
@@ -108,25 +108,25 @@ export const choices = <const Word extends string>(
   about: string,
   words: readonly Word[],
   placeholder: string,
-): Kind<readonly Word[]> => ({
+): OptionKind<readonly Word[]> => ({
   ...repeated(about, placeholder),
   choices: words,
   parse: (typed, name) => typed.map((word) => parseChoice(word, name, words)),
 });
 
-export const list = (about: string, placeholder: string): Kind<readonly string[]> => ({
+export const commaList = (about: string, placeholder: string): OptionKind<readonly string[]> => ({
   ...repeated(about, placeholder),
   parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
 });
 
-export const inGroup = <Of extends Kinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
-export const needing = <Of extends Kinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
+export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
+export const needing = <Of extends OptionKinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
 
-const extendKinds = <Of extends Kinds>(kinds: Of, extra: Partial<Kind<unknown>>): Of =>
+const extendKinds = <Of extends OptionKinds>(kinds: Of, extra: Partial<OptionKind<unknown>>): Of =>
   Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
 /** @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
-export const parseKinds = <Of extends Kinds>(
+export const parseKinds = <Of extends OptionKinds>(
   kinds: Of,
   { typed, nameOf }: { typed: (name: string) => readonly string[]; nameOf(name: string): string },
 ): Values<Of> =>
@@ -136,7 +136,7 @@ export const parseKinds = <Of extends Kinds>(
       if (kind.needs && words.length > 0 && typed(kind.needs).length === 0)
         throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
       const conflict = Object.entries(kind.conflicts ?? {}).find(([other]) => typed(other).length > 0);
-      if (words.length > 0 && conflict) throw contradiction(nameOf(name), nameOf(conflict[0]), conflict[1]);
+      if (words.length > 0 && conflict) throw conflictingOptions(nameOf(name), nameOf(conflict[0]), conflict[1]);
       return [camelCase(name), kind.parse(words, nameOf(name))];
     }),
   );

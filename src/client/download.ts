@@ -2,12 +2,12 @@
 import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
+import { openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./client.ts";
 import type { Connections } from "./connections.ts";
 import { isRetryable, type OutgoingRequest, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
 import { connectionFailed, hostAndPort, isTransientStatus, withoutQuery } from "./failures.ts";
 import type { ClientOptions, Retry } from "./index.ts";
 import { findRoute, type Headers, traceRequest, userAgent } from "./request.ts";
-import { openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./send.ts";
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace"> {
@@ -86,7 +86,7 @@ export const openDownloads = (options: DownloadOptions) => {
       const where = setting === undefined ? {} : { where: { setting } };
       const details = { ...where, http: { method, url: withoutQuery(url) } };
       for (let attempt = 2; ; attempt++) {
-        const context = { route, silenceMs, tries: attempt - 1, setting: setting ?? "the URL" };
+        const context = { route, silenceMs, attempts: attempt - 1, setting: setting ?? "the URL" };
         const toFailure = (error: TransportError) => connectionFailed(error, context, details);
         const reply = await request(url, { route, headers, ...budget.limits() }, toFailure);
         if (reply instanceof TransportError) {

@@ -1,11 +1,11 @@
 /** Failures of requests, replies and connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import { isObject, parseJson } from "../json/walk.ts";
+import { isObject, parseJson } from "../json/json-bytes.ts";
 import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
+import type { AttemptResult } from "./client.ts";
 import { connectTimeoutMs, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
-import type { TryResult } from "./send.ts";
 
 export const invalidProxy = (variable: string) =>
   new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
@@ -38,7 +38,7 @@ export const hostAndPort = ({ hostname, port, protocol }: URL) =>
 /** A query can contain secrets. */
 export const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
 
-export type RequestContext = RequestTarget & { silenceMs: number; tries: number; encoding?: string | undefined };
+export type RequestContext = RequestTarget & { silenceMs: number; attempts: number; encoding?: string | undefined };
 
 const urlSettings = {
   base: "base_url (the part of the URL before /call/read or /inference/…)",
@@ -55,7 +55,7 @@ const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: str
 
 const formatSaid = (message: string | undefined) => (message ? `: ${message}` : "");
 const formatSeconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
-const formatAttempt = (tries: number) => (tries > 1 ? ` on attempt ${tries}` : "");
+const formatAttempt = (attempts: number) => (attempts > 1 ? ` on attempt ${attempts}` : "");
 
 /** Returns true if a later attempt can succeed (guarantees.md). */
 export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
@@ -65,7 +65,7 @@ const replyFaults: Readonly<Record<string, string>> = {
   UNKNOWN_ENCODING: "has a compression that rollcall did not request",
 };
 
-export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
+export const toReplyFailure = (request: RequestContext, reply: AttemptResult) => {
   const { status, error = new TransportError("CUT") } = reply;
   if (status !== undefined && (status < 200 || status >= 300)) return toStatusFailure(request, { ...reply, status });
   const { endpoint, url } = request;
@@ -77,8 +77,8 @@ export const toReplyFailure = (request: RequestContext, reply: TryResult) => {
   return new Failure("refused", "invalid-reply", `the answer of ${url} ${fault}`, { hint, ...details });
 };
 
-const toStatusFailure = (request: RequestContext, reply: TryResult & { status: number }) => {
-  const { endpoint, url, tries, encoding } = request;
+const toStatusFailure = (request: RequestContext, reply: AttemptResult & { status: number }) => {
+  const { endpoint, url, attempts, encoding } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = inspectBody(reply.bytes);
   const details = toDetails(request, status, message);
@@ -106,7 +106,7 @@ const toStatusFailure = (request: RequestContext, reply: TryResult & { status: n
     return fail("refused", "unexpected-redirect", text, hint);
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
-  const text = `the service answered ${status}${formatAttempt(tries)}${said}`;
+  const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
@@ -222,11 +222,11 @@ const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VE
 
 type ConnectionError = Pick<TransportError, "code" | "status">;
 
-type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "tries"> & { setting: string };
+type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "attempts"> & { setting: string };
 
 export const connectionFailed = (cause: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
   const { code: systemCode } = cause;
-  const { setting, silenceMs, tries, route } = context;
+  const { setting, silenceMs, attempts, route } = context;
   const { to, proxy } = route;
   const target = `${hostAndPort(to)}${proxy ? ` through the proxy ${hostAndPort(proxy.url)}` : ""}`;
   const isConnecting = connectCodes.test(systemCode) || tlsCodes.test(systemCode);
@@ -239,7 +239,7 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
   const retry = isLate ? "increase --max-wait" : "rerun the same command when the service is up";
   const remedy = fix ?? (isConnecting ? check : undefined);
   const facts = { hint: fix ?? `${check}, or ${retry}`, remedy, systemCode, endedBy, ...details, cause };
-  return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(tries)}: ${endedBy}`, facts);
+  return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(attempts)}: ${endedBy}`, facts);
 };
 
 const describeError = ({ code, status }: ConnectionError, silenceMs: number) => {

@@ -3,8 +3,8 @@ import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoi
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 
+export { type Client, openClient, type RetryBudget } from "./client.ts";
 export type { DownloadOptions, DownloadReply, Downloads } from "./download.ts";
-export { type Client, openClient, type RetryBudget } from "./send.ts";
 
 export const loadDownloads = () => import("./download.ts");
 

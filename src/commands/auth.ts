@@ -1,6 +1,6 @@
 /** Defines `rollcall auth`. */
 import { choice, command, flag, text } from "../cli/index.ts";
-import { openClient } from "../connect.ts";
+import { openServiceClient } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
@@ -45,8 +45,8 @@ const login = command({
       await screen.flushErrors();
     } while (await started.askNextSetting());
     if (!noCheck && state === "untried") screen.warn(untriedKeyProblem(...untriedReason(uses, profile)));
-    const first = uses.includes("log") ? "log <model-id> <file> --split <name>" : "call read <call-id>";
-    const next = inProfile(`rollcall ${uses.includes("inference") ? "models" : first}`, profile);
+    const exampleCommand = uses.includes("log") ? "log <model-id> <file> --split <name>" : "call read <call-id>";
+    const next = inProfile(`rollcall ${uses.includes("inference") ? "models" : exampleCommand}`, profile);
     for (const name of config.findSecretVariables(context.host, uses))
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
@@ -111,7 +111,7 @@ export const testCredential = async (
   const project = settings.get("project");
   const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
   if (use === undefined) return { state: "untried" };
-  const client = await openClient(context, settings, retries);
+  const client = await openServiceClient(context, settings, retries);
   try {
     if (use === "inference") {
       await client.send((await import("../contract/models.ts")).listModels, { parameters: {}, body: undefined });
@@ -151,7 +151,7 @@ const status = command({
   examples: ["rollcall auth status", "rollcall auth status --check --json"],
   run: async (context, { for: only, check: shouldCheck }) => {
     const { screen } = context;
-    const settings = await config.readSettings({ ...context, defaults: { max_wait: config.keyCheckMaxWait } });
+    const settings = await config.readSettings({ ...context, defaults: { max_wait: config.maxKeyCheckWait } });
     const { profile, local } = settings;
     let firstFailure: Failure | undefined;
     const readStatus = async (use: CredentialUse) => {

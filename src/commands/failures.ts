@@ -4,7 +4,7 @@ import { lockCommand } from "../catalogs/failures.ts";
 import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
-import { describeSystemCode, didYouMean, formatList, formatRejected, pluralize } from "../sentences.ts";
+import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../sentences.ts";
 import { adviseToResolve } from "../shell-words.ts";
 
 export const convertRejected = (
@@ -136,14 +136,14 @@ export const modelsMissing = (
     "not_found",
     "models-missing",
     message,
-    didYouMean(near, "pass whole ids, or a glob such as 'qwen*'"),
+    formatSuggestion(near, "pass whole ids, or a glob such as 'qwen*'"),
   );
 };
 
 export const modelNotListed = (id: string, names: readonly string[], near: string | undefined) => {
   const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0]}`} catalog`;
   const hint = "search with `rollcall catalog all <pattern>`";
-  return new Failure("not_found", "model-not-listed", message, didYouMean(near, hint));
+  return new Failure("not_found", "model-not-listed", message, formatSuggestion(near, hint));
 };
 
 export const usageMissing = () =>
@@ -186,13 +186,13 @@ export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErr
   return new Failure("differs", "lock-differs", message, { ...details, hint });
 };
 
-export const catalogNotCached = ({ catalog, address, provider }: CatalogId) =>
-  new Failure("not_found", "catalog-not-cached", `no cached ${catalog} catalog of ${provider} at ${address}`, {
+export const catalogNotCached = ({ catalog, baseUrl, provider }: CatalogId) =>
+  new Failure("not_found", "catalog-not-cached", `no cached ${catalog} catalog of ${provider} at ${baseUrl}`, {
     hint: "run the command once without --offline to cache the catalog",
   });
 
-export const catalogHistoryMissing = ({ catalog, address, provider }: CatalogId) =>
-  new Failure("not_found", "catalog-history-missing", `no earlier ${catalog} catalog of ${provider} at ${address}`, {
+export const catalogHistoryMissing = ({ catalog, baseUrl, provider }: CatalogId) =>
+  new Failure("not_found", "catalog-history-missing", `no earlier ${catalog} catalog of ${provider} at ${baseUrl}`, {
     hint: "run this command once a day to collect a history",
   });
 
@@ -218,12 +218,12 @@ export const callsUnconvertible = (facts: {
 };
 
 export const callPathMissing = (missing: MissingStep, path: string, ids: readonly string[], requested: number) => {
-  const [at, found] = ids.length > 1 ? [path, []] : [missing.at, missing.found];
+  const [at, found] = ids.length > 1 ? [path, []] : [missing.path, missing.candidates];
   const has = ids.length === 1 ? "has" : "have";
   const reason = found.length === 0 ? "" : ` (found: ${formatList(found)})`;
   const message = `${formatCalls(ids, requested)} ${has} no value at \`${at}\`${formatIds(ids, requested)}${reason}`;
   const hint = "omit --path to see the whole call";
-  return new Failure("not_found", "call-path-missing", message, didYouMean(missing.near, hint));
+  return new Failure("not_found", "call-path-missing", message, formatSuggestion(missing.near, hint));
 };
 
 export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {

@@ -3,7 +3,7 @@ import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
 import { Failure, isFailure, type Problem } from "../failure.ts";
-import { interrupted, wrongValue } from "../failures.ts";
+import { interrupted, invalidOptionValue } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
 import { printDocument } from "../output/index.ts";
 import type { Service } from "../service/index.ts";
@@ -31,8 +31,8 @@ const runService = async (context: Context, typed: cli.Values<typeof options>) =
   const { host: address, port, allowHost: allowHosts, dataDir, store, maxBodySize } = typed;
   const invalidHost = allowHosts.find((name) => !/^[\w.-]+$|^[\da-f:.]+$/i.test(name));
   if (invalidHost !== undefined)
-    throw wrongValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
-  if (address === "") throw wrongValue("--host", address, "a host name or an IP address");
+    throw invalidOptionValue("--allow-host", invalidHost, "a host name or an IP address, without scheme and port");
+  if (address === "") throw invalidOptionValue("--host", address, "a host name or an IP address");
   // The first line of output must be the URL.
   const earlyProblems: Problem[] = [];
   let printProblem = (problem: Problem): void => void earlyProblems.push(problem);
@@ -102,7 +102,7 @@ const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof 
 const parseProjectOption = (typed: string) => {
   const parsed = parseProject(typed);
   if (typeof parsed === "string") return parsed;
-  throw wrongValue("--project", typed, parsed.wanted);
+  throw invalidOptionValue("--project", typed, parsed.wanted);
 };
 
 const ownerArgument = { name: cli.required(cli.text("owner of the key")) };
@@ -115,14 +115,14 @@ const addKey = cli.command({
   about: "create a key for all or some projects and uses, and print it once",
   args: ownerArgument,
   options: {
-    project: cli.list("allowed project of the key (default: all)", "team/project"),
+    project: cli.commaList("allowed project of the key (default: all)", "team/project"),
     use: cli.choices("allowed use of the key: log, inference or calls (default: all)", credentialUses, "use"),
     ...locationOptions,
   },
   examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],
   run: async (context, { name, project, use, ...where }) => {
     const { screen, host } = context;
-    if (!/^[\w.@-]{1,64}$/.test(name)) throw wrongValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
+    if (!/^[\w.@-]{1,64}$/.test(name)) throw invalidOptionValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
     const projects = [...new Set(project.map(parseProjectOption))];
     const uses = use.length === 0 ? credentialUses : use;
     const { keys, createKey } = await openKeys(context, where);

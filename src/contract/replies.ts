@@ -1,13 +1,13 @@
 /** Defines schemas of fields, and reads replies without checking fields. */
 import * as z from "zod/mini";
+import { type JsonObject, openBrace, openBracket, walkItems } from "../json/json-bytes.ts";
 import * as table from "../json/table.ts";
-import { type JsonObject, openBrace, openBracket, walkItems } from "../json/walk.ts";
 
 export type ServiceObject = JsonObject;
 
-export const textOf = (value: unknown) => (typeof value === "string" ? value : undefined);
+export const toText = (value: unknown) => (typeof value === "string" ? value : undefined);
 
-export const textsOf = (value: unknown): readonly string[] | undefined =>
+export const toTexts = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 
 /** `notes.id` becomes the name of the schema in `$defs`. */

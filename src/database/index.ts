@@ -70,12 +70,12 @@ export type DatabaseWaitOptions = Readonly<{
 }>;
 
 export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
-  make: boolean;
+  canCreate: boolean;
   /** True if the caller writes nothing, so that a copy of a read-only file is enough. */
-  toRead?: boolean;
+  isForReading?: boolean;
 }
 
-/** Without `make`, returns undefined for a missing or empty database. @throws Failure */
+/** Without `canCreate`, returns undefined for a missing or empty database. @throws Failure */
 export const openDatabase = async (schema: DatabaseSchema, options: DatabaseOptions) =>
   isDatabaseUrl(options.path)
     ? await (await import("./postgres.ts")).openPostgres(schema, options)

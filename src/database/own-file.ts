@@ -44,7 +44,7 @@ export const requireOwnFile = (path: string) => {
 };
 
 /** Creates a private file, because SQLite would use the umask. @throws Failure `storage` */
-export const createFile = (about: failures.TitledFile) => {
+export const ensurePrivateFile = (about: failures.TitledFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
@@ -69,7 +69,7 @@ export type Lock = NonNullable<ReturnType<typeof tryLock>>;
 /** Locks a file until `release` or the end of the process. Returns undefined if another process has the lock. */
 export const tryLock = (about: failures.TitledFile) => {
   const { path } = about;
-  createFile(about);
+  ensurePrivateFile(about);
   const identity = readFileIdentity(path);
   const isHeld = () => identity !== undefined && readFileIdentity(path) === identity;
   const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));

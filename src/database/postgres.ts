@@ -13,8 +13,8 @@ export const openPostgres = async (schema: DatabaseSchema, options: DatabaseOpti
   let isOpened = false;
   try {
     const exist = await hasTables(database, schema);
-    if (!exist && options.make) await makeTables(database, schema);
-    isOpened = exist || options.make;
+    if (!exist && options.canCreate) await makeTables(database, schema);
+    isOpened = exist || options.canCreate;
     return isOpened ? { database, isNew: !exist, isCopy: false } : undefined;
   } finally {
     if (!isOpened) await database.close();

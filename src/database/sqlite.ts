@@ -6,7 +6,7 @@ import Connection from "libsql";
 import { ignoreErrors } from "../files.ts";
 import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
 import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
-import { createFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
+import { ensurePrivateFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { toRow } from "./row.ts";
 
 /** 50 processes that commit at the same time wait less. A signal does not end this wait. */
@@ -20,7 +20,12 @@ const checkpointDelayMs = 200;
 
 export const openFile = (
   schema: DatabaseSchema,
-  { path, make, toRead = false, maxWaitMs }: Pick<DatabaseOptions, "path" | "make" | "toRead" | "maxWaitMs">,
+  {
+    path,
+    canCreate,
+    isForReading = false,
+    maxWaitMs,
+  }: Pick<DatabaseOptions, "path" | "canCreate" | "isForReading" | "maxWaitMs">,
 ) => {
   const about = { path, title: schema.title };
   return withFileFailures(about, () => {
@@ -28,10 +33,10 @@ export const openFile = (
     const isNew = !stats?.size;
     if (stats?.isFile() === false)
       throw folderUnusable({ ...about, code: stats.isDirectory() ? "EISDIR" : "not-a-file" });
-    if (isNew && !make) return undefined;
+    if (isNew && !canCreate) return undefined;
     requireOwnFile(path);
-    const isCopy = toRead && !isWritable(path);
-    if (isNew) createFile(about);
+    const isCopy = isForReading && !isWritable(path);
+    if (isNew) ensurePrivateFile(about);
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
@@ -64,9 +69,9 @@ const isWritable = (path: string) =>
     return true;
   }) === true;
 
-type OpenFile = Readonly<{ connection: Connection.Database; about: TitledFile }>;
+type SqliteFile = Readonly<{ connection: Connection.Database; about: TitledFile }>;
 
-const prepareTables = (file: OpenFile, schema: DatabaseSchema) => {
+const prepareTables = (file: SqliteFile, schema: DatabaseSchema) => {
   const { connection } = file;
   const { applicationId, version, tables } = schema.file;
   const arePrepared = hasTables(file, schema);
@@ -96,7 +101,7 @@ const enableWriteAheadLog = (connection: Connection.Database) => {
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
   FROM pragma_application_id, pragma_user_version LEFT JOIN sqlite_master AS own`;
 
-const hasTables = ({ connection, about }: OpenFile, schema: DatabaseSchema) => {
+const hasTables = ({ connection, about }: SqliteFile, schema: DatabaseSchema) => {
   const { applicationId, version: expected } = schema.file;
   const row = toRow(connection.prepare(versionSql).get(), about);
   const owner = row.integer("owner");
@@ -125,7 +130,7 @@ const transaction = <Result>(
   }
 };
 
-const createDatabase = ({ connection, about }: OpenFile, delaysCheckpoint: boolean): Database => {
+const createDatabase = ({ connection, about }: SqliteFile, delaysCheckpoint: boolean): Database => {
   const identity = () => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const identityAtOpen = identity();
   const runStatement = ({ sql, values = [] }: Statement) => {
@@ -170,7 +175,7 @@ export const examineFile = async (schema: DatabaseSchema, path: string, sql: str
   requireOwnFile(path);
   const bytes = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }))?.size;
   if (bytes === undefined) return undefined;
-  const opened = openFile(schema, { path, make: false, toRead: true, maxWaitMs: examineWaitMs });
+  const opened = openFile(schema, { path, canCreate: false, isForReading: true, maxWaitMs: examineWaitMs });
   if (!opened) return { bytes, version: 0, damages: [], rows: [] };
   const { database } = opened;
   try {

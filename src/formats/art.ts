@@ -1,10 +1,10 @@
 /** Converts ART's Parquet files of version 2. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Converter, Format, RecordFault, Run, SourceRecord } from "./format.ts";
+import { findReward } from "./build-trajectory.ts";
+import type { Converter, Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
 import { unwrap } from "./messages.ts";
 import { type Json, replaceMembers } from "./output-json.ts";
-import { findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const art: Format = {
@@ -21,15 +21,15 @@ export const art: Format = {
 
 const supportedVersion = 2;
 
-interface GroupRows {
+interface ArtGroup {
   readonly jsonDigest: string;
   readonly firstPosition: number;
   readonly positions: Map<number, number>;
   emptyRows: number;
 }
 
-const openRows = (run: Run): Converter => {
-  const files = new Map<string, Map<number, GroupRows>>();
+const openRows = (run: FormatRun): Converter => {
+  const files = new Map<string, Map<number, ArtGroup>>();
   const faults: RecordFault[] = [];
   /** The last group_json, which all rows of a group repeat. */
   let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
@@ -38,31 +38,31 @@ const openRows = (run: Run): Converter => {
     const json = row.textAt("group_json") ?? "";
     if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
     const { jsonDigest } = last;
-    const groups = files.get(file) ?? new Map<number, GroupRows>();
+    const groups = files.get(file) ?? new Map<number, ArtGroup>();
     files.set(file, groups);
     const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
     groups.set(groupIndex, group);
     const { positions } = group;
-    const fault = (wrong: string) => faults.push({ file, position, group: String(groupIndex), wrong });
+    const addFault = (fault: string) => faults.push({ file, position, group: String(groupIndex), fault });
     const index = row.get("trajectory_index")?.number;
     if (index === undefined) group.emptyRows++;
-    else if (positions.has(index)) fault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
+    else if (positions.has(index)) addFault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
     else positions.set(index, position);
     if (group.emptyRows > (positions.size > 0 ? 0 : 1))
-      fault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
-    if (group.jsonDigest !== jsonDigest) fault(`group_json differs between rows of group ${groupIndex}`);
+      addFault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
+    if (group.jsonDigest !== jsonDigest) addFault(`group_json differs between rows of group ${groupIndex}`);
   };
 
-  const reportMissing = (groups: ReadonlyMap<number, GroupRows>, file: string) => {
+  const reportMissing = (groups: ReadonlyMap<number, ArtGroup>, file: string) => {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
       const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], expected) => index !== expected);
       const [, position] = ordered[rank] ?? [];
-      const wrong = `group ${groupIndex} has no row with trajectory_index ${rank}`;
-      if (position !== undefined) faults.push({ file, position, group, wrong });
+      const fault = `group ${groupIndex} has no row with trajectory_index ${rank}`;
+      if (position !== undefined) faults.push({ file, position, group, fault });
       if (groupIndex === at) continue;
-      faults.push({ file, position: firstPosition, group, wrong: `no row has group_index ${at}` });
+      faults.push({ file, position: firstPosition, group, fault: `no row has group_index ${at}` });
       return;
     }
   };
@@ -88,7 +88,7 @@ const openRows = (run: Run): Converter => {
       const groupJson = last.object;
       const trajectories = groupJson.get("trajectories");
       if (trajectories) throw trajectories.error("group_json contains trajectories");
-      return [{ members: groupJson.members(), ...rolloutOf(run, row, groupJson) }];
+      return [{ members: groupJson.members(), ...convertRollout(run, row, groupJson) }];
     },
     findFaults: () => {
       for (const [file, groups] of files) reportMissing(groups, file);
@@ -97,7 +97,7 @@ const openRows = (run: Run): Converter => {
   };
 };
 
-const rolloutOf = (run: Run, row: Value, group: Value) => {
+const convertRollout = (run: FormatRun, row: Value, group: Value) => {
   const [index, text] = [row.get("trajectory_index"), row.get("trajectory_json")];
   if (!index) {
     if (text) throw row.error("the row has trajectory_json, but no trajectory_index");
@@ -153,7 +153,7 @@ const columnTargets = {
   messages: "trajectory.messages_and_choices",
 };
 
-const reportRepeatedColumns = ({ receipt }: Run, row: Value, group: Value, trajectory?: Value) => {
+const reportRepeatedColumns = ({ receipt }: FormatRun, row: Value, group: Value, trajectory?: Value) => {
   if (!receipt) return;
   for (const [column, to] of Object.entries(columnTargets)) receipt.addRepeated(row.get(column), to);
   if (group.members().length === 0) receipt.addRepeated(row.get("group_json"), "group");

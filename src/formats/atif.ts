@@ -1,9 +1,9 @@
 /** Converts ATIF documents, which record the steps of an agent. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import type { Format, Run, SourceRecord } from "./format.ts";
+import { buildTrajectory, findReward, stemOf } from "./build-trajectory.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
 import { type Json, literal, nonEmpty } from "./output-json.ts";
-import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const atif: Format = {
@@ -17,12 +17,12 @@ export const atif: Format = {
     const links = openLinks(run);
     return {
       preview: links.addDocument,
-      convert: (record) => (links.isPart(record) ? undefined : [rolloutOf(run, record, links)]),
+      convert: (record) => (links.isPart(record) ? undefined : [convertRollout(run, record, links)]),
     };
   },
 };
 
-const rolloutOf = (run: Run, record: SourceRecord, links: Links) => {
+const convertRollout = (run: FormatRun, record: SourceRecord, links: Links) => {
   const { value, file } = record;
   record.group = "trajectory";
   const { documents, ...read } = readAtif(run, record, links);
@@ -32,7 +32,7 @@ const rolloutOf = (run: Run, record: SourceRecord, links: Links) => {
 
 type History = Readonly<{ turns: readonly Json[]; tools: Json | undefined }>;
 
-export const readAtif = (run: Run, located: LocatedDocument, links = openLinks(run)) => {
+export const readAtif = (run: FormatRun, located: LocatedDocument, links = openLinks(run)) => {
   const { value } = located;
   requireVersion(run, value);
   const { documents, readHistories } = openAtifReader(run, links, modelOf(value));
@@ -51,7 +51,7 @@ export const readAtif = (run: Run, located: LocatedDocument, links = openLinks(r
   };
 };
 
-const requireVersion = (run: Run, document: Value) => {
+const requireVersion = (run: FormatRun, document: Value) => {
   const version = document.get("schema_version");
   const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
   if (major !== "1") throw (version ?? document).error("schema_version is not between ATIF-v1.0 and ATIF-v1.7");
@@ -65,7 +65,7 @@ const readStartTime = (document: Value) => {
 
 const modelOf = (document: Value | undefined) => document?.get("agent", "model_name")?.text;
 
-const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
+const openAtifReader = (run: FormatRun, links: Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
   const readReference = (reference: Reference, from: string, missing: string) => {
@@ -102,13 +102,13 @@ const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
     const isJoined = parts.length > 1 && !run.options.keepsHistories;
     if (isJoined) run.note("joined the parts of a continued trajectory (--histories keeps them separate)");
     const histories = parts.map(({ value }, at) => {
-      const allSteps = stepsOf(value);
+      const allSteps = findSteps(value);
       if (allSteps.some(replacesContext))
         run.note(
           "the agent summarized or edited its context, so later turns follow messages that the model no longer saw",
         );
       const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
-      const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...resultsOf(step)]);
+      const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...convertResults(step)]);
       return { turns, tools: toTools(value.get("agent", "tool_definitions")) };
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
@@ -131,7 +131,7 @@ const openAtifReader = (run: Run, links: Links, model: string | undefined) => {
   return { documents, readHistories };
 };
 
-const stepsOf = (document: Value) => {
+const findSteps = (document: Value) => {
   const steps = document.require("steps");
   const items = steps.items();
   if (items.length === 0) throw steps.error("steps is empty");
@@ -142,7 +142,7 @@ const stepsOf = (document: Value) => {
 
 const roles = new Map(Object.entries({ system: "system", user: "user", agent: "assistant" }));
 
-const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
+const ownTurn = (run: FormatRun, step: Value, isSameModel: boolean) => {
   const source = step.require("source");
   const role = roles.get(source.text ?? "");
   if (role === undefined) throw source.error("source is not system, user or agent");
@@ -154,13 +154,13 @@ const ownTurn = (run: Run, step: Value, isSameModel: boolean) => {
   }
   const turn = {
     role: literal(role, source, ...["step_id", "is_copied_context", "llm_call_count"].map((key) => step.get(key))),
-    content: message ? contentOf(message) : null,
+    content: message ? convertContent(message) : null,
     reasoning_content: step.get("reasoning_content"),
     tool_calls: calls,
   };
   const isUnsampled = step.get("is_copied_context")?.isTrue || step.get("llm_call_count")?.number === 0;
   if (role !== "assistant" || isUnsampled || !isSameModel) return [turn];
-  return [choice(turn, deriveFinish(run, calls !== undefined), logprobsIn(run, step))];
+  return [choice(turn, deriveFinish(run, calls !== undefined), convertLogprobs(run, step))];
 };
 
 const toCall = (call: Value) => {
@@ -168,24 +168,24 @@ const toCall = (call: Value) => {
   return buildCall(call.require("tool_call_id"), name, toArguments(call.get("arguments")));
 };
 
-const logprobsIn = (run: Run, step: Value) => {
+const convertLogprobs = (run: FormatRun, step: Value) => {
   const [logprobs, ids] = [step.get("metrics", "logprobs"), step.get("metrics", "completion_token_ids")];
   if (logprobs && !ids) run.receipt?.leaveOut(logprobs, "completion_token_ids are missing");
   return ids && logprobs?.items()[0] && toLogprobs(logprobs, ids.items(), [ids]);
 };
 
-const resultsOf = (step: Value) => {
+const convertResults = (step: Value) => {
   const observation = step.get("observation");
   if (!observation) return [];
   return observation.requireItems("results").flatMap((result) => {
     const [id, output] = [result.get("source_call_id"), result.get("content")];
-    const content = output && contentOf(output);
+    const content = output && convertContent(output);
     if (id) return { role: "tool", tool_call_id: id, content: content ?? "" };
     return content ? { role: "user", content } : [];
   });
 };
 
-const contentOf = (content: Value) => {
+const convertContent = (content: Value) => {
   if (content.isText) return content;
   if (!content.isList) throw content.error("the content is neither text nor a list of parts");
   return content.items().map((part) => {
@@ -215,7 +215,7 @@ interface Reference {
   ids: readonly string[];
 }
 
-const idsOf = (value: Value) =>
+const listIds = (value: Value) =>
   ["trajectory_id", "session_id"].flatMap((key) => {
     const id = value.textAt(key);
     return id === undefined ? [] : `${key} ${id}`;
@@ -224,14 +224,14 @@ const idsOf = (value: Value) =>
 const listEmbedded = (document: Value) => document.items("subagent_trajectories").filter(({ isObject }) => isObject);
 
 const listSubagents = (document: Value) => {
-  const embedded = new Set(listEmbedded(document).map((subagent) => idsOf(subagent)[0]));
+  const embedded = new Set(listEmbedded(document).map((subagent) => listIds(subagent)[0]));
   const results = document.items("steps").flatMap((step) => step.items("observation", "results"));
   return results
     .flatMap((result) => {
       const references = result.get("subagent_trajectory_ref");
       return references?.isObject ? [references] : (references?.items() ?? []);
     })
-    .map((reference) => ({ path: reference.textAt("trajectory_path"), ids: idsOf(reference) }))
+    .map((reference) => ({ path: reference.textAt("trajectory_path"), ids: listIds(reference) }))
     .filter(({ path, ids }) => !embedded.has(ids[0]) && (path !== undefined || ids.length > 0));
 };
 
@@ -243,7 +243,7 @@ const listReferences = (document: Value): readonly Reference[] => [
 
 type Links = ReturnType<typeof openLinks>;
 
-const openLinks = (run: Run) => {
+const openLinks = (run: FormatRun) => {
   const documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
   const filesById = new Map<string, string[]>();
   let owners: Map<string, string> | undefined;
@@ -275,7 +275,7 @@ const openLinks = (run: Run) => {
   return {
     addDocument({ value, file: name }: LocatedDocument) {
       const file = join(name);
-      const ids = idsOf(value);
+      const ids = listIds(value);
       for (const id of ids) filesById.set(id, [...(filesById.get(id) ?? []), file]);
       documents.set(file, { ids, references: listReferences(value) });
     },

@@ -1,10 +1,18 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
-import { type Path, shortName } from "../check/rules/positions.ts";
+import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
 import { formatList } from "../sentences.ts";
-import type { Format, Rollout, Run, SourceRecord } from "./format.ts";
+import {
+  buildException,
+  buildTrajectory,
+  findReward,
+  missingReward,
+  readPath,
+  requireReward,
+} from "./build-trajectory.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 import {
   choice,
@@ -18,7 +26,6 @@ import {
   unwrap,
 } from "./messages.ts";
 import { type Json, literal } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, missingReward, readPath, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
@@ -31,10 +38,10 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   answerKey?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
   readPrompt(row: Value): readonly Value[];
-  readTurns(run: Run, row: Value): readonly Json[];
-  readReward?(run: Run, row: Value): Json | undefined;
+  readTurns(run: FormatRun, row: Value): readonly Json[];
+  readReward?(run: FormatRun, row: Value): Json | undefined;
   /** Returns undefined for a row that is not a group. */
-  readGroup?(run: Run, record: SourceRecord): readonly Rollout[] | undefined;
+  readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
 const chatRows = (rows: ChatRows): Format => ({
@@ -50,14 +57,14 @@ const chatRows = (rows: ChatRows): Format => ({
   open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
 });
 
-const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
+const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
   const { value: row } = record;
-  const key = groupKeyOf(run, row);
+  const key = findGroupKey(run, row);
   if (key !== undefined) record.group = key;
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
-  record.group ??= `${stepOf(row)} prompt ${digestOf(prompt)}`;
+  record.group ??= `${findStep(row)} prompt ${computeDigest(prompt)}`;
   const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
   const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
   const error = isFailed ? row.get("error") : undefined;
@@ -70,17 +77,17 @@ const convertRow = (run: Run, rows: ChatRows, record: SourceRecord) => {
 };
 
 /** A receipt lists these numbers, so a receipt replaces the note. */
-const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Run, row: Value) => {
+const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: FormatRun, row: Value) => {
   const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
   const parent = path.slice(0, -1);
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
   const members = unwrap(readPath(row, parent))?.metricMembers() ?? [];
-  const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortName([...parent, key].join("."))));
+  const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortenName([...parent, key].join("."))));
   if (names.length > 0)
     note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
-const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
+const findGroupKey = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
   if (groupBy !== undefined) {
     const paths = toKeyPaths(groupBy).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
     const chosen = paths.map((path) => row.get(...path)).find((value) => value !== undefined);
@@ -89,16 +96,16 @@ const groupKeyOf = ({ options: { groupBy }, note }: Run, row: Value) => {
   }
   for (const name of groupKeyNames) {
     const key = row.get(name) ?? row.get("metadata", name);
-    if (key) return `${stepOf(row)} ${name} ${key.raw}`;
+    if (key) return `${findStep(row)} ${name} ${key.raw}`;
   }
   return undefined;
 };
 
 /** Group keys contain the training step, because the policy changes at each step. */
-const stepOf = (row: Value) => row.get("step")?.raw ?? "";
+const findStep = (row: Value) => row.get("step")?.raw ?? "";
 
 /** Parses the JSON first, so that whitespace and escapes do not change the digest. */
-const digestOf = (values: readonly Value[]) =>
+const computeDigest = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
 const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, completionMembers: Members = []) => {
@@ -148,7 +155,7 @@ export const messageRows = (path: Path): Format => {
 
 export const openaiChat = messageRows(["messages"]);
 
-const readCompletion = (run: Run, row: Value, [name, value]: readonly [string, Value]) => [
+const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]) => [
   ...toTurns(run, row.require("prompt"), { name: "prompt" }),
   ...toTurns(run, value, { name, isSampled: true }),
 ];
@@ -185,7 +192,7 @@ const trlRows: ChatRows = {
 export const trl = chatRows(trlRows);
 
 /** Another list with the length of `completions` has one metadata value for each completion. */
-const convertCompletions = (run: Run, row: Value) => {
+const convertCompletions = (run: FormatRun, row: Value) => {
   const labels = row.get("labels");
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
@@ -245,7 +252,7 @@ export const shareGpt = chatRows({
   },
 });
 
-const shareGptTurns = (run: Run, row: Value) => {
+const shareGptTurns = (run: FormatRun, row: Value) => {
   const unansweredIds: string[] = [];
   return row.requireItems("conversations").map((turn, at) => {
     const from = turn.require("from");

@@ -7,11 +7,11 @@ import { getErrorCode, readRegularFile } from "../files.ts";
 import type { Host } from "../host.ts";
 import { inputUnreadable } from "../input/failures.ts";
 import * as input from "../input/index.ts";
+import { bomLength } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
-import { bomLength } from "../json/walk.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
-import type { Format, FormatOptions, Rollout, Run } from "./format.ts";
+import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
 import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
@@ -57,7 +57,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   // Unused ids are not an error, because a file of rewards can cover several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
-  const unusedText = `no rollout has ${pluralize(unusedIds.length, "id")} of --rewards: ${namedIds}`;
+  const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   const converted = results.map(({ source }, at) => {
     const close = async () => await input.closeSources([source, ...otherSources]);
@@ -119,21 +119,21 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
 
   const breakUnreadable = (raw: input.RawRecord, at: records.RolloutPosition) => {
     const { bytes, member } = raw;
-    const fault = raw.wrong === undefined ? requireFault(bytes) : undefined;
+    const fault = raw.fault === undefined ? requireFault(bytes) : undefined;
     // If NaN and Infinity are the only faults, the record still names its groups.
     const lenient = fault && Value.parsePython(bytes);
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
     const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
     const hasMoreDocuments = fault?.fault === "more" && !isLine;
-    let { wrong } = raw;
+    let { fault: wrong } = raw;
     if (fault?.fault === "end") wrong = "it is truncated";
     if (hasMoreDocuments) wrong = "found more data after the JSON document";
     const rollouts = value && records.convertRecord(converter, records.toRecord(value, raw, at));
     const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
     const location = records.locateByte(raw, fault?.at ?? 0);
     for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
-      breakGroup({ group }, at, { wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
+      breakGroup({ group }, at, { fault: wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
     if (lenient) receipt?.addRecord(format, records.toRecord(lenient, raw, at));
   };
 
@@ -151,7 +151,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       else {
         const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
         const location = records.locateInRecord(raw, error.value);
-        breakGroup(rollout, at, { wrong: error.message, location, keys: listKeys(), contradictsGivenFormat });
+        breakGroup(rollout, at, { fault: error.message, location, keys: listKeys(), contradictsGivenFormat });
       }
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
@@ -187,8 +187,8 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       const at = fault.column === undefined ? line : `${fault.line}:${fault.column}`;
       // Several records of a document can be on one line.
       const path = format.records.text === "document" ? (fault.path ?? []).join(".") : "";
-      const place = `the record at ${label}:${at}${path === "" ? "" : ` (${path})`}`;
-      problems.report("ambiguous-group", { place, isJson: keys !== undefined }, location);
+      const unknownRecord = `the record at ${label}:${at}${path === "" ? "" : ` (${path})`}`;
+      problems.report("ambiguous-group", { position: unknownRecord, isJson: keys !== undefined }, location);
     }
   };
 
@@ -210,15 +210,19 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       convertRaw(raw, at);
       return output.flushFull();
     });
-    for (const { file: fileName, position, group, wrong } of converter.findFaults?.() ?? []) {
+    for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
       if (!file) continue;
       const location = { file: file.records.locate(position).label, path: [] };
-      breakGroup({ group }, { file, record: position, position: -1 }, { wrong, location });
+      breakGroup({ group }, { file, record: position, position: -1 }, { fault, location });
     }
     breakAmbiguous();
     const bytes = await output.end(host);
-    const source: input.Source = { name, bytes, origin: lines.createLineOrigin({ files, groups, format, converter }) };
+    const source: input.Source = {
+      name,
+      bytes,
+      originals: lines.createLineOrigin({ files, groups, format, converter }),
+    };
     return { source, groups, unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length };
   } catch (thrown) {
     await output.discard();
@@ -226,7 +230,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   }
 };
 
-const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionRun): Run => {
+const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionRun): FormatRun => {
   const { documents, receipt, notes } = run;
   const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
   const firstRecords = new Map<string, string>();

@@ -47,9 +47,9 @@ export type Rollout = Readonly<{
   members?: Members;
 }>;
 
-export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; wrong: string }>;
+export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; fault: string }>;
 
-export interface Run {
+export interface FormatRun {
   readonly options: FormatOptions;
   readonly files: readonly string[];
   /** Reads a document next to the record's file or in the record's archive. */
@@ -95,5 +95,5 @@ export type Format = Readonly<{
   /** True if files lack some messages or tokens. */
   isLossy?: boolean;
   recognizes(first: SourceRecord): boolean | undefined;
-  open(run: Run): Converter;
+  open(run: FormatRun): Converter;
 }>;

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
-import { replaceLineEnds } from "../json/walk.ts";
+import { replaceLineEnds } from "../json/json-bytes.ts";
 import type { Converter, Format, Rollout } from "./format.ts";
 import { findSource, type Json, JsonWriter } from "./output-json.ts";
 import {
@@ -42,7 +42,7 @@ const lineStart = '{"trajectories":[';
 const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
   `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members && ","}${members}}\n`;
 
-const digestOf = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
+const computeDigest = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
 /** Writes groups in the order of their first rollouts. */
 export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
@@ -92,7 +92,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       const start = flushed + pending.length;
       const length = trajectory === undefined ? 0 : pending.writeOnOneLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
-      const digest = identities.map(digestOf).join("") + identity;
+      const digest = identities.map(computeDigest).join("") + identity;
       // Spread syntax would need twice the memory.
       group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
     },
@@ -131,14 +131,14 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
   };
 };
 
-type Converted = Readonly<{
+type ConversionOutput = Readonly<{
   files: readonly ConvertedFile[];
   groups: readonly ConvertedGroup[];
   format: Format;
   converter: Converter;
 }>;
 
-export const createLineOrigin = ({ files, groups, format, converter }: Converted): input.LineOrigin => {
+export const createLineOrigin = ({ files, groups, format, converter }: ConversionOutput): input.OriginalLines => {
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   const convertAgain = async (written: WrittenRollout) => {
     const raw = await written.file.records.reread(written.record);
@@ -181,13 +181,13 @@ export const createLineOrigin = ({ files, groups, format, converter }: Converted
       const parts = rolloutsOf(line).map(
         (one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one] as const,
       );
-      const records: input.OriginRecord[] = [];
+      const records: input.OriginalRecord[] = [];
       const documents = new Set<string>();
       const add = (file: string, line: number, bytes: Buffer) =>
         records.push({ file, line, bytes: replaceLineEnds(Buffer.from(bytes)) });
       for (const written of new Map(parts).values()) {
         const { raw, rollout } = await convertAgain(written);
-        if (!raw || raw.wrong !== undefined) continue;
+        if (!raw || raw.fault !== undefined) continue;
         const { label, line } = written.file.records.locate(written.record);
         add(label, line, raw.bytes.subarray(written.span?.start, written.span?.end));
         for (const { document = "", bytes } of rollout?.documents ?? []) {

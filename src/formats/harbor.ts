@@ -2,8 +2,8 @@
 import { dirname } from "node:path";
 import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
-import type { Format, Run, SourceRecord } from "./format.ts";
-import { buildException, buildTrajectory, findReward } from "./rollout.ts";
+import { buildException, buildTrajectory, findReward } from "./build-trajectory.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import type { Members, Value } from "./value.ts";
 
 const trajectoryFile = "agent/trajectory.json";
@@ -24,10 +24,10 @@ export const harbor: Format = {
     value.get("trial_name")?.isText &&
     value.get("task_name")?.isText &&
     value.members().some(([key]) => /^(?:verifier_result|exception_info|agent_result|agent_info)$/.test(key)),
-  open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
+  open: (run) => ({ convert: (record) => convertRollouts(run, record) }),
 };
 
-const rolloutsOf = (run: Run, record: SourceRecord) => {
+const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   if (!value.has("trial_name") && value.has("stats")) {
     run.note("skipped the result of a job, because a job is not a trial");
@@ -43,13 +43,13 @@ const rolloutsOf = (run: Run, record: SourceRecord) => {
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
     return [{ exception: buildException(message, type, traceback) }];
   }
-  return [trajectoryOf(run, record, rewards)];
+  return [convertTrajectory(run, record, rewards)];
 };
 
-const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
+const convertTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members) => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
-  const reward = findReward(run, { record: value, ids, readOwn: () => rewardIn(value, rewards) });
+  const reward = findReward(run, { record: value, ids, readOwn: () => readReward(value, rewards) });
   const steps = value.get("step_results");
   if (steps?.has(0)) throw steps.error("trials of several steps are not supported (omit the trial)");
   const type = value.get("exception_info", "exception_type");
@@ -68,7 +68,7 @@ const trajectoryOf = (run: Run, record: SourceRecord, rewards: Members) => {
   return { ...trajectory, documents: [agent, ...atif.documents] };
 };
 
-const rewardIn = (value: Value, rewards: Members) => {
+const readReward = (value: Value, rewards: Members) => {
   const names = rewards.map(([key]) => key);
   const reward = rewards[names.indexOf("reward")]?.[1];
   if (reward || names.length === 0) return reward;

@@ -21,7 +21,7 @@ export const convertOpened = async (options: FormatOptions, inputs: ConvertibleI
 };
 
 /** Reads the file of `--rewards` without rounding. @throws Failure `invalid-option-value` */
-export const readRewards = async (file: string, host: Host) => {
+export const readRewardsFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
     invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),
   );

@@ -1,8 +1,5 @@
 /** Converts logs of Inspect. */
 import { formatCommandLine } from "../shell-words.ts";
-import type { Format, Run, SourceRecord } from "./format.ts";
-import { buildCall, choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
 import {
   buildException,
   buildTrajectory,
@@ -11,7 +8,10 @@ import {
   missingReward,
   readPath,
   toReward,
-} from "./rollout.ts";
+} from "./build-trajectory.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
+import { buildCall, choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
+import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 export const inspect: Format = {
@@ -30,35 +30,35 @@ export const inspect: Format = {
       ? value.get("eval", "task")?.isText && value.get("samples")?.isList
       : value.has("id") && value.get("epoch")?.isNumber,
   open: (run) => ({
-    convert: (record) => rolloutsOf(run, record),
+    convert: (record) => convertRollouts(run, record),
     groupOfMember: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
   }),
 };
 
-const rolloutsOf = (run: Run, record: SourceRecord) => {
+const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, member } = record;
   if (member !== undefined) {
     const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
-    return [rolloutOf(run, value, log)];
+    return [convertRollout(run, value, log)];
   }
-  return value.requireItems("samples").map((sample) => rolloutOf(run, sample, value));
+  return value.requireItems("samples").map((sample) => convertRollout(run, sample, value));
 };
 
-const rolloutOf = (run: Run, sample: Value, log: Value | undefined) => {
+const convertRollout = (run: FormatRun, sample: Value, log: Value | undefined) => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
   return convertPart(sample, group, () => {
     if (group === undefined) throw sample.error("id is missing");
     const error = sample.get("error");
     if (error) return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
-    const scores = scoresOf(sample, log);
+    const scores = findScores(sample, log);
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
     return buildTrajectory({
       reward: findSampleReward(run, sample, scores),
       ...readMessages(run, sample),
-      metrics: metricsOf(run, scores),
-      metadata: metadataOf(sample, log, scores, startTime),
+      metrics: convertMetrics(run, scores),
+      metadata: convertMetadata(sample, log, scores, startTime),
       startTime,
     });
   });
@@ -66,7 +66,7 @@ const rolloutOf = (run: Run, sample: Value, log: Value | undefined) => {
 
 type Scores = ReadonlyMap<string, Value>;
 
-const findSampleReward = (run: Run, sample: Value, scores: Scores) => {
+const findSampleReward = (run: FormatRun, sample: Value, scores: Scores) => {
   const { rewardFrom, rewards } = run.options;
   if (!rewardFrom && !rewards) {
     const paths = Array.from(scores.keys(), (name) => formatCommandLine([`scores.${name}.value`]));
@@ -76,7 +76,7 @@ const findSampleReward = (run: Run, sample: Value, scores: Scores) => {
     const [first, name, ...rest] = rewardFrom;
     const isOlder = first === "scores" && !sample.has("scores");
     const value = isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, rewardFrom);
-    const number = value && (toReward(run, value) ?? gradeOf(run, value));
+    const number = value && (toReward(run, value) ?? convertGrade(run, value));
     const path = rewardFrom.join(".");
     if (number) return { reward: number, identity: `from ${path}` };
   }
@@ -85,7 +85,7 @@ const findSampleReward = (run: Run, sample: Value, scores: Scores) => {
   return findReward(run, { record: sample, ids });
 };
 
-const gradeOf = (run: Run, value: Value) => {
+const convertGrade = (run: FormatRun, value: Value) => {
   const number = grades.get(value.text ?? "");
   if (number === undefined) return undefined;
   run.note("converted the scores C, I, P and N to 1, 0, 0.5 and 0");
@@ -95,8 +95,8 @@ const gradeOf = (run: Run, value: Value) => {
 /** The rewards for the grades correct, incorrect, partial and no answer. */
 const grades: ReadonlyMap<string, number> = new Map(Object.entries({ C: 1, I: 0, P: 0.5, N: 0 }));
 
-const metricsOf = (run: Run, scores: Scores) => {
-  const metricOf = (value: Value) => (value.canBeMetric ? value : gradeOf(run, value));
+const convertMetrics = (run: FormatRun, scores: Scores) => {
+  const metricOf = (value: Value) => (value.canBeMetric ? value : convertGrade(run, value));
   return [...scores].flatMap(([name, score]): readonly Member[] => {
     const value = score.get("value");
     if (value?.isObject) return value.members().map(([key, one]) => [`scores.${name}.${key}`, metricOf(one)]);
@@ -105,7 +105,7 @@ const metricsOf = (run: Run, scores: Scores) => {
 };
 
 /** In older logs, a sample has only one score, without a name. */
-const scoresOf = (sample: Value, log: Value | undefined) => {
+const findScores = (sample: Value, log: Value | undefined) => {
   const scores = sample.get("scores");
   const older = sample.get("score");
   if (scores || !older) return new Map(scores?.members());
@@ -113,7 +113,7 @@ const scoresOf = (sample: Value, log: Value | undefined) => {
   return new Map([[name?.text ?? "score", older]]);
 };
 
-const metadataOf = (sample: Value, log: Value | undefined, scores: Scores, startTime: Value | undefined) => {
+const convertMetadata = (sample: Value, log: Value | undefined, scores: Scores, startTime: Value | undefined) => {
   const taken = ["messages", "error", "input", ...(startTime ? ["started_at"] : [])];
   const members = new Map<string, Value | undefined>(sample.flatMembers().filter(([key]) => !taken.includes(key)));
   const add = (key: string, value: Value | undefined, otherwise: string) => {
@@ -130,7 +130,7 @@ const metadataOf = (sample: Value, log: Value | undefined, scores: Scores, start
   return members;
 };
 
-const readMessages = (run: Run, sample: Value) => {
+const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
   const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
   const attachments = openAttachments(sample);
@@ -143,10 +143,10 @@ const readMessages = (run: Run, sample: Value) => {
     if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
     const sampledChoice = choiceOf(message);
     if (!isGenerated && !sampledChoice) return converted;
-    const finish = finishOf(sampledChoice?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
-    return choice(converted, finish, logprobsIn(sampledChoice));
+    const finish = convertFinish(sampledChoice?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
+    return choice(converted, finish, convertLogprobs(sampledChoice));
   };
-  return { turns: messages.map(toTurn), tools: toolsOf(attachments, events, new Set(messages.map(idOf))) };
+  return { turns: messages.map(toTurn), tools: findTools(attachments, events, new Set(messages.map(idOf))) };
 };
 
 const idOf = (message: Value | undefined) => message?.textAt("id");
@@ -170,13 +170,13 @@ const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefin
   return (message: Value) => choices.get(keyOf(message));
 };
 
-const finishOf = (stop: Value | undefined) => {
+const convertFinish = (stop: Value | undefined) => {
   const text = stop?.text ?? "";
   if (/^(?:stop|tool_calls|content_filter)$/.test(text)) return stop;
   return /^(?:max_tokens|model_length|length)$/.test(text) ? literal("length", stop) : undefined;
 };
 
-const logprobsIn = (sampledChoice: Value | undefined) => {
+const convertLogprobs = (sampledChoice: Value | undefined) => {
   const content = sampledChoice?.get("logprobs", "content");
   if (content?.isList !== true) return undefined;
   const tokens = content.items().map((token) => {
@@ -188,9 +188,9 @@ const logprobsIn = (sampledChoice: Value | undefined) => {
   return { content: tokens };
 };
 
-const toMessage = (run: Run, message: Value, attachments: Attachments) => {
+const toMessage = (run: FormatRun, message: Value, attachments: Attachments) => {
   const { resolved } = attachments;
-  const { content, reasoning } = contentOf(attachments, message);
+  const { content, reasoning } = convertContent(attachments, message);
   const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
   const error = isEmpty ? message.get("error", "message") : undefined;
   if (error) run.note("used a failed tool's error as the content of the tool message");
@@ -199,11 +199,11 @@ const toMessage = (run: Run, message: Value, attachments: Attachments) => {
     ["content", error ? resolved(error) : content],
     ["reasoning", undefined],
     ["reasoning_content", reasoning],
-    ["tool_calls", nonEmpty(message.items("tool_calls").map((call) => callOf(attachments, call)))],
+    ["tool_calls", nonEmpty(message.items("tool_calls").map((call) => convertCall(attachments, call)))],
   ]);
 };
 
-const callOf = ({ resolved, json }: Attachments, call: Value) => {
+const convertCall = ({ resolved, json }: Attachments, call: Value) => {
   const [name, args] = [call.get("function"), call.get("arguments")];
   if (name?.isText !== true) return toToolCall(call);
   const toArguments = (value: Value) => {
@@ -215,7 +215,7 @@ const callOf = ({ resolved, json }: Attachments, call: Value) => {
   return { ...built, type: call.get("type") ?? built.type };
 };
 
-const contentOf = (attachments: Attachments, message: Value) => {
+const convertContent = (attachments: Attachments, message: Value) => {
   const { follow, json, resolved } = attachments;
   const [content, given] = [message.get("content"), message.get("reasoning")];
   if (content?.isList !== true) return { content: content && resolved(content), reasoning: given && resolved(given) };
@@ -232,12 +232,13 @@ const contentOf = (attachments: Attachments, message: Value) => {
   const [first] = parts;
   const type = first?.get("type");
   const text = parts.length === 1 && type?.text === "text" ? first?.get("text") : undefined;
-  if (!text || !type) return { content: nonEmpty(parts.map((part) => partOf(attachments, part))) ?? "", reasoning };
+  if (!text || !type)
+    return { content: nonEmpty(parts.map((part) => convertContentPart(attachments, part))) ?? "", reasoning };
   const { raw, sources } = json(text);
   return { content: rawLiteral(raw, [...sources, type]), reasoning };
 };
 
-const partOf = ({ follow, resolved }: Attachments, part: Value) => {
+const convertContentPart = ({ follow, resolved }: Attachments, part: Value) => {
   const [type, image, audio] = [part.get("type"), part.get("image"), part.get("audio")];
   if (type?.text === "image" && image)
     return { type: literal("image_url", type), image_url: { url: resolved(image), detail: part.get("detail") } };
@@ -282,7 +283,7 @@ const openAttachments = (sample: Value) => {
   return { follow, json, resolved };
 };
 
-const toolsOf = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
+const findTools = ({ resolved }: Attachments, events: readonly Value[], ids: ReadonlySet<string | undefined>) => {
   const tools = new Map<string, Json>();
   for (const event of events) {
     const isOwn = event.items("output", "choices").some((item) => ids.has(idOf(item.get("message"))));

@@ -1,9 +1,10 @@
 /** Converts trajectories of mini-swe-agent. */
-import type { Format, Run, SourceRecord } from "./format.ts";
+
+import { buildTrajectory, findReward, stemOf } from "./build-trajectory.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
 import { replaceMembers } from "./output-json.ts";
 import { convertItem, convertOutput } from "./responses.ts";
-import { buildTrajectory, findReward, stemOf } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
@@ -19,7 +20,7 @@ export const miniSweAgent: Format = {
   groupsSpanFiles: true,
   recognizes: ({ value }) =>
     value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") && value.get("messages")?.isList,
-  open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
+  open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
 };
 
 /** The prompts of mini-swe-agent contain one of these commands. */
@@ -38,7 +39,7 @@ export const miniSweAgentMessages: Format = {
   },
 };
 
-const rolloutOf = (run: Run, record: SourceRecord) => {
+const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const instance = value.get("instance_id");
   record.group = instance?.raw ?? `file ${file}`;
@@ -49,13 +50,13 @@ const rolloutOf = (run: Run, record: SourceRecord) => {
   const stem = stemOf(file);
   return buildTrajectory({
     reward: findReward(run, { record: value, ids: [instance, ...new Set([stem.replace(/\.traj$/, ""), stem])] }),
-    turns: messages.flatMap((message) => turnsOf(run, message)),
+    turns: messages.flatMap((message) => convertTurns(run, message)),
     metrics: value.members("info", "model_stats").filter(([, { isNumber }]) => isNumber),
     metadata: [...value.flatMembers("info"), ...value.flatMembers()],
   });
 };
 
-const turnsOf = (run: Run, message: Value) => {
+const convertTurns = (run: FormatRun, message: Value) => {
   if (!message.isObject) throw message.error("a message is not an object");
   if (message.textAt("object") === "response") return convertOutput(run, message);
   if (message.textAt("type") === "function_call_output") return [convertItem(message)];
@@ -68,7 +69,7 @@ const turnsOf = (run: Run, message: Value) => {
   return [message.textAt("type") === "message" ? convertItem(message) : omitExtra(message)];
 };
 
-const sampledTurn = (run: Run, message: Value) => {
+const sampledTurn = (run: FormatRun, message: Value) => {
   const answer = message.get("extra", "response");
   if (answer?.get("output")?.isList) return convertOutput(run, answer);
   const sampled = answer?.get("choices", 0);

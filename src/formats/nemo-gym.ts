@@ -1,9 +1,9 @@
 /** Converts rollouts of NeMo Gym. */
 import { hash } from "node:crypto";
-import type { Format, Run, SourceRecord } from "./format.ts";
+import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { toTools } from "./messages.ts";
 import { convertInput, convertOutput } from "./responses.ts";
-import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
@@ -24,24 +24,24 @@ export const nemoGym: Format = {
     (value.get("responses_create_params")?.isObject && value.get("response", "output")?.isList) ||
     (value.has("_ng_failure_class") && value.has("_ng_task_index")) ||
     (otherFiles.test(file) && value.isObject),
-  open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
+  open: (run) => ({ convert: (record) => convertRollouts(run, record) }),
 };
 
-const rolloutsOf = (run: Run, record: SourceRecord) => {
+const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, file, position } = record;
   if (otherFiles.test(file)) {
     run.note("skipped a row that is not a rollout (inputs or profiling data)");
     return [];
   }
-  record.group = groupOf(record);
+  record.group = findGroup(record);
   const rollout = value.get("_ng_rollout_index");
   const isFirst = run.isFirst(rollout ? `${record.group} ${rollout.raw}` : `${position} ${file}`, record);
-  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) return [trajectoryOf(run, value)];
+  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) return [convertTrajectory(run, value)];
   if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
   return [{ exception: buildFailure(value) }];
 };
 
-const trajectoryOf = (run: Run, row: Value) => {
+const convertTrajectory = (run: FormatRun, row: Value) => {
   const params = row.require("responses_create_params");
   const response = row.require("response");
   const ids = [row.get("_ng_task_index"), response.get("id")];
@@ -63,7 +63,7 @@ const trajectoryOf = (run: Run, row: Value) => {
 };
 
 /** Tasks of different files can have the same number, so the group key includes the file. */
-const groupOf = ({ value, file }: SourceRecord) => {
+const findGroup = ({ value, file }: SourceRecord) => {
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
   if (task) return JSON.stringify([mainFile, task.raw]);

@@ -3,7 +3,7 @@ import type { Format, Rollout, SourceRecord } from "./format.ts";
 import { childrenOf, type Json, sourcesOf } from "./output-json.ts";
 import { Value } from "./value.ts";
 
-interface Outcome {
+interface ReceiptEntry {
   /** A carried value keeps its bytes. A changed value has another form, or repeats a converted value. */
   list: "left_out" | "changed" | "carried";
   /** A reason if the list is `left_out`, otherwise the path of the converted value. */
@@ -20,11 +20,11 @@ export type ReceiptData = ReturnType<Receipt["data"]>;
 export const openReceipt = () => {
   const formats = new Set<string>();
   /** Paths have no indexes (`completion[].content`). */
-  const counts = new Map<string, Outcome & { file: string; path: string; count: number }>();
-  const outcomes = new Map<number, Outcome>();
+  const counts = new Map<string, ReceiptEntry & { file: string; path: string; count: number }>();
+  const outcomes = new Map<number, ReceiptEntry>();
   /** Several records can refer to one document, which counts once. */
   const documents = new Set<string>();
-  const setOutcome = ({ id }: Value, outcome: Outcome) => {
+  const setOutcome = ({ id }: Value, outcome: ReceiptEntry) => {
     if (!outcomes.has(id)) outcomes.set(id, outcome);
   };
   const leaveOut = (value: Value, reason: string) => setOutcome(value, { list: "left_out", text: reason });
@@ -33,7 +33,7 @@ export const openReceipt = () => {
     for (const value of sourcesOf(json)) setOutcome(value, { list: "changed", text: to });
     for (const [key, child] of childrenOf(json)) setTargets(child, joinPath(to, key));
   };
-  const countLeaf = (file: string, path: string, { list, text }: Outcome) => {
+  const countLeaf = (file: string, path: string, { list, text }: ReceiptEntry) => {
     const key = `${list} ${file} ${path} ${text}`;
     const counted = counts.get(key) ?? { list, file, path, text, count: 0 };
     counted.count++;
@@ -62,7 +62,9 @@ export const openReceipt = () => {
       };
       // Values can be nested too deeply for a recursive function.
       const countAll = (file: string, root: Value) => {
-        const pending: { current: Value; path: string; around?: Outcome | undefined }[] = [{ current: root, path: "" }];
+        const pending: { current: Value; path: string; around?: ReceiptEntry | undefined }[] = [
+          { current: root, path: "" },
+        ];
         for (let next = pending.pop(); next; next = pending.pop()) {
           const { current, path, around } = next;
           const outcome = outcomes.get(current.id) ?? around;
@@ -88,7 +90,7 @@ export const openReceipt = () => {
     },
     data() {
       const all = [...counts.values()].sort((a, b) => b.count - a.count);
-      const listTargets = (wanted: Outcome["list"]) =>
+      const listTargets = (wanted: ReceiptEntry["list"]) =>
         all.flatMap(({ list, file, path, text: to, count }) => (list === wanted ? { file, path, to, count } : []));
       const left_out = listTargets("left_out").map(({ to: reason, count, ...at }) => ({ ...at, reason, count }));
       const [read, left] = [sumCounts(all), sumCounts(left_out)];

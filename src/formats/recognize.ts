@@ -145,8 +145,8 @@ const matchFormats = async (
         readRawRecords(source, possible[0]?.records ?? {}, maxUnpackedBytes)
       : readFirstRecords(source, maxUnpackedBytes);
     for await (const raw of firstRecords) {
-      const { member, wrong, kind, columns, value = wrong === undefined ? Value.parse(raw.bytes) : undefined } = raw;
-      unreadable = value ? undefined : (wrong ?? noJson);
+      const { member, fault, kind, columns, value = fault === undefined ? Value.parse(raw.bytes) : undefined } = raw;
+      unreadable = value ? undefined : (fault ?? noJson);
       if (!value) continue;
       const record = { value, file, position: 0, member };
       const matching = possible.filter((one) => (!kind || kind === one.records.text) && one.recognizes(record));

@@ -1,27 +1,27 @@
 /** Converts items of the Responses API to messages and choices, or throws ConversionError. */
-import type { Run } from "./format.ts";
+import type { FormatRun } from "./format.ts";
 import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
 import { literal, nonEmpty, toText } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
-type Turn = readonly Value[];
-type ResponsePart = Turn | Value;
-const isTurn = (part: ResponsePart): part is Turn => Array.isArray(part);
+type ItemTurn = readonly Value[];
+type ResponsePart = ItemTurn | Value;
+const isTurn = (part: ResponsePart): part is ItemTurn => Array.isArray(part);
 
-export const convertInput = (run: Run, input: Value) => {
+export const convertInput = (run: FormatRun, input: Value) => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-export const convertOutput = (run: Run, response: Value) => {
+export const convertOutput = (run: FormatRun, response: Value) => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
   const cutReason = response.get("incomplete_details", "reason");
   return parts.map((part) => {
     if (!isTurn(part)) return convertItem(part);
     const isCut = part === last && cutReason?.text === "max_output_tokens";
-    const finish = isCut ? literal("length", cutReason) : deriveFinish(run, callsIn(part).length > 0);
-    return choice(mergeTurn(part), finish, logprobsIn(part));
+    const finish = isCut ? literal("length", cutReason) : deriveFinish(run, findCalls(part).length > 0);
+    return choice(mergeTurn(part), finish, convertLogprobs(part));
   });
 };
 
@@ -29,10 +29,10 @@ const typeOf = (item: Value) => item.textAt("type") ?? (item.has("role") ? "mess
 
 const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
-const callsIn = (turn: Turn) => turn.filter((item) => typeOf(item) === "function_call");
+const findCalls = (turn: ItemTurn) => turn.filter((item) => typeOf(item) === "function_call");
 
 /** A turn ends after token ids, and before a second message, a tool result or a message of another role. */
-const splitTurns = (run: Run, items: Value) => {
+const splitTurns = (run: FormatRun, items: Value) => {
   if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
@@ -58,16 +58,16 @@ const splitTurns = (run: Run, items: Value) => {
   return parts;
 };
 
-const mergeTurn = (turn: Turn) => {
+const mergeTurn = (turn: ItemTurn) => {
   const message = turn.find(isMessage);
   const content = message?.get("content");
   const parts = content?.items() ?? [];
   return {
     role: message?.get("role") ?? "assistant",
-    content: (content?.isList ? joinTexts(textsIn(parts)) : content) ?? null,
+    content: (content?.isList ? joinTexts(findTexts(parts)) : content) ?? null,
     refusal: joinTexts(parts.flatMap((part) => part.get("refusal") ?? [])),
-    reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(reasoningIn), "\n"),
-    tool_calls: nonEmpty(callsIn(turn).map(callOf)),
+    reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(findReasoning), "\n"),
+    tool_calls: nonEmpty(findCalls(turn).map(convertCall)),
   };
 };
 
@@ -76,17 +76,17 @@ const joinTexts = (texts: readonly Value[], between = "") => {
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
 };
 
-const textsIn = (parts: readonly Value[]) => parts.flatMap((part) => part.get("text") ?? []);
+const findTexts = (parts: readonly Value[]) => parts.flatMap((part) => part.get("text") ?? []);
 
-const reasoningIn = (item: Value) => {
-  const texts = textsIn(item.items("content"));
-  return texts.length > 0 ? texts : textsIn(item.items("summary"));
+const findReasoning = (item: Value) => {
+  const texts = findTexts(item.items("content"));
+  return texts.length > 0 ? texts : findTexts(item.items("summary"));
 };
 
-const callOf = (call: Value) =>
+const convertCall = (call: Value) =>
   buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
 
-const logprobsIn = (turn: Turn) => {
+const convertLogprobs = (turn: ItemTurn) => {
   const recorded = turn.find((item) => item.has("generation_log_probs", 0));
   if (recorded) {
     const ids = recorded.require("generation_token_ids");
@@ -98,18 +98,18 @@ const logprobsIn = (turn: Turn) => {
 };
 
 export const convertItem = (item: Value) => {
-  if (isMessage(item)) return { role: item.get("role"), content: contentOf(item.require("content")) };
+  if (isMessage(item)) return { role: item.get("role"), content: convertContent(item.require("content")) };
   const content = item.require("output");
-  return { role: "tool", tool_call_id: item.require("call_id"), content: contentOf(content) };
+  return { role: "tool", tool_call_id: item.require("call_id"), content: convertContent(content) };
 };
 
-const contentOf = (content: Value) => {
+const convertContent = (content: Value) => {
   if (!content.isList) return toText(content);
   const [only, ...more] = content.items();
-  return (more.length === 0 ? only?.get("text") : undefined) ?? content.items().map(partOf);
+  return (more.length === 0 ? only?.get("text") : undefined) ?? content.items().map(convertContentPart);
 };
 
-const partOf = (part: Value) => {
+const convertContentPart = (part: Value) => {
   const type = part.get("type");
   const [text, image] = [part.get("text"), part.get("image_url")];
   if (text) return { type: literal("text", type), text };

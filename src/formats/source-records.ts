@@ -45,7 +45,7 @@ export const openFiles = async (
 /** Returns undefined for invalid JSON. Long texts of `jsonColumns` stay outside the JSON of a row. */
 export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPosition) => {
   const { hasNonFinite, jsonColumns } = format;
-  if (raw.wrong !== undefined) return undefined;
+  if (raw.fault !== undefined) return undefined;
   const { bytes, texts } =
     raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
   const value = hasNonFinite ? Value.parsePython(bytes) : Value.parse(bytes, undefined, texts);

@@ -1,8 +1,8 @@
 /** Converts results of tau2-bench. */
 import { basename, dirname, join } from "node:path";
-import type { Format, Run, SourceRecord } from "./format.ts";
+import { buildException, buildTrajectory, convertPart, findReward } from "./build-trajectory.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
-import { buildException, buildTrajectory, convertPart, findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const tau2: Format = {
@@ -21,7 +21,7 @@ export const tau2: Format = {
     (value.has("info", "agent_info") &&
       value.get("tasks")?.isList &&
       (value.get("simulations") ?? value.get("simulation_index"))?.isList),
-  open: (run) => ({ convert: (record) => rolloutsOf(run, record) }),
+  open: (run) => ({ convert: (record) => convertRollouts(run, record) }),
 };
 
 const isSimulation = (value: Value) =>
@@ -29,18 +29,19 @@ const isSimulation = (value: Value) =>
 
 type Results = Readonly<{ file: string; value: Value | undefined }>;
 
-const rolloutsOf = (run: Run, record: SourceRecord) => {
+const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const simulations = value.get("simulations");
-  if (simulations?.isList) return simulations.items().map((simulation) => rolloutOf(run, simulation, { file, value }));
+  if (simulations?.isList)
+    return simulations.items().map((simulation) => convertRollout(run, simulation, { file, value }));
   if (value.has("info") && value.has("tasks")) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
   if (!results) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
-  return [rolloutOf(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
+  return [convertRollout(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
 };
 
 /** Returns an error for each missing simulation, because its group is incomplete. */
-const listMissing = (run: Run, { value, file }: SourceRecord) => {
+const listMissing = (run: FormatRun, { value, file }: SourceRecord) => {
   const folder = join(dirname(file), "simulations");
   const present = run.files.filter((name) => dirname(join(name)) === folder);
   const ids = new Set(present.map((name) => basename(name).replace(/\.json.*$/, "")));
@@ -48,11 +49,11 @@ const listMissing = (run: Run, { value, file }: SourceRecord) => {
   const wrong =
     "the simulation has no file in simulations/ (pass the folder that contains results.json and simulations/)";
   const results = { file: join(file), value };
-  return missing.map((part) => ({ group: groupOf(part, results), part, error: part.error(wrong) }));
+  return missing.map((part) => ({ group: findGroup(part, results), part, error: part.error(wrong) }));
 };
 
-const rolloutOf = (run: Run, simulation: Value, results: Results) =>
-  convertPart(simulation, groupOf(simulation, results), () => {
+const convertRollout = (run: FormatRun, simulation: Value, results: Results) =>
+  convertPart(simulation, findGroup(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
     if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (omit the simulation)");
@@ -67,7 +68,7 @@ const rolloutOf = (run: Run, simulation: Value, results: Results) =>
       !["messages", "ticks", "reward_info"].includes(key) && !(isNumber && metricKeys.includes(key));
     return buildTrajectory({
       reward: findReward(run, { record: simulation, ids: [simulation.get("id")], readOwn: () => info.get("reward") }),
-      turns: turnsOf(run, simulation),
+      turns: convertTurns(run, simulation),
       metrics: [...parts, ...measures].filter(([, value]) => value?.isNumber),
       metadata: [
         ...simulation.flatMembers().filter(([key, value]) => isMetadata(key, value)),
@@ -82,20 +83,20 @@ const metricKeys = ["duration", "agent_cost", "user_cost"];
 
 const domainOf = ({ value }: Results) => value?.get("info", "environment_info", "domain_name");
 
-const groupOf = (simulation: Value, results: Results) => {
+const findGroup = (simulation: Value, results: Results) => {
   const task = simulation.get("task_id");
   return task && `${results.file} ${domainOf(results)?.text ?? ""} ${task.text ?? task.raw}`;
 };
 
-const turnsOf = (run: Run, simulation: Value) => {
+const convertTurns = (run: FormatRun, simulation: Value) => {
   const recorded = simulation.requireItems("messages");
   const messages = recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   const opening = messages.findIndex((message) => message.textAt("role") !== "system");
   if (opening === 0) run.note("the agent's system prompt is not recorded, so the messages begin without it");
-  return messages.flatMap((message, at) => turnOf(run, message, at === opening));
+  return messages.flatMap((message, at) => convertTurn(run, message, at === opening));
 };
 
-const turnOf = (run: Run, message: Value, isOpening: boolean) => {
+const convertTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
   const [role, content] = [message.get("role"), message.get("content")];
   if (role?.isText !== true) throw message.error("a message has no role");
   if (role.text === "assistant") return [agentTurn(run, message, isOpening)];
@@ -106,7 +107,7 @@ const turnOf = (run: Run, message: Value, isOpening: boolean) => {
   return [{ role, tool_call_id, content: content ?? "" }];
 };
 
-const agentTurn = (run: Run, message: Value, isOpening: boolean) => {
+const agentTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
   const raw = message.get("raw_data");
   const tool_calls = toToolCalls(message);
   const turn = { role: message.get("role"), content: message.get("content") ?? null, tool_calls };

@@ -1,8 +1,8 @@
 /** Represents the values of records as ranges of bytes. */
 import { findInnermost, type Path } from "../check/rules/positions.ts";
+import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/json-bytes.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
-import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/walk.ts";
 
 interface JsonText {
   id: number;
@@ -21,7 +21,7 @@ interface JsonText {
 const maxTexts = 2 ** 20;
 let textCount = 0;
 
-const newText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
+const createText = (table: json.JsonTable, document?: string, holder?: Value): JsonText => {
   textCount = (textCount + 1) % maxTexts;
   return { id: textCount, table, document, holder, longTexts: undefined, nested: undefined };
 };
@@ -46,7 +46,7 @@ export class Value {
   static parse(bytes: Buffer, document?: string, longTexts?: ReadonlyMap<string, Buffer>): Value | undefined {
     const table = readTable(bytes);
     if (!table) return undefined;
-    const jsonText = newText(table, document);
+    const jsonText = createText(table, document);
     const nodeOf = (key: string) => json.findMemberNode(table, 0, key) ?? 0;
     jsonText.longTexts = longTexts && new Map(Array.from(longTexts, ([key, text]) => [nodeOf(key), text]));
     return new Value(jsonText, 0);
@@ -179,7 +179,7 @@ export class Value {
 
   /** An empty array or an array of numbers is a single node. */
   #numbers(): readonly Value[] {
-    const array = this.#nested(() => newText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
+    const array = this.#nested(() => createText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
     if (!array) return [];
     const count = array.#in.table.words.length / nodeSize - 1;
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
@@ -212,7 +212,7 @@ export class Value {
     if (!this.isText) return undefined;
     return this.#nested(() => {
       const table = readTable(this.#in.longTexts?.get(this.#node) ?? Buffer.from(this.text ?? ""));
-      return table && newText(table, undefined, this);
+      return table && createText(table, undefined, this);
     });
   }
 

@@ -1,8 +1,9 @@
 /** Converts results of verifiers v0. */
-import type { Format, Run, SourceRecord } from "./format.ts";
+
+import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { toTools, toTurns, unwrap } from "./messages.ts";
 import { literal } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward, requireReward } from "./rollout.ts";
 import type { Members, Value } from "./value.ts";
 
 export const verifiersV0: Format = {
@@ -19,22 +20,22 @@ export const verifiersV0: Format = {
     ["prompt", "completion", "reward"].every((key) => value.has(key)) &&
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),
-  open: (run) => ({ convert: (record) => [rolloutOf(run, record)] }),
+  open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
 };
 
-const rolloutOf = (run: Run, record: SourceRecord) => {
+const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const row = record.value;
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   record.group = id.raw;
   const error = row.get("error");
   if (error) return { exception: error.isObject ? error : buildException(error) };
-  const metrics = metricsOf(row);
+  const metrics = convertMetrics(row);
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
-    turns: turnsOf(run, row),
+    turns: convertTurns(run, row),
     tools: toTools(unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
     metrics,
-    metadata: metadataOf(row, metrics, run.readDocument(record, "metadata.json")),
+    metadata: convertMetadata(row, metrics, run.readDocument(record, "metadata.json")),
   });
   for (const [key] of run.receipt ? metrics : []) {
     const repeated = row.get(key);
@@ -43,7 +44,7 @@ const rolloutOf = (run: Run, record: SourceRecord) => {
   return trajectory;
 };
 
-const turnsOf = (run: Run, row: Value) => {
+const convertTurns = (run: FormatRun, row: Value) => {
   const truncated = row.get("is_truncated");
   const lastFinish = truncated?.isTrue ? literal("length", truncated) : undefined;
   return [
@@ -55,7 +56,7 @@ const turnsOf = (run: Run, row: Value) => {
 const usedKeys = ["prompt", "completion", "reward", "error"];
 
 /** Without `metrics`, uses the numbers of the row, except ids and durations. */
-const metricsOf = (row: Value) => {
+const convertMetrics = (row: Value) => {
   const metrics = row.get("metrics");
   if (metrics?.isObject) return metrics.metricMembers();
   return row
@@ -63,7 +64,7 @@ const metricsOf = (row: Value) => {
     .filter(([key, { isNumber }]) => isNumber && !usedKeys.includes(key) && !/(?:^|_)id$|_ms$/.test(key));
 };
 
-const metadataOf = (row: Value, metrics: Members, settings: Value | undefined) => {
+const convertMetadata = (row: Value, metrics: Members, settings: Value | undefined) => {
   const isMetadata = (key: string, { isNull, isFlat }: Value) =>
     isNull || (isFlat && !usedKeys.includes(key) && !metrics.some(([name]) => name === key));
   const missing = ["env_id", "model"].filter((key) => !row.has(key));

@@ -1,8 +1,9 @@
 /** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
-import type { Converter, Format, Rollout, Run, SourceRecord } from "./format.ts";
+
+import { buildException, buildTrajectory, findReward } from "./build-trajectory.ts";
+import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
 import { literal, rawLiteral } from "./output-json.ts";
-import { buildException, buildTrajectory, findReward } from "./rollout.ts";
 import type { Value } from "./value.ts";
 
 export const verifiersV1: Format = {
@@ -21,7 +22,7 @@ export const verifiersV1: Format = {
   open: (run) => openEpisodes(run),
 };
 
-const openEpisodes = (run: Run): Converter => {
+const openEpisodes = (run: FormatRun): Converter => {
   /** The first agent of each group key. Each other agent has a separate group. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
@@ -32,7 +33,9 @@ const openEpisodes = (run: Run): Converter => {
     agents.set(key, first);
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
     record.group = group;
-    const result = isFailed(trace) ? { exception: buildFailure(run, trace) } : trajectoryOf(run, trace, record.value);
+    const result = isFailed(trace)
+      ? { exception: buildFailure(run, trace) }
+      : convertTrajectory(run, trace, record.value);
     return [{ group, part: trace, ...result }];
   };
   return {
@@ -41,7 +44,7 @@ const openEpisodes = (run: Run): Converter => {
       const id = value.get("id")?.raw;
       // prime-rl writes some episodes twice, to `effective` and `all`.
       if (id !== undefined && !run.isFirst(id, record)) return run.skip(value, "an episode that was already read");
-      const key = keyOf(record);
+      const key = findKey(record);
       record.group = key;
       const traces = value.requireItems("traces");
       const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, key));
@@ -52,13 +55,13 @@ const openEpisodes = (run: Run): Converter => {
   };
 };
 
-const trajectoryOf = (run: Run, trace: Value, episode: Value) => {
+const convertTrajectory = (run: FormatRun, trace: Value, episode: Value) => {
   const ids = [trace.get("id"), episode.get("id")];
-  const reward = findReward(run, { record: trace, ids, readOwn: () => rewardIn(trace) });
-  const [turns = [], ...others] = branchesOf(run, trace);
+  const reward = findReward(run, { record: trace, ids, readOwn: () => readReward(trace) });
+  const [turns = [], ...others] = findBranches(run, trace);
   const tools = toTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
-  const scores = scoresIn(trace).map(([name, score]) => [`rewards.${name}`, score.get("score")] as const);
+  const scores = findScores(trace).map(([name, score]) => [`rewards.${name}`, score.get("score")] as const);
   return buildTrajectory({
     reward,
     turns,
@@ -80,7 +83,7 @@ const trajectoryOf = (run: Run, trace: Value, episode: Value) => {
 const metadataPaths =
   "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
 
-const keyOf = ({ value, file }: SourceRecord) => {
+const findKey = ({ value, file }: SourceRecord) => {
   const run = value.get("run");
   const runKey = run?.get("id")?.raw ?? ` ${file}`;
   const group = value.get("group", "id");
@@ -96,17 +99,17 @@ const isFailed = (holder: Value) => {
   return ok === undefined ? holder.has("errors", 0) : ok === false;
 };
 
-const buildFailure = (run: Run, holder: Value) => {
+const buildFailure = (run: FormatRun, holder: Value) => {
   const errors = holder.items("errors");
   for (const error of errors.slice(0, -1)) run.receipt?.leaveOut(error, "errors of repeated attempts are left out");
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
 /** A null reward means that scoring did not run. */
-const scoresIn = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
+const findScores = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
 
-const rewardIn = (trace: Value) => {
-  const scored = scoresIn(trace).map(([name, reward]) => {
+const readReward = (trace: Value) => {
+  const scored = findScores(trace).map(([name, reward]) => {
     const [score, weight] = [reward.require("score"), reward.get("weight")];
     const value = (score.number ?? Number.NaN) * (weight ? (weight.number ?? Number.NaN) : 1);
     if (!Number.isFinite(value)) throw reward.error(`the score or the weight of ${name} is not a number`);
@@ -131,9 +134,9 @@ const readStart = (trace: Value) => {
 };
 
 /** Returns the turns to each leaf, with the last leaf first. Each sampled node becomes one choice. */
-const branchesOf = (run: Run, trace: Value) => {
+const findBranches = (run: FormatRun, trace: Value) => {
   const nodes = trace.require("nodes").items();
-  const parents = nodes.map(parentOf);
+  const parents = nodes.map(findParent);
   const innerNodes = new Set(parents);
   const leaves = [...nodes.keys()].filter((at) => !innerNodes.has(at));
   const calls = new Map(trace.items("calls").map((call) => [call.get("node")?.number, call]));
@@ -156,7 +159,7 @@ const branchesOf = (run: Run, trace: Value) => {
   });
 };
 
-const parentOf = (node: Value, at: number) => {
+const findParent = (node: Value, at: number) => {
   const parent = node.get("parent");
   if (!parent) return undefined;
   const { number = -1 } = parent;
@@ -164,7 +167,7 @@ const parentOf = (node: Value, at: number) => {
   throw parent.error(`the parent of node ${at} is not an earlier node`);
 };
 
-const sampledLogprobs = (run: Run, node: Value) => {
+const sampledLogprobs = (run: FormatRun, node: Value) => {
   const logprobs = node.get("logprobs");
   if (!logprobs?.has(0)) return undefined;
   const [ids, mask] = [node.items("token_ids"), node.items("mask")];

@@ -5,12 +5,12 @@ import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type Path, toFileLine } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
-import { getValue, isObject, parseJson } from "../json/walk.ts";
+import { getValue, isObject, parseJson } from "../json/json-bytes.ts";
 import { parseRewards, ReadWindow, recheckBytes, sliceTrajectories } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
-import { type Column, DigestTable } from "./parts/column.ts";
+import { DigestTable, type NumberColumn } from "./parts/column.ts";
 import type { ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
@@ -24,7 +24,7 @@ export const reportDatasetProblems = async (
 ) => {
   reportStaleGroups(dataset);
   for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
-  const { columns, count } = dataset.found.parts;
+  const { columns, count } = dataset.scan.parts;
   const bitsOfFiles: number[] = [];
   for (let at = 0; at < count; at++) {
     const file = columns.source.at(at);
@@ -47,15 +47,15 @@ export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => v
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
     } else if (hasZeroVariance(dataset, group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
-    // The checker compares the versions of groups on one line.
-    if (!groups.isBare(group) || dataset.found.parts.columns.version.hasOnlyDefaults) return;
+    // The checker has compared the versions of a group that is one part.
+    if (!groups.isBare(group) || dataset.scan.parts.columns.version.hasOnlyDefaults) return;
     const { min, max } = findVersionBounds(dataset, group);
     if (min < max) reportGroup(dataset, "mixed-policy-versions", { data: { min, max }, group });
   };
 };
 
 const canRegroupPart = ({ part, source }: positions.GroupPart) =>
-  part.kind === "trajectory" || source.origin?.canRegroup === true;
+  part.kind === "trajectory" || source.originals?.canRegroup === true;
 
 const maxGroupsForKey = 64;
 
@@ -71,18 +71,18 @@ const findSharedKey = (dataset: IndexedGroups) => {
     const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
     for (const { name, text } of findGroupKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
   }
-  // If all trajectories have the same value, the value identifies the task, not the prompt.
+  // A value that all trajectories share cannot distinguish prompts.
   const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
   const names = [...values].flatMap(([name, texts]) => (isRepeated(texts) ? [name] : []));
   return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
-const findVersionBounds = ({ found: { parts }, groups }: IndexedGroups, group: number) =>
+const findVersionBounds = ({ scan: { parts }, groups }: IndexedGroups, group: number) =>
   findBounds(groups.partsOf(group).map((at) => parts.columns.version.at(at)));
 
 const reportStaleGroups = (dataset: IndexedGroups) => {
-  const { found, groups } = dataset;
-  const { columns } = found.parts;
+  const { scan, groups } = dataset;
+  const { columns } = scan.parts;
   if (columns.version.hasOnlyDefaults) return;
   let newest = { source: -1, version: 0, line: 0 };
   for (let group = 0; group < groups.count; group++) {
@@ -97,27 +97,27 @@ const reportStaleGroups = (dataset: IndexedGroups) => {
   }
 };
 
-export const hasZeroVariance = ({ found: { parts }, groups }: IndexedGroups, group: number) => {
+export const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, group: number) => {
   const first = groups.firstOf(group);
   if (parts.kindOf(first) === "group") return parts.columns.equal.at(first) === 1;
   const { min, max } = findBounds(groups.rewardsOf(group));
   return max - min <= rewardTolerance;
 };
 
-export const hasNoSampledTurn = ({ found: { parts, tally }, groups }: IndexedGroups, group: number) =>
+export const hasNoSampledTurn = ({ scan: { parts, tally }, groups }: IndexedGroups, group: number) =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
 
 export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]) => {
   for (const { part, first, key } of scattered) {
-    const data = { id: key, line: dataset.found.parts.columns.line.at(first) };
+    const data = { id: key, line: dataset.scan.parts.columns.line.at(first) };
     positions.reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }
 };
 
 export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) => {
-  const { found, groups, sources } = dataset;
-  const { parts } = found;
+  const { scan, groups, sources } = dataset;
+  const { parts } = scan;
   if (!parts.has("unreadable")) return;
   const memberships = Array.from({ length: parts.count }, (_, at) => {
     const group = groups.groupOf(at);
@@ -129,8 +129,8 @@ export const reportAmbiguousGroups = (dataset: IndexedGroups, byKey: boolean) =>
   });
   for (const [group, at] of findAmbiguousGroups(memberships, byKey)) {
     const { source, part } = getPart(dataset, at);
-    const place = `line ${part.line}${sources.length === 1 ? "" : ` of ${source.name}`}`;
-    reportGroup(dataset, "ambiguous-group", { data: { place }, group });
+    const position = `line ${part.line}${sources.length === 1 ? "" : ` of ${source.name}`}`;
+    reportGroup(dataset, "ambiguous-group", { data: { position }, group });
   }
 };
 
@@ -155,7 +155,7 @@ const findOutlierBound = (rewards: Sketch) => {
 
 const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewards: Sketch) => {
   const { groups } = dataset;
-  const { parts } = dataset.found;
+  const { parts } = dataset.scan;
   const bound = findOutlierBound(rewards);
   if (!bound) return;
   const window = new ReadWindow();
@@ -190,10 +190,10 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-/** Reports each part that lacks the feature. A file without the feature gets at most one report. */
+/** Reports each part without the feature, but only the first part of a file or input that lacks the feature. */
 const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
-  const { groups, found } = dataset;
-  const { parts, problems } = found;
+  const { groups, scan } = dataset;
+  const { parts, problems } = scan;
   const { source, training } = parts.columns;
   const { strict, allowed } = problems.strictness;
   const { rule, has } = feature;
@@ -220,12 +220,12 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
 const maxSearchedBytes = 2 ** 20;
 
 const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature) => {
-  const { parts } = dataset.found;
+  const { parts } = dataset.scan;
   const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
   const trajectories = isShort ? readTrajectories(getPart(dataset, part)) : [];
   for (const [at, trajectory] of trajectories.entries()) {
     const isOnly = trajectories.length === 1;
-    if (isOnly || lacks(recheckBytes(trajectory, dataset.found).parts.columns.training.at(0), feature))
+    if (isOnly || lacks(recheckBytes(trajectory, dataset.scan).parts.columns.training.at(0), feature))
       return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
   }
   return [];
@@ -244,16 +244,16 @@ const readTrajectories = (groupPart: positions.GroupPart) => {
 
 const maxRereadBytes = 2 ** 26;
 
-/** A limit, because rollcall converts a record again to locate its trajectory. */
+/** To locate a trajectory of a converted record, rollcall converts the record again. */
 const maxLocatedOriginals = 1000;
 
-const formatPlace = ({ path = [], ...location }: ProblemLocation) =>
+const formatLocation = ({ path = [], ...location }: ProblemLocation) =>
   toFileLine(location) + (path.length > 0 ? `, ${path.join(".")}` : "");
 
 /** @throws the signal's reason */
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) => {
-  const { groups, found } = dataset;
-  const { parts } = found;
+  const { groups, scan } = dataset;
+  const { parts } = scan;
   const originals = new Map<string, () => Promise<ProblemLocation>>();
   let [duplicates, bytesRead] = [0, 0];
   for (const [part, suspects] of findSuspects(parts)) {
@@ -274,8 +274,9 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
       const locateOriginal = originals.get(digest);
       if (!locateOriginal) originals.set(digest, async () => await positions.locateValue(groupPart, path));
       else {
-        const place = ++duplicates > maxLocatedOriginals ? "another position" : formatPlace(await locateOriginal());
-        reportGroup(dataset, "duplicate-trajectory", { data: { place }, group, part, path, locate });
+        const position =
+          ++duplicates > maxLocatedOriginals ? "another position" : formatLocation(await locateOriginal());
+        reportGroup(dataset, "duplicate-trajectory", { data: { position }, group, part, path, locate });
       }
     }
   }
@@ -293,7 +294,7 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
 }
 
 /** Ignores 0, the fingerprint of trajectories in invalid parts. */
-const findRepeatedNumbers = (numbers: Column) => {
+const findRepeatedNumbers = (numbers: NumberColumn) => {
   const sorted = numbers.values().sort();
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
 };
@@ -307,7 +308,7 @@ export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGro
   for (let group = 0; group < ours.count; group++) {
     const same = table.findByWords((word) => ours.wordOf(group, word));
     if (same === undefined) continue;
-    reportGroup(dataset, "split-leak", { data: { place: toFileLine(positions.locateGroup(other, same)) }, group });
+    reportGroup(dataset, "split-leak", { data: { position: toFileLine(positions.locateGroup(other, same)) }, group });
   }
-  await positions.mapProblemsToRecords(dataset.sources, dataset.found.problems);
+  await positions.mapProblemsToRecords(dataset.sources, dataset.scan.problems);
 };

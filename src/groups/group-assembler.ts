@@ -4,9 +4,9 @@ import { digestBytes } from "./parts/column.ts";
 import { type GroupedPart, type GroupingOptions, openGroupDigest, openGrouping } from "./parts/groups.ts";
 import type { ScanResult } from "./parts/scan-result.ts";
 
-export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "byKey"> {
+export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "isGroupedByKey"> {
   file: string;
-  found: ScanResult;
+  scan: ScanResult;
   keys: InputKeys;
   /** Trajectories per group; undefined if unknown. */
   size: number | undefined;
@@ -24,8 +24,8 @@ type OpenGroup = Readonly<{ group: number; digest: ReturnType<typeof openGroupDi
 export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
 
 export const openGroupAssembler = (options: AssemblyOptions) => {
-  const { found, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
-  const { parts, problems } = found;
+  const { scan, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
+  const { parts, problems } = scan;
   const { line } = parts.columns;
   /** The open groups by key, least recently changed first. */
   const open = new Map<string, OpenGroup>();
@@ -38,7 +38,7 @@ export const openGroupAssembler = (options: AssemblyOptions) => {
   const markAmbiguous = (group: number, unreadableLine: number) => {
     if (!groups.isValid(group)) return;
     const location = { file, line: line.at(groups.firstOf(group)) };
-    problems.report("ambiguous-group", { place: `line ${unreadableLine}` }, location);
+    problems.report("ambiguous-group", { position: `line ${unreadableLine}` }, location);
     reject(group);
   };
   const reportRepeatedKey = (key: string, { part, group, isAdjacent }: GroupedPart) => {

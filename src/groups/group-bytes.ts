@@ -2,12 +2,12 @@
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { Scan } from "../check/scan.ts";
-import { inputChanged, locateLine, memoryBytes, type Source } from "../input/index.ts";
+import { inputChanged, locateLine, openMemoryBytes, type Source } from "../input/index.ts";
+import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../json/walk.ts";
 import { groupClosing, groupOpening } from "./parts/groups.ts";
 import type { Part } from "./parts/parts.ts";
-import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
+import { createScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { type GroupPart, getPart, type IndexedGroups, locateValue, readPartStart } from "./positions.ts";
 
 export const listParts = (dataset: IndexedGroups, group: number): readonly GroupPart[] =>
@@ -70,8 +70,8 @@ export const readPartValue = (groupPart: GroupPart) => {
 };
 
 export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<ScanResult, "problems">): ScanResult => {
-  const source = { name: "", bytes: memoryBytes(Buffer.alloc(0)) };
-  const found = newScanResult(strictness, false);
+  const source = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
+  const found = createScanResult(strictness, false);
   const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
   return found;
@@ -126,7 +126,7 @@ export const pickMembers = (object: JsonValue, names: readonly string[]): JsonOb
     }),
   );
 
-export type SourceTrajectory = Readonly<{ bytes: Buffer; place: { file: string; line: number } }>;
+export type SourceTrajectory = Readonly<{ bytes: Buffer; position: { file: string; line: number } }>;
 
 /** An unreadable part counts as one trajectory. @throws Failure `input-changed` */
 export const readGroupTrajectories = async (dataset: IndexedGroups, group: number) => {
@@ -138,7 +138,7 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
     for (const [index, trajectory] of sliceTrajectories(bytes, groupPart.part).entries()) {
       const location = await locateValue(groupPart, groupPart.part.kind === "group" ? ["trajectories", index] : []);
       const { file, line } = { ...locateLine(groupPart.source, groupPart.part.line), ...location };
-      trajectories.push({ bytes: trajectory, place: { file, line } });
+      trajectories.push({ bytes: trajectory, position: { file, line } });
     }
   }
   return trajectories;
@@ -148,7 +148,7 @@ export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength:
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
 /** Yields valid groups. A missing reward is NaN. @throws Failure `input-changed`; the signal's reason */
-export async function* readRewards(dataset: IndexedGroups, signal: AbortSignal) {
+export async function* readGroupRewards(dataset: IndexedGroups, signal: AbortSignal) {
   const { groups } = dataset;
   const window = new ReadWindow();
   for (let group = 0; group < groups.count; group++) {

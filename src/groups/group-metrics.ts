@@ -19,8 +19,8 @@ export const subtractFromMetrics = async (dataset: IndexedGroups, refused: reado
   }
 };
 
-const countBareGroup = ({ found, groups }: IndexedGroups, group: number, sign: 1 | -1) => {
-  if (groups.isBare(group)) found.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
+const countBareGroup = ({ scan, groups }: IndexedGroups, group: number, sign: 1 | -1) => {
+  if (groups.isBare(group)) scan.tally.addGroup({ rewards: groups.rewardsOf(group), exceptions: 0 }, sign);
 };
 
 const subtractParts = async (dataset: IndexedGroups, group: number) => {
@@ -28,23 +28,23 @@ const subtractParts = async (dataset: IndexedGroups, group: number) => {
   for (const { source, part } of listParts(dataset, group)) {
     if (!part.valid) continue;
     const bytes = await window.read(source, part.start, part.length);
-    const rechecked = recheckBytes(bytes, dataset.found);
+    const rechecked = recheckBytes(bytes, dataset.scan);
     if (bytes.length < part.length || !rechecked.parts.isValid(0)) throw inputChanged(source.name);
-    dataset.found.tally.merge(rechecked.tally, -1);
+    dataset.scan.tally.merge(rechecked.tally, -1);
   }
 };
 
 export type Distributions = ReturnType<typeof collectDistributions>;
 
 export const collectDistributions = (dataset: IndexedGroups) => {
-  const { groups, found } = dataset;
+  const { groups, scan } = dataset;
   const counts = { trainable: 0, total: 0 };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     counts.total++;
     if (groups.trajectoriesOf(group) > 1 && !hasZeroVariance(dataset, group)) counts.trainable++;
   }
-  const { rewards, tally } = found;
+  const { rewards, tally } = scan;
   const { count, min, max, mean } = rewards;
   const weights = toWeights(rewards);
   /** The number of excluded rewards at each end. */

@@ -14,19 +14,19 @@ export {
   maxGapBytes,
   ReadWindow,
   readGroupLines,
+  readGroupRewards,
   readGroupStart,
   readGroupTrajectories,
   readPartValue,
-  readRewards,
   requireUnchanged,
   type SourceTrajectory,
 } from "./group-bytes.ts";
 export { collectDistributions, type Distributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
 export { computeMoments, findBounds } from "./metrics/sums.ts";
-export { Column, Digests, DigestTable } from "./parts/column.ts";
+export { Digests, DigestTable, NumberColumn } from "./parts/column.ts";
 export { Groups, groupClosing, groupOpening } from "./parts/groups.ts";
 export { reportMismatches } from "./parts/requests.ts";
-export { newScanResult, type ScanResult } from "./parts/scan-result.ts";
+export { createScanResult, type ScanResult } from "./parts/scan-result.ts";
 export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./positions.ts";
 export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSources } from "./read-dataset.ts";
 export type { SearchQuery, Selection } from "./select/select-groups.ts";

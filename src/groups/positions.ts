@@ -10,12 +10,12 @@ import type { Groups } from "./parts/groups.ts";
 import type { Part, Parts } from "./parts/parts.ts";
 import type { ScanResult } from "./parts/scan-result.ts";
 
-export type IndexedGroups = Readonly<{ sources: readonly Source[]; found: ScanResult; groups: Groups }>;
+export type IndexedGroups = Readonly<{ sources: readonly Source[]; scan: ScanResult; groups: Groups }>;
 
 export type GroupPart = Readonly<{ source: Source; part: Part }>;
 
-export const getPart = ({ sources, found }: IndexedGroups, at: number): GroupPart => {
-  const part = found.parts.at(at);
+export const getPart = ({ sources, scan }: IndexedGroups, at: number): GroupPart => {
+  const part = scan.parts.at(at);
   const source = sources[part.source];
   if (!source) throw new Error(`part ${at} has no source`);
   return { source, part };
@@ -28,10 +28,10 @@ export const readPartStart = ({ source, part }: GroupPart, maxLength = part.leng
   return bytes;
 };
 
-type Locate = (path: Path) => ProblemLocation;
+type PartLocator = (path: Path) => ProblemLocation;
 
-export const openPartLocator = ({ source, part }: GroupPart): Locate => {
-  const { name: file, origin } = source;
+export const openPartLocator = ({ source, part }: GroupPart): PartLocator => {
+  const { name: file, originals } = source;
   const { start, line } = part;
   const unitsBefore = () => countUnitsBefore(source.bytes, part);
   const openPart = () => {
@@ -45,7 +45,7 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
     return { file, ...positions.locate(root ? spanOf(findDeepest(root, path)).start : 0), path };
   };
   return (path) => {
-    if (origin) return { file, line, path };
+    if (originals) return { file, line, path };
     try {
       return path.length > 0 ? locate(path) : { file, line, column: unitsBefore() + 1, path, offset: start };
     } catch {
@@ -58,18 +58,18 @@ export const openPartLocator = ({ source, part }: GroupPart): Locate => {
 /** A missing value gets the position of the deepest existing value on its path. */
 export const locateValue = async (groupPart: GroupPart, path: Path): Promise<ProblemLocation> => {
   const { source, part } = groupPart;
-  return source.origin ? await locateInRecord(source, part.line, path) : openPartLocator(groupPart)(path);
+  return source.originals ? await locateInRecord(source, part.line, path) : openPartLocator(groupPart)(path);
 };
 
 const locateInRecord = async (source: Source, line: number, path: Path) => {
-  const recordLocation = await source.origin?.locationOf(line, path).catch(() => undefined);
+  const recordLocation = await source.originals?.locationOf(line, path).catch(() => undefined);
   // A value in a Parquet row, or in a changed file, gets the position of its record.
   const lineLocation = recordLocation?.file === undefined ? locateLine(source, line) : {};
   return { ...lineLocation, ...recordLocation, readAt: `${source.name}:${line}`, readPath: path };
 };
 
 export const mapProblemsToRecords = async (sources: readonly Source[], problems: Problems) => {
-  const byName = new Map(sources.flatMap((source) => (source.origin ? [[source.name, source]] : [])));
+  const byName = new Map(sources.flatMap((source) => (source.originals ? [[source.name, source]] : [])));
   if (byName.size === 0) return;
   await problems.relocate(async ({ file = "", line = 1, path = [], readAt }) => {
     const source = readAt === undefined ? byName.get(file) : undefined;
@@ -81,7 +81,7 @@ interface PartProblem<Name extends RuleName> {
   data: RuleData<Name>;
   part: number;
   path?: Path | (() => Path);
-  locate?: Locate;
+  locate?: PartLocator;
 }
 
 export const reportPart = <Name extends RuleName>(
@@ -89,7 +89,7 @@ export const reportPart = <Name extends RuleName>(
   rule: Name,
   { data, part, path = [], locate }: PartProblem<Name>,
 ) => {
-  const { parts, problems } = dataset.found;
+  const { parts, problems } = dataset.scan;
   problems.input = dataset.sources[parts.columns.source.at(part)]?.name;
   const find = () => (locate ?? openPartLocator(getPart(dataset, part)))(typeof path === "function" ? path() : path);
   return problems.report(rule, data, find);
@@ -125,17 +125,17 @@ const findPartAt = (
 };
 
 /** Returns indexes, or undefined for a problem outside of all groups. */
-export const findProblemSubject = ({ sources, found, groups }: IndexedGroups, problem: Problem) => {
+export const findProblemSubject = ({ sources, scan, groups }: IndexedGroups, problem: Problem) => {
   const { file, line, offset, readAt } = problem;
   // `readPath` is the path in the converted group.
   const path = problem.readPath ?? (readAt === undefined ? (problem.path ?? []) : []);
   const [, name, lineRead] = /^(.*):(\d+)$/s.exec(readAt ?? "") ?? [];
   const source = sources.findIndex((candidate) => candidate.name === (name ?? file));
   const at = lineRead === undefined ? { line, offset } : { line: Number(lineRead) };
-  const part = source < 0 ? undefined : findPartAt(found.parts, source, at);
+  const part = source < 0 ? undefined : findPartAt(scan.parts, source, at);
   if (part === undefined) return undefined;
   const group = groups.groupOf(part);
-  const isGroup = found.parts.kindOf(part) === "group";
+  const isGroup = scan.parts.kindOf(part) === "group";
   const trajectory = isGroup ? indexAfter(path, "trajectories") : groups.partsOf(group).indexOf(part);
   const message = trajectory === undefined ? undefined : indexAfter(path, "messages_and_choices");
   return { group, trajectory, message };

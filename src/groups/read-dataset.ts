@@ -1,5 +1,5 @@
 /** Reads and checks all inputs. */
-import { shortName } from "../check/rules/positions.ts";
+import { shortenName } from "../check/rules/positions.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
@@ -11,18 +11,18 @@ import * as datasetProblems from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
-import { mergeSketch, newSketch, type Sketch } from "./metrics/sketch.ts";
+import { createSketch, mergeSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
-import { findCommonSplit, type OwnKeys, reportMismatches } from "./parts/requests.ts";
-import { newScanResult, type ScanResult } from "./parts/scan-result.ts";
+import { findCommonSplit, type OtherKeys, reportMismatches } from "./parts/requests.ts";
+import { createScanResult, type ScanResult } from "./parts/scan-result.ts";
 import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
-export interface SourceOptions {
+export interface ReadSourceOptions {
   signal: AbortSignal;
   split: string | undefined;
   /** True if the options or the input must name a split. */
-  splitNeeded: boolean;
+  isSplitRequired: boolean;
   /** A key that groups trajectories anywhere in the input. Default: `group_id` of adjacent trajectories. */
   groupBy: string | undefined;
   strictness?: Strictness | undefined;
@@ -31,7 +31,7 @@ export interface SourceOptions {
   onProgress: (progress: { bytes: number; of: number }) => void;
 }
 
-export interface ReadOptions extends Omit<SourceOptions, "signal"> {
+export interface ReadOptions extends Omit<ReadSourceOptions, "signal"> {
   host: Host;
   /** `-` or an empty list means standard input. */
   files: readonly string[];
@@ -52,7 +52,7 @@ export type FilteredOut = Readonly<
 export interface Dataset extends IndexedGroups {
   split: string | undefined;
   /** Every sent request contains these keys. */
-  ownKeys: OwnKeys;
+  ownKeys: OtherKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
   /** Files of folders that rollcall skipped. The files have no rollouts. */
@@ -67,9 +67,9 @@ export interface Dataset extends IndexedGroups {
 }
 
 /** Counts unreadable lines. Also counts unreadable records of other tools if their group is unknown. */
-export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
-  const { parts } = found;
-  const isUnconverted = sources.map(({ origin }) => origin === undefined);
+export const countUnreadable = ({ scan, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
+  const { parts } = scan;
+  const isUnconverted = sources.map(({ originals }) => originals === undefined);
   let lines = 0;
   for (let at = 0; at < parts.count; at++)
     if (parts.kindOf(at) === "unreadable" && isUnconverted[parts.columns.source.at(at)]) lines++;
@@ -78,7 +78,7 @@ export const countUnreadable = ({ found, sources, conversion, unreadable }: Omit
 
 /** @throws Failure `invalid-input` if an input cannot be opened; as `openInputs`, `convertOpened`, `readSources` */
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
-  const { foreign, continuesAfterErrors = false, host, splitNeeded } = options;
+  const { foreign, continuesAfterErrors = false, host, isSplitRequired } = options;
   const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
   const { problems, emptyFiles, repeated } = opened;
   let sources: readonly inputs.Source[] = opened.sources;
@@ -87,7 +87,7 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     const { conversion, skipped, ...converted } = await convertOpened(foreign, { ...opened, ...options });
     sources = converted.sources;
     if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
-      throw invalidInput(problems, { isSending: splitNeeded });
+      throw invalidInput(problems, { isSending: isSplitRequired });
     options.onOpened();
     const read = await readSources(sources, { ...options, signal: host.signal });
     read.problems.merge(problems);
@@ -101,56 +101,56 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
-export const readSources = async (sources: readonly inputs.Source[], options: SourceOptions) => {
+export const readSources = async (sources: readonly inputs.Source[], options: ReadSourceOptions) => {
   const { groupBy, split: given, signal } = options;
   const strictness = strictnessFor(sources, options.strictness);
   const hasDigests = options.skipsDigests !== true;
-  const found = newScanResult(strictness, hasDigests);
-  const { parts, problems, requests, shapes } = found;
+  const scan = createScanResult(strictness, hasDigests);
+  const { parts, problems, requests, shapes } = scan;
   problems.inputs = sources.map(({ name }) => name);
   const groups = new Groups(parts);
-  const read: IndexedGroups = { sources, found, groups };
-  const byKey = groupBy !== undefined;
+  const read: IndexedGroups = { sources, scan, groups };
+  const isGroupedByKey = groupBy !== undefined;
   const requireSplit = (isKnown: boolean) => {
-    if (options.splitNeeded && !isKnown)
+    if (options.isSplitRequired && !isKnown)
       throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
   };
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const rewards: Sketch[] = [];
   const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
-  let grouping = openGrouping({ parts, groups, byKey });
+  let grouping = openGrouping({ parts, groups, isGroupedByKey });
   for (const [index, source] of sources.entries()) {
-    if (!byKey) grouping = openGrouping({ parts, groups, byKey });
+    if (!isGroupedByKey) grouping = openGrouping({ parts, groups, isGroupedByKey });
     const first = parts.count;
     let grouped = first;
     const onRead = (bytes: number) => {
-      requireSplit(given !== undefined || hasOnlyRequests(found));
+      requireSplit(given !== undefined || hasOnlyRequests(scan));
       grouping.groupParts(grouped);
       grouped = parts.count;
       options.onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
     };
     problems.input = source.name;
-    const sourceResult = { ...found, rewards: newSketch() };
+    const sourceResult = { ...scan, rewards: createSketch() };
     await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });
-    const { origin } = source;
-    for (let at = first; hasDigests && origin && at < parts.count; at++)
-      parts.digests.set(at, origin.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
+    const { originals } = source;
+    for (let at = first; hasDigests && originals && at < parts.count; at++)
+      parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
     if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
     rewards.push(sourceResult.rewards);
-    mergeSketch(found.rewards, sourceResult.rewards);
-    if (!byKey) for (const part of grouping.scattered) scattered.push(part);
+    mergeSketch(scan.rewards, sourceResult.rewards);
+    if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);
     bytesBefore += source.bytes.size;
   }
   const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
-  reportMismatches(found, { split: given, location: locateOnlySource(sources) });
+  reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
   for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
   datasetProblems.reportScatteredParts(read, scattered);
-  datasetProblems.reportAmbiguousGroups(read, byKey);
+  datasetProblems.reportAmbiguousGroups(read, isGroupedByKey);
   const reportGroupProblems = datasetProblems.openGroupReporter(read);
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupProblems(group);
   await datasetProblems.reportDatasetProblems(read, rewards, signal);
@@ -158,26 +158,26 @@ export const readSources = async (sources: readonly inputs.Source[], options: So
   parts.fingerprints.reset();
   for (let group = 0; group < groups.count; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
-  const ownKeys: OwnKeys = requests.distinct[0]?.keys ?? new Map();
+  const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
   return { ...read, split, ownKeys, problems };
 };
 
 /** The rejects file of converted input contains original records, so rollcall stores fewer errors. */
 const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
-  sources.every(({ origin }) => origin !== undefined) ? { ...strictness, writesRejects: false } : strictness;
+  sources.every(({ originals }) => originals !== undefined) ? { ...strictness, writesRejects: false } : strictness;
 
 const maxNamedKeys = 8;
 
 const checkGroupKey = (read: IndexedGroups, key: string) => {
-  const { groups, found } = read;
-  const { parts, problems } = found;
+  const { groups, scan } = read;
+  const { parts, problems } = scan;
   for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   if (first === parts.count) return true;
   const others = listCustomKeys(readPartValue(getPart(read, first)))
     .slice(0, maxNamedKeys)
-    .map(shortName);
+    .map(shortenName);
   problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(read.sources));
   return false;
 };

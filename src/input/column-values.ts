@@ -1,7 +1,7 @@
 /** Decodes texts of Parquet files, and converts rows to JSON. */
 import { isUtf8 } from "node:buffer";
+import { bomLength, isObject, toBuffer } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
-import { bomLength, isObject, toBuffer } from "../json/walk.ts";
 
 export type Columns = Readonly<Record<string, unknown>>;
 

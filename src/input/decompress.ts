@@ -14,12 +14,12 @@ export const findDecompressor = (head: Uint8Array) => {
   return magic === frameMagic || isSkippableFrame(magic) ? unzstd : undefined;
 };
 
-const chunkSize = 2 ** 18;
+const chunkBytes = 2 ** 18;
 
 const decode = (compressed: Chunks, decoder: Transform) => pipeline(compressed, decoder, () => undefined);
 
 async function* gunzip(compressed: Chunks) {
-  const decoder = zlib.createGunzip({ chunkSize });
+  const decoder = zlib.createGunzip({ chunkSize: chunkBytes });
   let size = 0;
   /** The offset after the last byte that is not NUL, because NUL bytes can pad the data. */
   let contentEnd = 0;
@@ -128,7 +128,7 @@ const openZstdDecoder = () => {
   // Node before 22.15, and Node 23 before 23.8, lack this function.
   const create: unknown = Reflect.get(zlib, "createZstdDecompress");
   if (typeof create !== "function") throw new ZstdUnsupported();
-  const decoder: unknown = create({ chunkSize, params: { [windowLogParameter]: maxWindowLog } });
+  const decoder: unknown = create({ chunkSize: chunkBytes, params: { [windowLogParameter]: maxWindowLog } });
   if (!(decoder instanceof Transform)) throw new ZstdUnsupported();
   return decoder;
 };

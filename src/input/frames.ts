@@ -1,9 +1,9 @@
 /** Reads bytes as lines, as a document, or as elements of an array. */
 import { setImmediate } from "node:timers/promises";
 import { PositionCounter } from "../check/rules/positions.ts";
+import * as json from "../json/json-bytes.ts";
 import { findFault, type JsonReader } from "../json/reader.ts";
-import * as json from "../json/walk.ts";
-import { type Bytes, type Position, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
+import { type Bytes, type LineStart, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
 export const blockBytes = 2 ** 20;
 
@@ -116,7 +116,7 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
  */
 export async function* readElements(
   source: Bytes,
-  { start, end, line }: json.Span & Position,
+  { start, end, line }: json.Span & LineStart,
   { reader, isTolerant, signal }: { reader: JsonReader; isTolerant: boolean; signal?: AbortSignal | undefined },
 ) {
   reader.beginElements();
@@ -151,7 +151,7 @@ const bytesPerRead = 2 ** 16;
  * Counts UTF-16 units from the start of the line to `start`. Continues the last count of the line, because a line can
  * have a million elements. @throws ShrunkSourceError
  */
-export const countUnitsBefore = (source: Bytes, { line, start }: Position) => {
+export const countUnitsBefore = (source: Bytes, { line, start }: LineStart) => {
   const last = source.lastColumn;
   const from = last?.line === line && last.at <= start ? last : { at: findLineStart(source, start), units: 0 };
   const units = from.units + countUnits(source, from.at, start);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
-import { isObject, parseJson } from "../json/walk.ts";
+import { isObject, parseJson } from "../json/json-bytes.ts";
 import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failures.ts";
 import type { RemoteAccess } from "./remote.ts";
 import { isAllowed, isSafeTarget, type RemoteContext, requestFile } from "./remote-file.ts";

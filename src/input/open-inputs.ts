@@ -10,7 +10,7 @@ import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { isRemote, leadsTo, reportEmptyFolders, tryStat } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
 import { findContainer, findFormatError, ownHeadBytes, sniffedBytes } from "./sniff.ts";
-import { closeSources, createCloser, descriptorBytes, readHead, reopenedBytes, type Source } from "./source.ts";
+import { closeSources, createCloser, openDescriptorBytes, openReopenedBytes, readHead, type Source } from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 interface OpenOptions extends SpoolOptions {
@@ -61,12 +61,12 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
   }
 };
 
-interface InputOptions extends SpoolOptions {
+interface OpenInputOptions extends SpoolOptions {
   readonly isReopened: boolean;
   readonly remotes: Remotes | undefined;
 }
 
-const openInput = async (name: string, options: InputOptions) => {
+const openInput = async (name: string, options: OpenInputOptions) => {
   const { host, remotes } = options;
   try {
     if (remotes && isRemote(name)) return await openStream(name, remotes.open(name), options);
@@ -92,18 +92,18 @@ const openInput = async (name: string, options: InputOptions) => {
 
 const endlessDevices = ["/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-const openFile = (name: string, { isReopened, takesContainers }: InputOptions) => {
+const openFile = (name: string, { isReopened, takesContainers }: OpenInputOptions) => {
   const descriptor = openSync(name, "r");
   let isInUse = false;
   try {
     const facts = fstatSync(descriptor, { bigint: true });
     const size = Number(facts.size);
-    const bytes = descriptorBytes({ descriptor, name, size });
+    const bytes = openDescriptorBytes({ descriptor, name, size });
     const head = readHead(bytes, sniffedBytes);
     if (findDecompressor(head)) return undefined;
     checkHead(name, head, takesContainers);
     // The cached head is short, so most reads notice changes of the file.
-    if (isReopened) return { name, bytes: reopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
+    if (isReopened) return { name, bytes: openReopenedBytes({ name, size, head: head.subarray(0, ownHeadBytes) }) };
     isInUse = true;
     let last = facts;
     return {

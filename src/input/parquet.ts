@@ -6,7 +6,7 @@ import { decompressPage } from "hyparquet/src/datapage.js";
 import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyparquet/src/schema.js";
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
-import { isObject } from "../json/walk.ts";
+import { isObject } from "../json/json-bytes.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { Records } from "./records.ts";

@@ -1,11 +1,12 @@
 /** Reads records from files of other tools. */
+
+import * as json from "../json/json-bytes.ts";
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
-import * as json from "../json/walk.ts";
 import type { Columns } from "./column-values.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
-import type { Bytes, Position, Source } from "./source.ts";
+import type { Bytes, LineStart, Source } from "./source.ts";
 import { documentTooLong, maxDocumentBytes, readHead, readRange, unreadableRecord } from "./source.ts";
 
 export type RecordKinds = Readonly<{
@@ -32,7 +33,7 @@ export type RawRecord = Readonly<{
   /** True if the record is a whole file, although the format allows lines. */
   isDocument?: boolean;
   /** The defect of an unreadable record. The record's `bytes` are empty. */
-  wrong?: string | undefined;
+  fault?: string | undefined;
 }>;
 
 /** The caller must use each batch before requesting the next batch. */
@@ -70,11 +71,11 @@ export const openRecords = async (
 /** If `isOneDocument` is false, the records are lines, elements of arrays, or one object. */
 const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
   const text = { label: name, within: bytes };
-  const recordRanges: (Position & { length: number; wrong: string | undefined })[] = [];
+  const recordRanges: (LineStart & { length: number; fault: string | undefined })[] = [];
   const remember = function* (batch: Iterable<RawRecord>) {
     for (const record of batch) {
-      const { start, line, wrong } = record;
-      recordRanges.push({ start, line, length: record.bytes.length, wrong });
+      const { start, line, fault } = record;
+      recordRanges.push({ start, line, length: record.bytes.length, fault });
       yield record;
     }
   };
@@ -97,13 +98,13 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
 
 type RecordText = Required<Pick<RawRecord, "label" | "within">>;
 
-const readWhole = async (text: RecordText, { start, line, end }: json.Span & Position) => {
+const readWhole = async (text: RecordText, { start, line, end }: json.Span & LineStart) => {
   const length = end - start;
   if (length > maxDocumentBytes) return unreadableRecord(text, documentTooLong, { start, line });
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-async function* cutLines(text: RecordText, { start, line: first }: Position): Batches {
+async function* cutLines(text: RecordText, { start, line: first }: LineStart): Batches {
   const { label, within } = text;
   let line = first;
   const linesOf = function* (bytes: Buffer, start: number) {
@@ -130,14 +131,14 @@ const trimEnd = (bytes: Buffer, start: number, end: number) =>
 
 const listHeadBytes = 4096;
 
-const findList = async (bytes: Bytes, { start, line }: Position) => {
+const findList = async (bytes: Bytes, { start, line }: LineStart) => {
   const head = await readRange(bytes, { start, length: Math.min(listHeadBytes, bytes.size - start) });
   const open = json.skipWhite(head, 0);
   if (head[open] !== json.openBracket || head[json.skipWhite(head, open + 1)] !== json.openBrace) return undefined;
   return { start: start + open + 1, line: line + json.locateOffset(head, open).line - 1 };
 };
 
-async function* cutElements(text: RecordText, list: Position): Batches {
+async function* cutElements(text: RecordText, list: LineStart): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
   for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
@@ -161,7 +162,7 @@ async function* cutElements(text: RecordText, list: Position): Batches {
   }
 }
 
-async function* readAfterList(text: RecordText, { start, line }: Position): Batches {
+async function* readAfterList(text: RecordText, { start, line }: LineStart): Batches {
   const rest = { start: start + 1, line };
   const next = await findList(text.within, rest);
   if (next) return yield* cutElements(text, next);

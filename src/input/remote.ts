@@ -94,7 +94,7 @@ export const openRemotes = async (access: RemoteAccess) => {
 const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLocation => {
   if (!URL.canParse(text)) throw invalidRemoteUrl(name, "malformed");
   const url = new URL(text);
-  for (const secret of [url.password, ...findSecrets(url)]) access.hide(secret);
+  for (const secret of [url.password, ...findUrlSecrets(url)]) access.hide(secret);
   if (`${url.username}${url.password}` !== "") throw invalidRemoteUrl(name, "user");
   if (!isAllowed(url, access)) throw invalidRemoteUrl(name, "http");
   return { name, store: "web", credentialSource: undefined, url, headers: [] };
@@ -103,7 +103,7 @@ const webLocation = (name: string, text: string, access: RemoteAccess): RemoteLo
 const secretParameter = /sig|token|cred|secret|key|pass|auth|policy/i;
 const maxPlainLength = 24;
 
-const findSecrets = ({ searchParams }: URL) =>
+const findUrlSecrets = ({ searchParams }: URL) =>
   [...searchParams]
     .filter(([name, value]) => secretParameter.test(name) || (value.length > maxPlainLength && !/[./]/.test(value)))
     .map(([, value]) => value);

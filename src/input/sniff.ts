@@ -1,5 +1,5 @@
 /** Recognizes formats by a file's first bytes, and suggests conversions. */
-import { isObject, type JsonObject, parseJson } from "../json/walk.ts";
+import { isObject, type JsonObject, parseJson } from "../json/json-bytes.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { UnusableInput } from "./failures.ts";

@@ -17,7 +17,7 @@ export interface Bytes {
   lastColumn?: Readonly<Record<"line" | "at" | "units", number>>;
 }
 
-export type Position = Readonly<Record<"start" | "line", number>>;
+export type LineStart = Readonly<Record<"start" | "line", number>>;
 
 export type Source = Readonly<{
   /** A path, a URL without secrets, or `-` for standard input. */
@@ -27,16 +27,16 @@ export type Source = Readonly<{
   touched?(): Promise<boolean>;
   isReplaced?(): boolean;
   /** Present if each line is a converted or selected group. */
-  origin?: LineOrigin;
+  originals?: OriginalLines;
 }>;
 
 type FileLine = Readonly<{ file: string; line: number }>;
 
 /** A record before conversion, without line ends. */
-export type OriginRecord = FileLine & { readonly bytes: Buffer };
+export type OriginalRecord = FileLine & { readonly bytes: Buffer };
 
 /** The original records of the lines of a source. Line numbers begin at 1. */
-export interface LineOrigin {
+export interface OriginalLines {
   readonly files: readonly string[];
   /** True if `--group-by` can join groups of several files. */
   readonly canRegroup?: boolean;
@@ -47,7 +47,7 @@ export interface LineOrigin {
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
   /** @param path the path in the group */
   locationOf(line: number, path: Path): Promise<ProblemLocation>;
-  recordsOf(line: number): Promise<readonly OriginRecord[]>;
+  recordsOf(line: number): Promise<readonly OriginalRecord[]>;
   /** Returns undefined for a file without lines. @param file a name from `locationOf` */
   textOf(file: string): Bytes | undefined;
 }
@@ -57,28 +57,28 @@ export const closeSources = async (sources: Iterable<Source>) => {
 };
 
 export const findText = (sources: readonly Source[], file: string) =>
-  sources.find(({ name, origin }) => name === file && !origin)?.bytes ??
-  sources.map(({ origin }) => origin?.textOf(file)).find((text) => text);
+  sources.find(({ name, originals }) => name === file && !originals)?.bytes ??
+  sources.map(({ originals }) => originals?.textOf(file)).find((text) => text);
 
 export const fileOf = (source: Source) => filesOf(source)[0] ?? source.name;
 
-export const filesOf = ({ name, origin }: Pick<Source, "name" | "origin">) => origin?.files ?? [name];
+export const filesOf = ({ name, originals }: Pick<Source, "name" | "originals">) => originals?.files ?? [name];
 
 /** Gives other users a right if every file gives this right. @param otherMode the mode of pipes and URLs */
-export const combineModes = (sources: readonly Pick<Source, "name" | "origin">[], otherMode = 0o666) =>
+export const combineModes = (sources: readonly Pick<Source, "name" | "originals">[], otherMode = 0o666) =>
   sources.flatMap(filesOf).reduce((mode, file) => {
     const facts = tryStat(file);
     return mode & (0o600 | (facts?.isFile() ? Number(facts.mode) : otherMode));
   }, 0o666);
 
 /** Returns a line's position before conversion. */
-export const locateLine = ({ name, origin }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
-  origin ? { ...origin.positionOf(line), readAt: `${name}:${line}` } : { file: name, line };
+export const locateLine = ({ name, originals }: Source, line: number): FileLine & Pick<ProblemLocation, "readAt"> =>
+  originals ? { ...originals.positionOf(line), readAt: `${name}:${line}` } : { file: name, line };
 
 type OpenFile = Readonly<{ descriptor: number; name: string; size: number }>;
 
 /** The caller closes the file. `read` throws Failure `input-unreadable`. */
-export const descriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
+export const openDescriptorBytes = ({ descriptor, name, size }: OpenFile): Bytes => ({
   size,
   read(into, at) {
     const wanted = Math.min(into.length, size - at);
@@ -103,13 +103,13 @@ export const createCloser = (descriptor: number) => {
 };
 
 /** @param head the cached first bytes */
-export const reopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
+export const openReopenedBytes = ({ name, size, head }: Pick<OpenFile, "name" | "size"> & { head: Buffer }): Bytes => ({
   size,
   read(into, at) {
     if (at + into.length <= head.length) return head.copy(into, 0, at);
     const descriptor = accessFile(name, () => openSync(name, "r"));
     try {
-      return descriptorBytes({ descriptor, name, size }).read(into, at);
+      return openDescriptorBytes({ descriptor, name, size }).read(into, at);
     } finally {
       closeSync(descriptor);
     }
@@ -127,7 +127,7 @@ const accessFile = (file: string, access: () => number) => {
   }
 };
 
-export const memoryBytes = (content: Buffer): Bytes => ({
+export const openMemoryBytes = (content: Buffer): Bytes => ({
   size: content.length,
   read: (into, at) => content.subarray(at).copy(into),
   async close() {},
@@ -162,6 +162,6 @@ export const documentTooLong = `it is over the limit of ${maxDocumentBytes} byte
 
 export const unreadableRecord = (
   text: Pick<RawRecord, "label" | "within" | "member" | "isComposed">,
-  wrong: string,
-  { start, line }: Position = { start: 0, line: 1 },
-): RawRecord => ({ ...text, start, line, bytes: Buffer.alloc(0), wrong });
+  fault: string,
+  { start, line }: LineStart = { start: 0, line: 1 },
+): RawRecord => ({ ...text, start, line, bytes: Buffer.alloc(0), fault });

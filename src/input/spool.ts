@@ -10,7 +10,7 @@ import type { Host } from "../host.ts";
 import { findDecompressor, readPieces } from "./decompress.ts";
 import { decompressedTooLarge, spoolFailed } from "./failures.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
-import { type Bytes, createCloser, descriptorBytes, memoryBytes } from "./source.ts";
+import { type Bytes, createCloser, openDescriptorBytes, openMemoryBytes } from "./source.ts";
 
 const maxMemoryBytes = 2 ** 30;
 
@@ -112,7 +112,7 @@ const fileSpool = (descriptor: number, folder: string) => {
       }
     },
     /** The caller closes the bytes. */
-    bytes: (): Bytes => ({ ...descriptorBytes({ descriptor, name: folder, size }), close: discard }),
+    bytes: (): Bytes => ({ ...openDescriptorBytes({ descriptor, name: folder, size }), close: discard }),
     discard,
   };
 };
@@ -127,7 +127,7 @@ const memorySpool = (folder: string): Spool => {
       // Decoders reuse the memory of chunks.
       chunks.push(Uint8Array.from(chunk));
     },
-    bytes: () => memoryBytes(Buffer.concat(chunks)),
+    bytes: () => openMemoryBytes(Buffer.concat(chunks)),
     discard: async () => undefined,
   };
 };

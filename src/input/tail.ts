@@ -1,10 +1,10 @@
 /** Follows a growing file, and detects rewrites. */
 import { open } from "node:fs/promises";
 import { crc32 } from "node:zlib";
-import { newline } from "../json/walk.ts";
+import { newline } from "../json/json-bytes.ts";
 import { leadsTo } from "./names.ts";
 import { sniffedBytes } from "./sniff.ts";
-import { descriptorBytes, readHead, readRange, type Source } from "./source.ts";
+import { openDescriptorBytes, readHead, readRange, type Source } from "./source.ts";
 
 const searchBytes = 2 ** 16;
 const segmentBytes = 2 ** 18;
@@ -15,7 +15,7 @@ export type Tail = Awaited<ReturnType<typeof openTail>>;
 export const openTail = async (path: string, name: string) => {
   const file = await open(path, "r");
   const opened = await file.stat({ bigint: true });
-  const bytes = descriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
+  const bytes = openDescriptorBytes({ descriptor: file.fd, name, size: Number.MAX_SAFE_INTEGER });
   let position = 0;
   const segmentChecksums: number[] = [];
   let lastSegmentInTurn = 0;

@@ -29,7 +29,7 @@ export const openMembers = async (
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit);
-  const toRecord = ([name, member]: readonly [string, Member]) => {
+  const toRecord = ([name, member]: readonly [string, ArchiveMember]) => {
     const content = readContent(bytes, member);
     const text = { label: `${file}!${name}`, member: name };
     return typeof content === "string"
@@ -57,12 +57,12 @@ const toMember = (entry: Entry) => {
   return { compressionMethod, compressedSize, uncompressedSize, crc32, isEncrypted, offset };
 };
 
-type Member = ReturnType<typeof toMember>;
+type ArchiveMember = ReturnType<typeof toMember>;
 
 type ReadCallback = (error: Error | null, bytesRead?: number) => void;
 
 const listMembers = async (bytes: Bytes) => {
-  const members = new Map<string, Member>();
+  const members = new Map<string, ArchiveMember>();
   class ZipReader extends RandomAccessReader {
     override read(into: Buffer, offset: number, length: number, at: number, done: ReadCallback) {
       let bytesRead = 0;
@@ -94,7 +94,7 @@ const listMembers = async (bytes: Bytes) => {
 const headerBytes = 30;
 const headerMagic = 0x04034b50;
 
-const readContent = (bytes: Bytes, member: Member) => {
+const readContent = (bytes: Bytes, member: ArchiveMember) => {
   const { isEncrypted, uncompressedSize, compressedSize, offset } = member;
   if (isEncrypted) return "it is encrypted";
   if (uncompressedSize > maxDocumentBytes) return documentTooLong;
@@ -119,7 +119,7 @@ const readBytes = (bytes: Bytes, start: number, length: number) => {
   return into;
 };
 
-const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: Member) => {
+const decompress = (compressed: Buffer, { compressionMethod, uncompressedSize }: ArchiveMember) => {
   if (compressionMethod === 0) return compressed;
   if (compressionMethod === 8)
     return zlib.inflateRawSync(compressed, { maxOutputLength: Math.max(1, uncompressedSize) });

@@ -1,7 +1,7 @@
 /** Decompresses zstd in memory, with fzstd if Node has no zstd decoder. */
 import * as zlib from "node:zlib";
 import { Decompress } from "fzstd";
-import { toBuffer } from "../json/walk.ts";
+import { toBuffer } from "../json/json-bytes.ts";
 import { frameMagic, isSkippableFrame, walkFrame } from "./decompress.ts";
 import { corruptData } from "./failures.ts";
 
@@ -10,7 +10,7 @@ export class UnreadableContent extends Error {}
 export const formatExcess = (length: number) => `it decompresses to more than its declared ${length} bytes`;
 
 /** The default limit of zstd in bytes (2^`ZSTD_WINDOWLOG_LIMIT_DEFAULT`). */
-const maxWindow = 2 ** 27;
+const maxWindowBytes = 2 ** 27;
 
 /** Returns at most `length` bytes. @throws UnreadableContent; UnusableInput; an Error of the decoder */
 export const unzstd = (compressed: Uint8Array, length: number) => {
@@ -55,8 +55,8 @@ const checkFrames = (compressed: Uint8Array, length: number) => {
     claimed += content;
     if (claimed > length)
       throw new UnreadableContent(`its zstd frames contain ${claimed} bytes, more than its declared ${length} bytes`);
-    if (window > maxWindow)
-      throw new UnreadableContent(`it needs a zstd window of ${window} bytes, over the limit of ${maxWindow}`);
+    if (window > maxWindowBytes)
+      throw new UnreadableContent(`it needs a zstd window of ${window} bytes, over the limit of ${maxWindowBytes}`);
     frames.push(bytes.subarray(start, at));
   }
   return frames;

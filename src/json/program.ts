@@ -1,2 +1,2 @@
 /** The compiled kernel in base64, which build/kernel.ts inserts. */
-export const program: string = "";
+export const kernelProgram: string = "";

@@ -1,8 +1,8 @@
 /** Reads JSON with the WebAssembly kernel (src/json/kernel/index.ts). */
 import { Failure } from "../failure.ts";
-import { program } from "./program.ts";
+import { toBuffer } from "./json-bytes.ts";
+import { kernelProgram } from "./program.ts";
 import type { JsonTable } from "./table.ts";
-import { toBuffer } from "./walk.ts";
 
 /** The order follows the numbers in src/json/kernel/faults.ts. */
 const faults = [
@@ -117,7 +117,7 @@ export class JsonReader {
 
   /** @throws Failure `memory-unavailable` */
   constructor({ leafKeys = [], shapeTexts = {}, runPrefixes = [] }: KeyUses = {}) {
-    compiled ??= new WebAssembly.Module(Buffer.from(program, "base64"));
+    compiled ??= new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
     try {
       // V8 reserves gigabytes of addresses, so a limit on virtual memory causes a RangeError.
       this.#exports = new WebAssembly.Instance(compiled, {}).exports;

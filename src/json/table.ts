@@ -1,6 +1,7 @@
 /** Reads values from the tables that the kernel writes. */
+
+import * as syntax from "./json-bytes.ts";
 import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
-import * as syntax from "./walk.ts";
 
 /** A JSON text with its nodes. The node of a key is before the node of its value. */
 export interface JsonTable {

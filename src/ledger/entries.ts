@@ -2,7 +2,7 @@
 import { createHash, hash } from "node:crypto";
 import type { Database, Row, Statement } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
-import { parseJson } from "../json/walk.ts";
+import { parseJson } from "../json/json-bytes.ts";
 
 /** rollcall logs a group once in each scope (guarantees.md). */
 export type LedgerScope = Readonly<ReturnType<typeof toScope>>;

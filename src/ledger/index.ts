@@ -10,16 +10,16 @@ export {
   type LedgerScope,
   ledgerStates,
 } from "./entries.ts";
+export type { RecordedOutcome } from "./file-writer.ts";
 export { openPriorOutcomes, openWrittenFiles, type PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
 export { type Verification, verifyDataset } from "./verify.ts";
-export type { RecordedOutcome } from "./writer.ts";
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (
   location: DatabaseLocation,
-  options: DatabaseWaitOptions & { toRead: boolean },
-) => await (await import("./ledger.ts")).openLedger(location, { ...options, make: false, recovers: true });
+  options: DatabaseWaitOptions & { isForReading: boolean },
+) => await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate: false, recovers: true });
 
 /** @throws Failure `ledger-missing`; as `openDatabase` */
 export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (...args) =>

@@ -3,8 +3,8 @@ import { resolve } from "node:path";
 import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
-import { makeSharedWriter } from "./shared-writer.ts";
-import { countWriters, makeFileWriter } from "./writer.ts";
+import { countWriters, createFileWriter } from "./file-writer.ts";
+import { createSharedWriter } from "./shared-writer.ts";
 
 const createTableStatements = (id: string, ownColumns = "") => [
   `CREATE TABLE rollcall.scope (
@@ -63,14 +63,14 @@ export const openLedger = async (
   if (!opened) return undefined;
   const { database, isNew: created, isCopy } = opened;
   const { path, isShared, isFileInPlace: isIntact } = database;
-  const { host, recovers, toRead } = options;
-  const writer = isShared ? makeSharedWriter(database, { host }) : makeFileWriter(database);
+  const { host, recovers, isForReading } = options;
+  const writer = isShared ? createSharedWriter(database, { host }) : createFileWriter(database);
   let now: (() => number) | undefined;
   try {
     // In a shared ledger, the claims of dead runs block other runs.
     const recovery = !isCopy && (recovers || isShared) ? writer.recover() : undefined;
     await recovery?.catch((thrown: unknown) => {
-      if (!toRead || !isReadOnly(thrown)) throw thrown;
+      if (!isForReading || !isReadOnly(thrown)) throw thrown;
     });
     // The database provides the time, because the clocks of machines may differ.
     const startMs = host.elapsed();

@@ -1,5 +1,5 @@
 /** Collects the prior outcomes of a run's groups. */
-import { Column } from "../groups/index.ts";
+import { NumberColumn } from "../groups/index.ts";
 import { type Entry, findGroups, isLogged, isUnknown } from "./entries.ts";
 
 /** The digests of files that rollcall wrote and may replace. */
@@ -28,7 +28,7 @@ export const openPriorOutcomes = (options: {
   resendLogged: boolean;
 }) => {
   const { numberOf, input: ownInput, resendLogged } = options;
-  const facts = new Column("u8");
+  const facts = new NumberColumn("u8");
   let unknownEntries: Entry[] = [];
   let loggedElsewhereAt = 0;
   const set = (group: number, fact: number) => {

@@ -3,9 +3,9 @@ import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
+import type { NewEntry, RecordedOutcome } from "./file-writer.ts";
 import type { DestinationFacts } from "./ledger.ts";
 import { openWrittenFiles } from "./prior-outcomes.ts";
-import type { NewEntry, RecordedOutcome } from "./writer.ts";
 
 export type RunLedgerOptions = Readonly<{
   host: Host;
@@ -17,7 +17,7 @@ export type RunLedgerOptions = Readonly<{
   maxWaitMs: number;
   dryRun: boolean;
   resendLogged: boolean;
-  idempotency: boolean;
+  hasIdempotencyKeys: boolean;
   /** True for the local service. Other services must echo a key first. */
   honorsKeys: boolean;
   onWait: (leaseMs?: number) => void;
@@ -39,11 +39,11 @@ export const openRunLedger = async (
   options: RunLedgerOptions,
   { destination, input }: { destination: string; input: string },
 ) => {
-  const { ledger: location, dryRun, host, resendLogged, idempotency } = options;
+  const { ledger: location, dryRun, host, resendLogged, hasIdempotencyKeys } = options;
   const { modelId: model, split, batch = null, account } = options;
   const scope: LedgerScope = { destination, account, model, split, batch };
-  const make = !dryRun && !location?.require;
-  const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, make }));
+  const canCreate = !dryRun && !location?.require;
+  const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate }));
   if (location?.require && !ledger) throw ledgerMissing(location.path);
   const { path = "", isShared = false } = ledger ?? {};
   // A run that can log groups again needs new idempotency keys.
@@ -131,13 +131,13 @@ export const openRunLedger = async (
     },
     /** Returns null if keys are off, or if each run has new keys. */
     findPlannedKey: (dedupKeys: Uint8Array) =>
-      idempotency && location && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
+      hasIdempotencyKeys && location && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
       request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,
     ): Promise<RecordedRequest | { taken: Uint8Array }> {
       requireIntact();
       const firstTried = now();
-      const key = idempotency ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
+      const key = hasIdempotencyKeys ? makeIdempotencyKey(scope, request.dedupKeys, generation) : "";
       if (!ledger) return { id: undefined, key, firstTried };
       const entry = { ...request, key, input, now: firstTried, generation: resendLogged ? generation : "" };
       scopeRow ??= await ledger.makeScope(scope);
@@ -179,6 +179,6 @@ export const openRunLedger = async (
 };
 
 /** A refused size expires, because the service may raise its limit. */
-const refusedSizeMs = 24 * 60 * 60 * 1000;
+const maxRefusedSizeAgeMs = 24 * 60 * 60 * 1000;
 
-const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= refusedSizeMs;
+const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= maxRefusedSizeAgeMs;

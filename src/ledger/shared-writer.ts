@@ -4,7 +4,7 @@ import type { Database } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { leaseLost } from "./failures.ts";
-import { outcomeSql, toOutcomeValues, type Writer } from "./writer.ts";
+import { outcomeSql, toOutcomeValues, type Writer } from "./file-writer.ts";
 
 /** A run without contact to the database loses its lease after this time. */
 const leaseMs = 15_000;
@@ -61,7 +61,7 @@ const expireDeadRuns = async (database: Database) => {
   );
 };
 
-export const makeSharedWriter = (
+export const createSharedWriter = (
   database: Database,
   { host, run }: { host: Pick<Host, "elapsed">; run?: Awaited<ReturnType<typeof beginRun>> },
 ): Writer => {

@@ -8,11 +8,11 @@ export type Verification = Awaited<ReturnType<typeof verifyDataset>>;
 
 const maxProblems = 20;
 
-/** With `perScope`, a group may be logged once in each scope. */
+/** With `isPerScope`, a group may be logged once in each scope. */
 export const verifyDataset = async (
   dataset: Dataset,
   entries: AsyncIterable<Entry> | readonly Entry[],
-  { perScope, ledgerArgs }: { perScope: boolean; ledgerArgs: readonly string[] },
+  { isPerScope, ledgerArgs }: { isPerScope: boolean; ledgerArgs: readonly string[] },
 ) => {
   const dedupKeys = assignDedupKeys(dataset.groups);
   const ranks = new Uint8Array(dedupKeys.count);
@@ -24,7 +24,7 @@ export const verifyDataset = async (
     const groups = findGroups(entry.dedupKeys, dedupKeys.find);
     if (groups.length === 0) continue;
     matchingEntries.push(entry);
-    const name = perScope ? hashScope(scope) : "";
+    const name = isPerScope ? hashScope(scope) : "";
     const logged = loggedByScope.get(name) ?? new Uint8Array(ranks.length);
     loggedByScope.set(name, logged);
     const unlogged = isUnknown(state) ? "unknown" : state === "refused" ? "refused" : "not_sent";
@@ -34,10 +34,10 @@ export const verifyDataset = async (
       if (isLogged(state)) logged[group] = 1;
     }
   }
-  // By default, `log` sends no input with errors.
+  // If the input has an error, `log` sends nothing by default.
   const isInvalid = dataset.problems.errors > 0;
   const counts = { read: dedupKeys.count, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
-  /** Contains at least one problem for each outcome except `logged`. */
+  /** The first `maxProblems` problems, and the first problem of each outcome. */
   const problems: Problem[] = [];
   const byFile = new Map<string, { file: string; read: number; logged: number }>();
   for (let group = 0; group < dedupKeys.count; group++) {

@@ -7,7 +7,7 @@ import { invalidArguments } from "../failures.ts";
 import { type Host, waitForAbort } from "../host.ts";
 import * as sdk from "./sdk.ts";
 
-export { type OpenRootFile, openRoot, type RootFile } from "./root.ts";
+export { openRoot, type RootFile, type RootFileOpener } from "./root.ts";
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 

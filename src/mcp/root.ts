@@ -2,17 +2,17 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
-import { wrongValue } from "../failures.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { ignoreErrors } from "../files.ts";
 import { inputChanged } from "../input/index.ts";
 
-export type OpenRootFile = ReturnType<typeof openRoot>;
-export type RootFile = ReturnType<OpenRootFile>;
+export type RootFileOpener = ReturnType<typeof openRoot>;
+export type RootFile = ReturnType<RootFileOpener>;
 
 /** The returned function refuses paths and symbolic links that lead out of the folder. */
 export const openRoot = (root: string) => {
   const folder = ignoreErrors(() => (statSync(root).isDirectory() ? realpathSync(root) : undefined));
-  if (folder === undefined) throw wrongValue("--root", root, "a readable folder");
+  if (folder === undefined) throw invalidOptionValue("--root", root, "a readable folder");
   return (path: string) => {
     try {
       return openInside(folder, resolve(folder, path));

@@ -1,4 +1,4 @@
-/** Exports the used parts of the MCP SDK and of zod. */
+/** A separate bundle, so that other commands do not load the MCP SDK. */
 export { Server } from "@modelcontextprotocol/sdk/server/index.js";
 export { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
 export { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from "@modelcontextprotocol/sdk/types.js";

@@ -13,7 +13,7 @@ export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
   await screen.writeError((paint) =>
     screen.hasJsonErrors
-      ? `${screen.safe.json(toFailureJson(screen, failure))}\n`
+      ? `${screen.cleaner.json(toFailureJson(screen, failure))}\n`
       : formatFailure(failure, createStyle(screen, paint)),
   );
 };
@@ -21,15 +21,15 @@ export const printFailure = async (screen: Screen, failure: Failure) => {
 export const formatWarning = (screen: Screen, problem: Problem, paint: Paint) =>
   `${formatProblem(problem, createStyle(screen, paint)).join("\n")}\n`;
 
-export const renderProblem = ({ host, safe }: Screen, problem: Problem, indent = 0) => {
+export const renderProblem = ({ host, cleaner }: Screen, problem: Problem, indent = 0) => {
   const columns = host.terminal.columns - indent;
-  return formatProblem(problem, { clean: safe.text, paint: plainPaint, columns }).join("\n");
+  return formatProblem(problem, { clean: cleaner.text, paint: plainPaint, columns }).join("\n");
 };
 
 /** Without `columns`, text is not folded and problems have no excerpts. */
-const createStyle = ({ host, safe, isStderrForPeople }: Screen, paint: Paint) => {
+const createStyle = ({ host, cleaner, isStderrForPeople }: Screen, paint: Paint) => {
   const columns = isStderrForPeople ? host.terminal.columns : undefined;
-  return { clean: safe.text, paint, columns };
+  return { clean: cleaner.text, paint, columns };
 };
 
 type TextStyle = ReturnType<typeof createStyle>;
@@ -38,9 +38,9 @@ const foldText = (text: string, { columns }: TextStyle) =>
   columns === undefined ? text : foldSentence(text, columns).join("\n");
 
 /** Users rely on the order of the keys (output.md). */
-export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
+export const toFailureJson = ({ cleaner }: Screen, failure: Failure) => {
   const { hint, stoppedBy, where, http, problems, next } = failure.details;
-  const shorten = (text: string) => truncateReply(safe.text(text));
+  const shorten = (text: string) => truncateReply(cleaner.text(text));
   const error = {
     code: failure.code,
     message: shorten(composeMessage(failure)),
@@ -53,7 +53,7 @@ export const toFailureJson = ({ safe }: Screen, failure: Failure) => {
     problems: problems?.length ? problems.slice(0, maxProblems).map(toProblemDocument) : undefined,
     next,
   };
-  return JSON.stringify({ error }, (_, value) => (typeof value === "string" ? safe.text(value) : value));
+  return JSON.stringify({ error }, (_, value) => (typeof value === "string" ? cleaner.text(value) : value));
 };
 
 const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) => {

@@ -7,13 +7,13 @@ import { type Column, isJsonFormat, type ListView, type ShownColumn, type WireOb
 import * as wires from "./wire.ts";
 
 export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
-  const { format, safe, width } = screen;
+  const { format, cleaner, width } = screen;
   const { columns, rows, wire } = view;
   if (isJsonFormat(format)) return await screen.print(formatJsonPieces(screen, wire, columns), "json");
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
   const { drawTable } = await import("./table.ts");
-  const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: safe.line });
+  const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: cleaner.line });
   if ("sections" in table) return await printPage(screen, { sections: table.sections, isFolded: true });
   const { pieces, omitted } = table;
   await screen.print(pieces, "lines");
@@ -34,7 +34,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     const text = (row: Row, at: number) => {
       const found = spell(at, path, format);
       if (found !== undefined) return found;
-      // In a damaged reply, the value of `a.b` can be at `a`.
+      // A damaged reply can have a number at `a` instead of an object with `b`.
       const value = formatPlainValue(column.value(row));
       return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
     };
@@ -57,11 +57,11 @@ export const formatPlainValue = (value: unknown, separator = ";"): string => {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-function* formatLines<Row>({ format, options, safe }: Screen, columns: ShownColumn<Row>[], rows: readonly Row[]) {
+function* formatLines<Row>({ format, options, cleaner }: Screen, columns: ShownColumn<Row>[], rows: readonly Row[]) {
   const isCsv = format === "csv";
   const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const toLine = (cells: readonly string[]) =>
-    isCsv ? `${cells.map(safe.text).map(quote).join(",")}\r\n` : `${cells.map(safe.line).join("\t")}\n`;
+    isCsv ? `${cells.map(cleaner.text).map(quote).join(",")}\r\n` : `${cells.map(cleaner.line).join("\t")}\n`;
   if (isCsv || options.header) yield toLine(columns.map(({ name, heading }) => (isCsv ? name : heading)));
   for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }

@@ -25,7 +25,7 @@ async function* formatPages(screen: Screen, pages: Pages) {
   }
 }
 
-type Layout = Awaited<ReturnType<typeof createLayout>>;
+type PageLayout = Awaited<ReturnType<typeof createLayout>>;
 
 const ruleColumns = 80;
 
@@ -33,11 +33,11 @@ const minColumns = 16;
 /** The widest character takes two columns. */
 const minListColumns = 2;
 
-const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = true, isFolded }: Page) => {
+const createLayout = async ({ host, width, cleaner, paint }: Screen, { isFull = true, isFolded }: Page) => {
   const widths = host.terminal.stdout || isFolded ? await import("./width.ts") : undefined;
   return {
     paint: await paint(),
-    clean: safe.text,
+    clean: cleaner.text,
     width: widths ? width : Number.POSITIVE_INFINITY,
     widthOf: widths?.widthOf ?? ((line: string) => line.length),
     omitsMiddle: widths && !isFull,
@@ -51,7 +51,7 @@ const createLayout = async ({ host, width, safe, paint }: Screen, { isFull = tru
   };
 };
 
-function* formatSection(section: Section, layout: Layout) {
+function* formatSection(section: Section, layout: PageLayout) {
   const { title, level = 1, lines = [], block } = section;
   const titleIndent = indentStep.repeat(level - 1);
   // Indented content cannot look like a title.
@@ -68,7 +68,7 @@ function* formatSection(section: Section, layout: Layout) {
 
 const indentStep = "  ";
 
-const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fold, width, widthOf }: Layout) => {
+const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fold, width, widthOf }: PageLayout) => {
   const labelWidth = lines.reduce((max, { label }) => Math.max(max, widthOf(clean(label))), 0);
   const besideIndent = indent.length + labelWidth + 2;
   const belowIndent = indent.length + 2;
@@ -102,7 +102,7 @@ const maxPortion = 64 * 1024;
 function* formatBlock(
   { block = "", isQuoted = false, maxBlockLines = defaultBlockLines }: Section,
   indent: string,
-  { clean, fold, paint, omitsMiddle }: Layout,
+  { clean, fold, paint, omitsMiddle }: PageLayout,
 ): Generator<readonly string[], void> {
   const takenColumns = indent.length + (isQuoted ? 2 : 0);
   const indentLine = (line: string) => {

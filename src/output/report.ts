@@ -9,7 +9,7 @@ import type { Screen } from "./screen.ts";
 
 export const reportFormats = ["github", "junit"] as const;
 
-export type Report = Readonly<{
+export type BuildReport = Readonly<{
   form: (typeof reportFormats)[number];
   title?: string;
   file: string | undefined;
@@ -19,19 +19,19 @@ export type Report = Readonly<{
 }>;
 
 /** @throws Failure `report-exists`, `output-unwritable` */
-export const printReport = async (screen: Screen, report: Report) => {
-  const { safe } = screen;
+export const printReport = async (screen: Screen, report: BuildReport) => {
+  const { cleaner } = screen;
   const { form, file, problems, mode = 0o666 } = report;
   // Text from a problem must not become a command of the build system.
-  const clean: TextCleaner = (text) => safe.breakCommands(safe.text(text));
-  const text = safe.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
+  const clean: TextCleaner = (text) => cleaner.breakCommands(cleaner.text(text));
+  const text = cleaner.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
   requireReportFile(file);
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
 /** This last line lets a later run detect that a user changed the report. */
-const formatChecksum = (form: Report["form"], text: string) => {
+const formatChecksum = (form: BuildReport["form"], text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
@@ -70,7 +70,7 @@ const formatProblem = ({ message, advice, others }: Problem) => {
   return [message, more, advice].filter(Boolean).join("\n");
 };
 
-const formatJunit = ({ title = "rollcall check", inputs, problems }: Report, clean: TextCleaner) => {
+const formatJunit = ({ title = "rollcall check", inputs, problems }: BuildReport, clean: TextCleaner) => {
   const names = new Set<string | undefined>(inputs);
   const suites = Array.from(names, (name = "") => ({ name, problems: problems.filter(({ file }) => file === name) }));
   const others = problems.filter(({ file }) => !names.has(file));
@@ -85,7 +85,7 @@ const countTests = (xml: string) => {
   return `tests="${count("<testcase ")}" failures="${count("<failure ")}" errors="0"`;
 };
 
-const formatSuite = (suite: Pick<Report, "problems"> & { name: string }, clean: TextCleaner) => {
+const formatSuite = (suite: Pick<BuildReport, "problems"> & { name: string }, clean: TextCleaner) => {
   const name = escapeAttribute(clean(suite.name));
   const cases = suite.problems.map((problem) => {
     const { rule, line, column, message } = problem;

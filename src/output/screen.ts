@@ -1,19 +1,19 @@
 /** Prints the output, messages and progress of one run. */
 import { type Problem, toProblemDocument } from "../failure.ts";
-import { contradiction, wrongValue } from "../failures.ts";
+import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, isSecretVariable } from "../host.ts";
-import { listSavedKeys, readVariableFiles } from "../settings/saved.ts";
+import { listSavedKeys, readVariableFiles } from "../settings/saved-files.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
-import { findSecrets } from "./secrets.ts";
+import { findArgvSecrets } from "./secrets.ts";
 import { joinPieces, openSink, type Pieces, writePieces } from "./sink.ts";
-import { type Format, isJsonFormat, type Paint, plainPaint } from "./views.ts";
+import { isJsonFormat, type OutputFormat, type Paint, plainPaint } from "./views.ts";
 
 export const colorModes = ["auto", "always", "never"] as const;
 
 export type ScreenFlags = { readonly [Flag in "json" | "header" | "quiet" | "pager"]?: boolean | undefined } & {
   readonly [Flag in "fields" | "color"]?: string | undefined;
-} & { readonly output?: Format | undefined };
+} & { readonly output?: OutputFormat | undefined };
 
 export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
   /** True if notices and warnings are JSON, as with `--progress json`. */
@@ -24,10 +24,10 @@ export interface ScreenOptions extends ReturnType<typeof parseScreenOptions> {
 
 export const parseScreenOptions = ({ json = false, fields: typed, color, ...flags }: ScreenFlags) => {
   const format = flags.output ?? (json ? "json" : undefined);
-  if (json && format !== "json") throw contradiction("--json", `-o ${format}`, "--json means -o json");
+  if (json && format !== "json") throw conflictingOptions("--json", `-o ${format}`, "--json means -o json");
   const fields = typed?.split(",").map((name) => name.trim());
   if (typed !== undefined && fields?.includes(""))
-    throw wrongValue("--fields", typed, "names separated by commas, such as id,name");
+    throw invalidOptionValue("--fields", typed, "names separated by commas, such as id,name");
   return { ...flags, format, fields, color: colorModes.find((when) => when === color) ?? "auto" };
 };
 
@@ -42,22 +42,22 @@ const openRunCleaner = (host: Host) => {
   const variables = [host.env, readVariableFiles(host.env)].flatMap((env) => Object.entries(env));
   const secrets = variables.flatMap(([name, value = ""]) => {
     if (isSecretVariable(name)) return [value];
-    return /_(?:proxy|url|endpoint|ledger|store)$/i.test(name) ? findSecrets([value]) : [];
+    return /_(?:proxy|url|endpoint|ledger|store)$/i.test(name) ? findArgvSecrets([value]) : [];
   });
-  for (const secret of [...findSecrets(host.argv), ...secrets, ...listSavedKeys(host)]) safe.addSecret(secret);
+  for (const secret of [...findArgvSecrets(host.argv), ...secrets, ...listSavedKeys(host)]) safe.addSecret(secret);
   return safe;
 };
 
 export type Screen = ReturnType<typeof openScreen>;
 
-type FormatErrorText = (paint: Paint) => string | Promise<string>;
+type ErrorTextFormatter = (paint: Paint) => string | Promise<string>;
 
 type ScreenRequest = Readonly<{ host: Host; options: ScreenOptions }>;
 
-/** @param safe the cleaner of the run's earlier screen */
-export const openScreen = ({ host, options }: ScreenRequest, safe = openRunCleaner(host)) => {
+/** @param cleaner the cleaner of the run's earlier screen */
+export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCleaner(host)) => {
   const { env, terminal } = host;
-  const format: Format = options.format ?? (terminal.stdout ? "table" : "tsv");
+  const format: OutputFormat = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isJsonFormat(options.format);
   const isQuiet = isForProgram || options.quiet;
   const printsEvents = options.hasJsonEvents;
@@ -74,25 +74,25 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
   let isPagerClosed = false;
 
   /** Ignores errors, because rollcall could not report these errors. */
-  const writeError = (formatText: FormatErrorText) => {
-    const write = async () => await errors.write(safe.breakCommands(await formatText(await loadPaint(errorColor))));
+  const writeError = (formatText: ErrorTextFormatter) => {
+    const write = async () => await errors.write(cleaner.breakCommands(await formatText(await loadPaint(errorColor))));
     errorQueue = errorQueue.then(write).catch(() => undefined);
     return errorQueue;
   };
-  const tell = (event: object, formatText: FormatErrorText) =>
-    void writeError(printsEvents ? () => `${safe.json(JSON.stringify(event))}\n` : formatText);
+  const tell = (event: object, formatText: ErrorTextFormatter) =>
+    void writeError(printsEvents ? () => `${cleaner.json(JSON.stringify(event))}\n` : formatText);
 
   const notice = (sentence: string) => {
     if (isQuiet) return;
     tell({ event: "notice", message: sentence }, async (paint) => {
-      const line = `note: ${toOneLine(safe.text(sentence))}`;
+      const line = `note: ${toOneLine(cleaner.text(sentence))}`;
       const lines = isStderrForPeople ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
       return `${lines.join("\n").replace("note:", () => paint("faint", "note:"))}\n`;
     });
   };
 
   const print = async (pieces: Pieces, kind: OutputKind, isPaged = canPage) => {
-    const clean = { lines: safe.breakCommands, json: safe.json, "redact-only": safe.redact }[kind];
+    const clean = { lines: cleaner.breakCommands, json: cleaner.json, "redact-only": cleaner.redact }[kind];
     const cleanPieces = async function* () {
       for await (const piece of joinPieces(pieces)) {
         spinner?.stop();
@@ -112,7 +112,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     spinner?.stop();
     // In a terminal of unknown size, the spinner could not clear its lines.
     if (terminal.isSizeUnknown) return progress.noProgress;
-    const clean = (text: string) => safe.line(text).slice(0, getLabelColumns());
+    const clean = (text: string) => cleaner.line(text).slice(0, getLabelColumns());
     spinner = progress.openSpinner(label, { host, color: errorColor, clean });
     return spinner;
   };
@@ -122,7 +122,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     options,
     format,
     fields: options.fields,
-    safe,
+    cleaner,
     canPage,
     isForProgram,
     hasJsonErrors,
@@ -139,7 +139,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     print,
     printUnpaged,
     printText: (text: string) =>
-      terminal.stdout ? printUnpaged([safe.text(text)], "lines") : printUnpaged([text], "redact-only"),
+      terminal.stdout ? printUnpaged([cleaner.text(text)], "lines") : printUnpaged([text], "redact-only"),
     printBytes: async (bytes: Uint8Array) => {
       await errorQueue;
       await output.write(bytes);
@@ -151,7 +151,7 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
       if (isQuiet) return;
-      for (const command of commands) void writeError(() => `${toOneLine(safe.text(command))}\n`);
+      for (const command of commands) void writeError(() => `${toOneLine(cleaner.text(command))}\n`);
     },
     /** With JSON output, prints nothing, because the JSON can contain the warnings. */
     warn: (problem: Problem) => {
@@ -160,15 +160,16 @@ export const openScreen = ({ host, options }: ScreenRequest, safe = openRunClean
         (await import("./failure.ts")).formatWarning(screen, problem, paint),
       );
     },
-    trace: (line: string) => tell({ event: "debug", message: line }, (paint) => `${paint("faint", safe.text(line))}\n`),
-    hideSecret: safe.addSecret,
+    trace: (line: string) =>
+      tell({ event: "debug", message: line }, (paint) => `${paint("faint", cleaner.text(line))}\n`),
+    hideSecret: cleaner.addSecret,
     ignoreSignal: output.ignoreSignal,
     startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
     stopProgress: () => spinner?.stop(),
     startMeter: (wanted: progress.MeterFormat | undefined) => {
       const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
       const line = (text: string) =>
-        void writeError((paint) => `${chosen === "json" ? safe.json(text) : paint("faint", safe.text(text))}\n`);
+        void writeError((paint) => `${chosen === "json" ? cleaner.json(text) : paint("faint", cleaner.text(text))}\n`);
       const { elapsed } = host;
       return progress.openMeter({ format: chosen, elapsed, columns: getLabelColumns(), spinner: startSpinner, line });
     },

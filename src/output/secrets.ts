@@ -1,7 +1,7 @@
 /** Redacts secrets that are plain, encoded, folded or truncated. */
 import { decodePercent } from "../host.ts";
+import { parseJson } from "../json/json-bytes.ts";
 import { endOfString } from "../json/raw-json.ts";
-import { parseJson } from "../json/walk.ts";
 
 const redacted = "***";
 
@@ -160,7 +160,7 @@ const replaceInStrings = (json: string, change: (text: string, isName: boolean) 
 };
 
 /** Finds the passwords in URLs, and the values of options such as `--api-key`. */
-export const findSecrets = (args: readonly string[]) =>
+export const findArgvSecrets = (args: readonly string[]) =>
   args.flatMap((word) => {
     const [, option = "", value = ""] = /^--?([\w-]+)=(.+)$/s.exec(word) ?? [];
     const isSecret = /token(?!s)|key|password|passwd|secret|credential|auth/i.test(option);

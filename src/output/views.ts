@@ -1,7 +1,7 @@
 /** Defines the views that a screen prints: lists with columns, and pages with sections. */
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
-export type Format = (typeof formats)[number];
-export const isJsonFormat = (format: Format | undefined) => format === "json" || format === "jsonl";
+export type OutputFormat = (typeof formats)[number];
+export const isJsonFormat = (format: OutputFormat | undefined) => format === "json" || format === "jsonl";
 
 export type Tone = "good" | "bad" | "warning" | "faint" | "strong";
 export type Paint = (tone: Tone | undefined, text: string) => string;

@@ -38,10 +38,10 @@ const measureGrapheme = (grapheme: string) => {
 };
 
 /** Returns enough UTF-16 units to fill the columns with usual graphemes. */
-const maxUnits = (columns: number) => columns * 8 + 64;
+const countMaxUnits = (columns: number) => columns * 8 + 64;
 
 const takeStart = (line: string, width: number) => {
-  const start = line.slice(0, maxUnits(width));
+  const start = line.slice(0, countMaxUnits(width));
   if (singleWidthText.test(start)) return start.slice(0, width);
   let left = width;
   for (const { segment, index } of splitGraphemes(start)) {
@@ -58,7 +58,7 @@ export const truncate = (line: string, width: number) => {
 
 export const truncateStart = (line: string, width: number) => {
   if (widthOf(line) <= width) return line;
-  const end = line.slice(-maxUnits(width));
+  const end = line.slice(-countMaxUnits(width));
   let over = widthOf(end) - Math.max(0, width - 1);
   for (const { segment, index } of splitGraphemes(end)) {
     if (over <= 0) return `…${end.slice(index)}`;
@@ -70,7 +70,7 @@ export const truncateStart = (line: string, width: number) => {
 export const foldLine = (line: string, width: number) => {
   const lines: string[] = [];
   for (let at = 0; ; ) {
-    const rest = line.slice(at, at + maxUnits(width));
+    const rest = line.slice(at, at + countMaxUnits(width));
     // If no grapheme fits, the loop advances by one code point.
     const fits = takeStart(rest, width) || (/^./su.exec(rest)?.[0] ?? rest);
     if (fits.length >= line.length - at) return [...lines, fits];

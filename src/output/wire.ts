@@ -1,7 +1,7 @@
 /** Finds values in a reply by dotted names, without changing the digits of numbers. */
-import { wrongValue } from "../failures.ts";
+import { invalidOptionValue } from "../failures.ts";
+import { toBuffer } from "../json/json-bytes.ts";
 import * as raw from "../json/raw-json.ts";
-import { toBuffer } from "../json/walk.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
@@ -105,5 +105,5 @@ export const resolveField = (name: string, columns: readonly NamedColumn[], rows
   const known = [...new Set(keys || columns.map((column) => column.name))];
   const some = [...known.slice(0, 5), ...(known.length > 5 ? ["…"] : [])].join(", ");
   const wanted = `names of ${keys ? "keys" : "columns"}: ${some}`;
-  throw wrongValue("--fields", name, wanted, findNearest(name, known));
+  throw invalidOptionValue("--fields", name, wanted, findNearest(name, known));
 };

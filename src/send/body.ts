@@ -18,8 +18,8 @@ const readCostBytes = 2 ** 15;
 type BodyContents = { envelope: RequestEnvelope; request: PlannedRequest; maxChunkBytes?: number };
 
 /** Each chunk is valid until the next chunk. @throws Failure `input-changed` before the last chunk of a changed part */
-export async function* readBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
-  const { parts } = dataset.found;
+export async function* composeBody(dataset: Dataset, { envelope, request, maxChunkBytes = chunkBytes }: BodyContents) {
+  const { parts } = dataset.scan;
   const chunk = Buffer.allocUnsafeSlow(Math.min(maxChunkBytes, request.bytes));
   const reader = openPartReader(dataset, chunk.length);
   let filled = 0;
@@ -43,7 +43,7 @@ export async function* readBody(dataset: Dataset, { envelope, request, maxChunkB
 
 /** @throws Failure `input-changed` if a part of the source changed */
 export const verifySource = async (dataset: Dataset, source: number) => {
-  const { parts } = dataset.found;
+  const { parts } = dataset.scan;
   const reader = openPartReader(dataset, chunkBytes);
   for (let part = 0; part < parts.count; part++) {
     if (parts.columns.source.at(part) !== source) continue;
@@ -73,7 +73,7 @@ function* listPieces({ groups }: Dataset, { envelope, request }: BodyContents) {
   yield envelope.closing;
 }
 
-const openPartReader = ({ sources, found: { parts } }: Dataset, windowBytes: number) => {
+const openPartReader = ({ sources, scan: { parts } }: Dataset, windowBytes: number) => {
   const { source: sourceOf, start: startOf, length: lengthOf, checksum: checksumOf } = parts.columns;
   const window = Buffer.allocUnsafeSlow(windowBytes);
   let buffered = { source: -1, start: 0, end: 0 };
@@ -143,7 +143,7 @@ export const openCompressor = (compression: Compression) => {
 
 /** Compresses in memory, so that the length is known and all attempts send the same bytes. */
 export const compress = async (chunks: AsyncIterable<Uint8Array>, compression: Compression) => {
-  // `readBody` reuses the memory of each chunk.
+  // `composeBody` reuses the memory of each chunk.
   const copies = async function* () {
     for await (const chunk of chunks) yield Buffer.from(chunk);
   };

@@ -7,7 +7,7 @@ import { type Entry, findGroups, type PriorOutcomes, type RunLedger, type RunLed
 import type { Compression } from "./body.ts";
 import { rejectsPathMissing } from "./failures.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
-import { type BodyLimit, makeEnvelope, planRequest, type RequestEnvelope } from "./plan.ts";
+import { type BodyLimit, createEnvelope, planRequest, type RequestEnvelope } from "./plan.ts";
 import { openRejects } from "./rejects.ts";
 import { canResend } from "./request.ts";
 import { emptySendResult, type SendProgress } from "./send-result.ts";
@@ -56,7 +56,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const written = runLedger.writtenFiles;
   let sender: Sender | undefined;
   const sendResult = () => sender?.result() ?? emptySendResult();
-  const envelope = () => makeEnvelope(dataset, options.split);
+  const envelope = () => createEnvelope(dataset, options.split);
 
   const toJob = ({ id, key, firstTried, ...entry }: Entry) => {
     const groups = Uint32Array.from(findGroups(entry.dedupKeys, dedupKeys.find));

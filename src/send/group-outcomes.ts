@@ -1,5 +1,5 @@
 /** Stores the outcome of each group in one byte. */
-import { Column, type Groups } from "../groups/index.ts";
+import { type Groups, NumberColumn } from "../groups/index.ts";
 
 const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;
 type GroupOutcome = (typeof outcomeNames)[number];
@@ -10,7 +10,7 @@ export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, reject
 export type GroupOutcomes = ReturnType<typeof openGroupOutcomes>;
 
 export const openGroupOutcomes = (groups: number) => {
-  const codes = new Column("u8");
+  const codes = new NumberColumn("u8");
   codes.length = groups;
   const outcomeOf = (group: number) => outcomeNames[codes.at(group)] ?? "not_sent";
   const set = (group: number, outcome: GroupOutcome) => codes.set(group, outcomeNames.indexOf(outcome));

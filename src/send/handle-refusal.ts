@@ -6,7 +6,7 @@ import type { Answer } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
-import { getValue, parseJson } from "../json/walk.ts";
+import { getValue, parseJson } from "../json/json-bytes.ts";
 import type { SendOptions } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
@@ -21,13 +21,13 @@ interface NextStep {
   stop?: Failure | undefined;
 }
 
-interface Refusal extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> {
+interface RefusedRequest extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> {
   request: PlannedRequest;
   answer: Answer;
 }
 
 /** Cuts a request of several groups into halves, or at the ledger's limit if that is larger. */
-export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit: number }): NextStep => {
+export const handleTooLarge = (dataset: Dataset, refusal: RefusedRequest & { knownLimit: number }): NextStep => {
   const { envelope, answer, oneRequest, onRefused, knownLimit } = refusal;
   const { groups, bytes } = refusal.request;
   const isAlone = groups.length === 1;
@@ -45,7 +45,7 @@ export const handleTooLarge = (dataset: Dataset, refusal: Refusal & { knownLimit
 const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 407, 410]);
 
 /** With `--on-refused skip`, rejects the groups that the answer names, or the only group of the request. */
-export const handleRefusal = async (dataset: Dataset, refusal: Refusal): Promise<NextStep> => {
+export const handleRefusal = async (dataset: Dataset, refusal: RefusedRequest): Promise<NextStep> => {
   const { envelope, request, answer, onRefused } = refusal;
   const { status, body, failure } = answer;
   const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);

@@ -3,16 +3,16 @@ import type { Compression } from "./body.ts";
 
 export type { DeliverOptions } from "./delivery.ts";
 export type { FollowOptions } from "./follow/follow.ts";
-export { type CheckResult, checkResult, emptyResult, type LogResult } from "./result.ts";
+export { type CheckResult, composeCheckResult, emptyResult, type LogResult } from "./log-result.ts";
 export type { SendProgress } from "./send-result.ts";
 
-type DeliverModule = typeof import("./deliver.ts");
+type DeliverModule = typeof import("./deliver-groups.ts");
 
 export const deliverGroups: DeliverModule["deliverGroups"] = async (dataset, options) =>
-  await (await import("./deliver.ts")).deliverGroups(dataset, options);
+  await (await import("./deliver-groups.ts")).deliverGroups(dataset, options);
 
 export const writeRejected: DeliverModule["writeRejected"] = async (dataset, options) =>
-  await (await import("./deliver.ts")).writeRejected(dataset, options);
+  await (await import("./deliver-groups.ts")).writeRejected(dataset, options);
 
 export const followFile: typeof import("./follow/follow.ts").followFile = async (options) =>
   await (await import("./follow/follow.ts")).followFile(options);

@@ -4,7 +4,7 @@ import { type Dataset, locateGroup } from "../groups/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
 export type PlannedRequest = Readonly<ReturnType<typeof planRequest>>;
-export type RequestEnvelope = Readonly<ReturnType<typeof makeEnvelope>>;
+export type RequestEnvelope = Readonly<ReturnType<typeof createEnvelope>>;
 
 export interface BodyLimit {
   bytes: number;
@@ -46,7 +46,7 @@ export const reportOversizedRequests = (
   }
 };
 
-export const makeEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string) => {
+export const createEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string) => {
   const members = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
   const closing = Buffer.from(`]${members}}`);

@@ -8,8 +8,8 @@ import { Failure, isFailure, type Problem, toProblemDocument } from "../failure.
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
 import * as grouping from "../groups/index.ts";
 import { combineModes, type Source } from "../input/index.ts";
+import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../json/json-bytes.ts";
 import { memberAt, parseValue, readRoot } from "../json/table.ts";
-import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../json/walk.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
@@ -73,11 +73,11 @@ const requireReplaceable = async (file: string, written: WrittenFiles) => {
   if (digest !== undefined && !known.includes(digest)) throw rejectsExist(file);
 };
 
-const abandonedMs = 2000;
+const minAbandonedAgeMs = 2000;
 
 const replaceFile = async (
   path: string,
-  pieces: Pieces,
+  pieces: BufferPieces,
   { isBegun, written, mode }: { isBegun: boolean; written: WrittenFiles; mode: number },
 ) => {
   const content = async function* () {
@@ -87,7 +87,7 @@ const replaceFile = async (
   let draft: Draft | undefined;
   try {
     draft = openDraft(path, mode);
-    removeDrafts(path, statSync(draft.path).ctimeMs - abandonedMs);
+    removeDrafts(path, statSync(draft.path).ctimeMs - minAbandonedAgeMs);
     const digest = await hashPieces(content(), draft.write);
     await requireReplaceable(path, written);
     await written.recordDigest(pendingName(path), digest);
@@ -100,9 +100,9 @@ const replaceFile = async (
   }
 };
 
-type Pieces = Iterable<Buffer> | AsyncIterable<Buffer>;
+type BufferPieces = Iterable<Buffer> | AsyncIterable<Buffer>;
 
-const hashPieces = async (pieces: Pieces, onPiece?: (piece: Buffer) => void) => {
+const hashPieces = async (pieces: BufferPieces, onPiece?: (piece: Buffer) => void) => {
   const digester = createHash("sha256");
   for await (const piece of pieces) {
     digester.update(piece);
@@ -139,7 +139,7 @@ const openRejectedLines = (dataset: grouping.Dataset) => {
           if (beginsLine) lineCount++;
           if (beginsLine && !isAtLineStart) yield newlineBytes;
           // An element of a pretty-printed list has several lines.
-          const addedLines = part?.source.origin ? 0 : countLineEnds(bytes);
+          const addedLines = part?.source.originals ? 0 : countLineEnds(bytes);
           if (record) recordLines.set(`${record.file}:${record.line}`, lineCount);
           if (part) {
             const { source, part: own } = part;
@@ -177,9 +177,9 @@ async function* copyParts(
   { isJoined, window }: { isJoined: boolean; window: grouping.ReadWindow },
 ) {
   for (const [at, part] of parts.entries()) {
-    const { origin } = part.source;
-    if (origin) {
-      for (const [index, record] of (await origin.recordsOf(part.part.line)).entries()) {
+    const { originals } = part.source;
+    if (originals) {
+      for (const [index, record] of (await originals.recordsOf(part.part.line)).entries()) {
         const bytes = Buffer.concat([record.bytes, newlineBytes]);
         yield { bytes, beginsLine: true, record, part: index === 0 ? part : undefined };
       }

@@ -5,7 +5,7 @@ import type { Failure } from "../failure.ts";
 import type { Dataset } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
-import { compress, readBody } from "./body.ts";
+import { composeBody, compress } from "./body.ts";
 import type { SendOptions } from "./delivery.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { emptyCallList, findCallList } from "./send-result.ts";
@@ -27,19 +27,19 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
 export const isFinalOutcome = (outcome: Outcome) => ["logged", "too-large", "refused"].includes(outcome);
 
 /** A service honors a key for this time after the first attempt (guarantees.md). */
-const keyHonoredMs = 24 * 60 * 60 * 1000;
+const maxKeyAgeMs = 24 * 60 * 60 * 1000;
 
-type KeyFacts = Pick<SendOptions, "idempotency"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
+type KeyFacts = Pick<SendOptions, "hasIdempotencyKeys"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
 
 /** True if the service does not log a resent request twice. */
 export const isKeyHonored = (
   { key, firstTried }: RecordedRequest,
-  { runLedger, idempotency }: KeyFacts,
+  { runLedger, hasIdempotencyKeys }: KeyFacts,
   honorsKeys = runLedger.honorsKeys,
 ) => {
   const ageMs = runLedger.now() - firstTried;
   // A negative age means that the clock was set back.
-  return idempotency && key !== "" && honorsKeys && ageMs >= 0 && ageMs < keyHonoredMs;
+  return hasIdempotencyKeys && key !== "" && honorsKeys && ageMs >= 0 && ageMs < maxKeyAgeMs;
 };
 
 export const canResend = (
@@ -58,7 +58,7 @@ export interface SentRequest {
   lastOutcome: Omit<RecordedOutcome, "state">;
 }
 
-interface RequestContext extends SendOptions {
+interface AttemptOptions extends SendOptions {
   /** `signal` ends waits immediately, and attempts after `graceMs`. `urgent` ends attempts immediately. */
   signals: Pick<Host, "signal" | "urgent">;
   retryBudget: RetryBudget;
@@ -68,10 +68,10 @@ interface RequestContext extends SendOptions {
   onBytesSent: (bytes: number) => void;
 }
 
-export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run: RequestContext) => {
+export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run: AttemptOptions) => {
   const { host, runLedger, envelope, compression } = run;
   const { request, recorded } = sent;
-  const chunks = () => readBody(dataset, { envelope, request });
+  const chunks = () => composeBody(dataset, { envelope, request });
   const pieces = compression && (await compress(chunks(), compression));
   const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
   // The service records at most one call for each trajectory.
@@ -104,9 +104,9 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
 
 const attemptOnce = async (
   { request, recorded }: SentRequest,
-  { length, chunks, waitedMs, ...run }: RequestContext & StreamedBody & { waitedMs: number },
+  { length, chunks, waitedMs: sinceFirstAttemptMs, ...run }: AttemptOptions & StreamedBody & { waitedMs: number },
 ) => {
-  const { client, modelId, idempotency, onBytesSent, compression, runLedger } = run;
+  const { client, modelId, hasIdempotencyKeys, onBytesSent, compression, runLedger } = run;
   const grace = openGracePeriod(run.signals);
   let handedOver = 0;
   const countChunks = async function* () {
@@ -122,11 +122,17 @@ const attemptOnce = async (
   const body = { length, chunks: countChunks };
   const headers = {
     ...(compression && { "Content-Encoding": compression }),
-    ...(idempotency && recorded.key !== "" && { "Idempotency-Key": recorded.key }),
+    ...(hasIdempotencyKeys && recorded.key !== "" && { "Idempotency-Key": recorded.key }),
   };
   const parameters = { model_id: modelId };
   try {
-    return await client.attempt(logTrajectories, { parameters, body, headers, waitedMs, signal: grace.signal });
+    return await client.attempt(logTrajectories, {
+      parameters,
+      body,
+      headers,
+      sinceFirstAttemptMs,
+      signal: grace.signal,
+    });
   } finally {
     grace.end();
     onBytesSent(-handedOver);
@@ -136,7 +142,7 @@ const attemptOnce = async (
 /** After a signal, a request in flight has this time to end (guarantees.md). */
 export const graceMs = 5000;
 
-const openGracePeriod = ({ signal, urgent }: RequestContext["signals"]) => {
+const openGracePeriod = ({ signal, urgent }: AttemptOptions["signals"]) => {
   const abort = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   const start = () => {

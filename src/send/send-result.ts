@@ -1,7 +1,7 @@
 /** Defines the result of sending, and reads call ids of answers. */
 import type { Retry } from "../client/index.ts";
 import type { Failure } from "../failure.ts";
-import { getValue, parseJson } from "../json/walk.ts";
+import { getValue, parseJson } from "../json/json-bytes.ts";
 import type { RejectedGroup } from "./rejects.ts";
 import type { Outcome, SentRequest } from "./request.ts";
 
@@ -26,7 +26,7 @@ export interface RequestChange {
 }
 
 export interface SendResult {
-  replies: Reply[];
+  replies: PrintedAnswer[];
   /** Answers with a status 2xx that are incomplete or not JSON. */
   unreadableReplies: { request: string | number; status: number; isCut: boolean }[];
   firstCall: string | undefined;
@@ -55,7 +55,7 @@ export const emptySendResult = (stop?: Failure): SendResult => ({
 /** If all answers together are larger, rollcall prints none of them (output.md). */
 export const maxPrintedBytes = 64 * 1024;
 
-export interface Reply {
+export interface PrintedAnswer {
   status: number;
   bytes: number;
   body: Uint8Array | undefined;

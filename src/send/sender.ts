@@ -238,7 +238,7 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   };
 };
 
-const isLoggedReply = ({ status }: Pick<results.Reply, "status">) => status >= 200 && status < 300;
+const isLoggedReply = ({ status }: Pick<results.PrintedAnswer, "status">) => status >= 200 && status < 300;
 
 const maxCopiedKeys = 4096;
 

@@ -10,7 +10,7 @@ import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../fil
 import { type Host, isLoopback } from "../host.ts";
 import { invalidLocalKey } from "./failures.ts";
 import type { ServiceOptions } from "./index.ts";
-import { Refusal } from "./operation.ts";
+import { HttpRefusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
 
 export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
@@ -101,10 +101,10 @@ export const openAuthenticator =
     const key = given === undefined ? undefined : await keys.find(keyDigest(given));
     if (!key) {
       const realm = `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
-      throw new Refusal(401, "Invalid or missing credentials", { "WWW-Authenticate": realm });
+      throw new HttpRefusal(401, "Invalid or missing credentials", { "WWW-Authenticate": realm });
     }
     if (!key.uses.includes(use)) {
-      throw new Refusal(403, `the key ${key.name} has no access to ${use}, only to ${key.uses.join(", ")}`);
+      throw new HttpRefusal(403, `the key ${key.name} has no access to ${use}, only to ${key.uses.join(", ")}`);
     }
     return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };
   };

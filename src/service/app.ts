@@ -6,7 +6,7 @@ import { isFailure } from "../failure.ts";
 import { type Authenticator, foreignRequestReason } from "./access.ts";
 import { openBodyReader } from "./body.ts";
 import type { ServiceOptions } from "./index.ts";
-import { detailError, type Operation, Refusal } from "./operation.ts";
+import { detailError, HttpRefusal, type Operation } from "./operation.ts";
 import type { Bindings } from "./server.ts";
 import { isStoreFailure } from "./store/store.ts";
 
@@ -68,9 +68,9 @@ export const createApp = (options: AppOptions) => {
     return (await isReady(options)) ? answerState(200, "ready") : answerState(503, "the store does not answer");
   });
   const checkRequest = ({ incoming }: HttpBindings) => {
-    if (isStopping()) throw new Refusal(503, "the service is stopping", { "Retry-After": "1" });
+    if (isStopping()) throw new HttpRefusal(503, "the service is stopping", { "Retry-After": "1" });
     const reason = foreignRequestReason(incoming.headers, options.allowHosts);
-    if (reason !== undefined) throw new Refusal(403, reason);
+    if (reason !== undefined) throw new HttpRefusal(403, reason);
   };
   for (const { endpoint, errorFormat, answer } of operations) {
     const { method } = endpoint;
@@ -98,12 +98,12 @@ export const createApp = (options: AppOptions) => {
     });
     app.all(path, ({ env }) => {
       checkRequest(env);
-      throw new Refusal(405, "Method Not Allowed", { Allow: method === "GET" ? "GET, HEAD" : method });
+      throw new HttpRefusal(405, "Method Not Allowed", { Allow: method === "GET" ? "GET, HEAD" : method });
     });
   }
   app.notFound(({ env }) => {
     checkRequest(env);
-    throw new Refusal(404, "Not Found");
+    throw new HttpRefusal(404, "Not Found");
   });
   app.onError((error) => refuse(toRefusal(error, onError)));
   return app;
@@ -125,18 +125,18 @@ const isReady = async ({ check, host }: AppOptions) => {
 
 /** A 503 with `Retry-After` tells the client that nothing was stored. */
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
-  if (thrown instanceof Refusal) return thrown;
+  if (thrown instanceof HttpRefusal) return thrown;
   onError(thrown);
   if (isFailure(thrown, "store-outcome-unknown")) {
-    return new Refusal(500, "lost the connection to the store, so the request may or may not be stored");
+    return new HttpRefusal(500, "lost the connection to the store, so the request may or may not be stored");
   }
   return isStoreFailure(thrown)
-    ? new Refusal(503, "the store is unavailable, and nothing was stored", { "Retry-After": "5" })
-    : new Refusal(500, "Internal Server Error");
+    ? new HttpRefusal(503, "the store is unavailable, and nothing was stored", { "Retry-After": "5" })
+    : new HttpRefusal(500, "Internal Server Error");
 };
 
-const refuse = (refusal: Refusal, format = detailError) =>
+const refuse = (refusal: HttpRefusal, format = detailError) =>
   respond(refusal.status, JSON.stringify(format(refusal)), refusal.headers);
 
-const respond = (status: number, body: string | Uint8Array, headers: Refusal["headers"] = {}) =>
+const respond = (status: number, body: string | Uint8Array, headers: HttpRefusal["headers"] = {}) =>
   new Response(body, { status, headers: { "Content-Type": "application/json", ...headers } });

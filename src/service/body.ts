@@ -4,10 +4,10 @@ import { Readable } from "node:stream";
 import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
 import { findDecompressor } from "../input/index.ts";
-import { Refusal } from "./operation.ts";
+import { HttpRefusal } from "./operation.ts";
 
 /** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */
-const uploadBudgetBytes = 256 * 1024 * 1024;
+const maxUploadBytes = 256 * 1024 * 1024;
 
 /** The returned function throws Refusal 400, 413 or 415. */
 export const openBodyReader = (maxBytes: number) => {
@@ -17,12 +17,12 @@ export const openBodyReader = (maxBytes: number) => {
   return async <Result>({ incoming, outgoing }: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => {
     const { headers } = incoming;
     if (!/^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
-      throw new Refusal(415, "Content-Type must be application/json");
+      throw new HttpRefusal(415, "Content-Type must be application/json");
     }
     if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
     const encoding = headers["content-encoding"]?.trim().toLowerCase().replace(/^x-/, "") ?? "identity";
     if (!encodings.includes(encoding)) {
-      throw new Refusal(415, `unknown Content-Encoding, expected one of ${encodings.join(", ")}`);
+      throw new HttpRefusal(415, `unknown Content-Encoding, expected one of ${encodings.join(", ")}`);
     }
     let ownBytes = 0;
     const collect = async (chunks: AsyncIterable<Uint8Array>, fault: string) => {
@@ -35,11 +35,11 @@ export const openBodyReader = (maxBytes: number) => {
           ownBytes += chunk.length;
           bytesInMemory += chunk.length;
           if (length > maxBytes) throw tooLarge(maxBytes);
-          while (bytesInMemory >= uploadBudgetBytes && requests.values().next().value !== incoming)
+          while (bytesInMemory >= maxUploadBytes && requests.values().next().value !== incoming)
             await once(memory, "released");
         }
       } catch (thrown) {
-        throw thrown instanceof Refusal ? thrown : new Refusal(400, fault);
+        throw thrown instanceof HttpRefusal ? thrown : new HttpRefusal(400, fault);
       }
       return Buffer.concat(collected, length);
     };
@@ -50,7 +50,7 @@ export const openBodyReader = (maxBytes: number) => {
       if (encoding === "identity") return await use(received);
       const fault = "the compressed body is damaged or cut off";
       const decompress = findDecompressor(received);
-      if (!decompress) throw new Refusal(400, fault);
+      if (!decompress) throw new HttpRefusal(400, fault);
       return await use(await collect(decompress(Readable.from([received])), fault));
     } finally {
       bytesInMemory -= ownBytes;
@@ -60,7 +60,7 @@ export const openBodyReader = (maxBytes: number) => {
   };
 };
 
-const tooLarge = (maxBytes: number) => new Refusal(413, `the body is larger than ${maxBytes} bytes`);
+const tooLarge = (maxBytes: number) => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
 
 /** Node has zstd since 22.15 and 23.8. */
 const encodings = ["identity", "gzip", ...("zstdDecompress" in zlib ? ["zstd"] : [])];

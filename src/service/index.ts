@@ -6,7 +6,7 @@ import { type Host, isLoopback } from "../host.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
 import { createApp, type Exchange } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
-import { logOperation } from "./log.ts";
+import { logOperation } from "./log-operation.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
 import { listen } from "./server.ts";
 import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";

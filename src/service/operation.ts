@@ -3,19 +3,19 @@ import { isUtf8 } from "node:buffer";
 import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import { type Issue, maxFaults, type ValidationItem } from "../contract/log.ts";
 import { ignoreErrors } from "../files.ts";
+import { countNested, getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
-import { countNested, getValue } from "../json/walk.ts";
 import type { Caller } from "./access.ts";
 
 type Body = string | Uint8Array;
 
-export class Refusal extends Error {
+export class HttpRefusal extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly items: readonly ValidationItem[] | undefined;
 
-  constructor(status: number, message: string, headers: Refusal["headers"] = {}, items?: Refusal["items"]) {
+  constructor(status: number, message: string, headers: HttpRefusal["headers"] = {}, items?: HttpRefusal["items"]) {
     super(message);
     this.status = status;
     this.headers = headers;
@@ -26,10 +26,10 @@ export class Refusal extends Error {
 export const invalidRequest = (faults: readonly ValidationItem[]) => {
   const items = faults.slice(0, maxFaults);
   const message = items.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
-  return new Refusal(422, message, {}, items);
+  return new HttpRefusal(422, message, {}, items);
 };
 
-type ErrorFormat = (refusal: Refusal) => unknown;
+type ErrorFormat = (refusal: HttpRefusal) => unknown;
 
 /** Interface 7. Assumed: without items, `detail` is a sentence. */
 export const detailError: ErrorFormat = ({ message, items }) => ({
@@ -73,7 +73,7 @@ export const defineOperation = <P extends Schema, B extends Schema>(
 
 export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
   if (bytes.length === 0) throw invalidRequest([missingItem(["body"], null)]);
-  if (!isUtf8(bytes)) throw new Refusal(400, "There was an error parsing the body: it is not UTF-8");
+  if (!isUtf8(bytes)) throw new HttpRefusal(400, "There was an error parsing the body: it is not UTF-8");
   const root = readJson(bytes);
   if (root) return root;
   throw invalidRequest([
@@ -89,7 +89,7 @@ export const parseBounded = (value: JsonValue) => {
   const bytes = value.table.bytes.subarray(start, end);
   // Each value has at least one byte, so a short text needs no count.
   if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
-    throw new Refusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
+    throw new HttpRefusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
   }
   return parseValue(value);
 };

@@ -7,9 +7,9 @@ import type { SchemaOutput } from "../contract/endpoint.ts";
 import { Trajectory } from "../contract/log.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../contract/models.ts";
 import { readListReply } from "../contract/replies.ts";
+import { toBuffer } from "../json/json-bytes.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
-import { toBuffer } from "../json/walk.ts";
-import { defineOperation, detailError, openAiError, Refusal, reasonError } from "./operation.ts";
+import { defineOperation, detailError, HttpRefusal, openAiError, reasonError } from "./operation.ts";
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 
@@ -35,7 +35,10 @@ export const catalogOperations = (dataDir: string) => [
 export const callOperation = (store: Store) =>
   defineOperation(readCall, reasonError, async ({ body, caller }) => {
     if (caller.projects?.includes(body.project_id) === false) {
-      throw new Refusal(403, `the key ${caller.name} has no access to the project ${JSON.stringify(body.project_id)}`);
+      throw new HttpRefusal(
+        403,
+        `the key ${caller.name} has no access to the project ${JSON.stringify(body.project_id)}`,
+      );
     }
     const call = await store.findCall(body.project_id, body.id);
     return composeObject({ call: call ? formatCall(call, body) : "null" });
@@ -50,11 +53,11 @@ const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string)
   if (files.length === 0) return formatSample(kind);
   if (!files.includes(`${provider}.json`)) {
     const known = files.map((file) => json(file.slice(0, -".json".length))).join(", ");
-    throw new Refusal(404, `unknown provider ${json(provider)}, expected ${known}`);
+    throw new HttpRefusal(404, `unknown provider ${json(provider)}, expected ${known}`);
   }
   const bytes = await readFile(join(folder, `${provider}.json`)).catch(() => undefined);
   if (bytes && "value" in (readListReply(bytes) ?? {})) return bytes;
-  throw new Refusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
+  throw new HttpRefusal(500, `the file of this provider in catalog/${kind} is not a catalog, expected {"data":[…]}`);
 };
 
 /** Facts are from github.com/anomalyco/models.dev, MIT, Copyright (c) 2025 models.dev (test/samples/README.md). */

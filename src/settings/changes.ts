@@ -3,9 +3,9 @@ import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
-import type { JsonObject } from "../json/walk.ts";
+import type { JsonObject } from "../json/json-bytes.ts";
 import { findNearest } from "../nearest.ts";
-import { didYouMean } from "../sentences.ts";
+import { formatSuggestion } from "../sentences.ts";
 import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import {
@@ -13,15 +13,15 @@ import {
   defaultProfile,
   findLayers,
   findProfileName,
-  knownProfiles,
   type Layers,
+  listKnownProfiles,
   localProfile,
   readValue,
   resolveSetting,
   type SettingsSources,
 } from "./layers.ts";
 import { setCommand } from "./read.ts";
-import { changeSaved, createAddition, parseDocument, readSaved } from "./saved.ts";
+import { changeSaved, createAddition, parseDocument, readSaved } from "./saved-files.ts";
 import * as values from "./values.ts";
 
 export type SettingRow = ReturnType<typeof toSettingRow>;
@@ -66,7 +66,7 @@ const unknownName = (name: string) => {
     return new Failure("usage", "secret-in-settings", `${name} is a credential, not a setting`, { hint });
   }
   const near = findNearest(name, values.settingNames);
-  const details = didYouMean(near, "list the settings with `rollcall config list`");
+  const details = formatSuggestion(near, "list the settings with `rollcall config list`");
   return new Failure("usage", "setting-unknown", `unknown setting "${name}"`, details);
 };
 
@@ -100,9 +100,13 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
 export type SettingsChange = Awaited<ReturnType<typeof saveSettings>>;
 
 /** Asks about a new profile, because the name may be mistyped. @throws `failure` without a terminal */
-type Confirm = (failure: Failure) => Promise<void>;
+type ProfileConfirmation = (failure: Failure) => Promise<void>;
 
-export const setSetting = (sources: SettingsSources, typed: Record<"name" | "value", string>, confirm?: Confirm) =>
+export const setSetting = (
+  sources: SettingsSources,
+  typed: Record<"name" | "value", string>,
+  confirm?: ProfileConfirmation,
+) =>
   saveSettings(sources, confirm, (layers) => {
     const name = parseSettingName(typed.name);
     const problem = findSettingFailure(name, typed.value, layers);
@@ -111,12 +115,12 @@ export const setSetting = (sources: SettingsSources, typed: Record<"name" | "val
     return { [name]: typeof value === "boolean" ? value : typed.value };
   });
 
-export const importSettings = (sources: SettingsSources, from: string, confirm?: Confirm) =>
+export const importSettings = (sources: SettingsSources, from: string, confirm?: ProfileConfirmation) =>
   saveSettings(sources, confirm, (layers) => readImport(sources.host, from, layers));
 
 const saveSettings = async (
   sources: SettingsSources,
-  confirm: Confirm | undefined,
+  confirm: ProfileConfirmation | undefined,
   readAdded: (layers: Layers) => JsonObject | Promise<JsonObject>,
 ) => {
   const layers = findLayers({ ...sources, canBeNew: true });
@@ -174,7 +178,7 @@ const readImport = async (host: Host, from: string, layers: Layers) => {
 export const listProfiles = ({ host, flags, screen: { warn } }: SettingsSources) => {
   const [file, credentials] = [readSaved(host, "settings", warn), readSaved(host, "credentials", warn)];
   const { profile } = findProfileName(flags, host.env, file);
-  return knownProfiles(file, credentials).map((name) => {
+  return listKnownProfiles(file, credentials).map((name) => {
     const saved = file.profiles.get(name) ?? {};
     const url = typeof saved.base_url === "string" ? values.redactSetting("base_url", saved.base_url) : null;
     const keys = findSavedUses(credentials.profiles.get(name));

@@ -4,12 +4,12 @@ import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
 import { getErrorCode, readUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
-import { isObject, type JsonObject } from "../json/walk.ts";
+import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { describeSystemCode, toOptionName } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
-import { maxSecretBytes, readSaved } from "./saved.ts";
+import { maxSecretBytes, readSaved } from "./saved-files.ts";
 import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
 export const useTargets = {
@@ -149,7 +149,7 @@ export const checkUsername = (name: string, where: FailureLocation) => {
 export const findSavedUses = (logins: JsonObject | undefined) =>
   credentialUses.filter((use) => logins?.[use] !== undefined);
 
-type Secret = Readonly<{ text: string; from: string; where: FailureLocation }>;
+type VariableSecret = Readonly<{ text: string; from: string; where: FailureLocation }>;
 
 export type VariableReader = ReturnType<typeof openVariables>;
 
@@ -163,7 +163,7 @@ export const openVariables = (host: Host) => {
   };
 };
 
-const readVariable = async (variable: string, host: Host): Promise<Secret | undefined> => {
+const readVariable = async (variable: string, host: Host): Promise<VariableSecret | undefined> => {
   const environment = `${variable}_FILE`;
   const { [variable]: value, [environment]: file } = host.env;
   if (value && file) throw failures.duplicateCredential(variable, environment);
@@ -181,7 +181,7 @@ const readVariable = async (variable: string, host: Host): Promise<Secret | unde
 export const removeLineEnd = (text: string) => text.replace(/\r?\n$/, "");
 
 /** The message does not contain the secret. @throws Failure `invalid-credential` */
-export const checkSecret = ({ text, from, where }: Secret, uses: readonly CredentialUse[]) => {
+export const checkSecret = ({ text, from, where }: VariableSecret, uses: readonly CredentialUse[]) => {
   const fault = findSecretFault(text, uses);
   if (fault) throw failures.invalidCredential(from, fault, where);
 };

@@ -2,7 +2,7 @@
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
-import { describeSystemCode, didYouMean, formatPosition, inProfile, pluralize } from "../sentences.ts";
+import { describeSystemCode, formatPosition, formatSuggestion, inProfile, pluralize } from "../sentences.ts";
 
 const formatWhere = (where: FailureLocation, profile?: string) => {
   const name = where.option ?? where.environment;
@@ -56,7 +56,7 @@ type UnknownProfile = Readonly<{ known: readonly string[]; where: FailureLocatio
 export const unknownProfile = (profile: string, { known, where, hint }: UnknownProfile) => {
   const usualHint = `create it with \`rollcall auth login --profile ${profile}\``;
   const message = `unknown profile "${profile}" (profiles: ${known.join(", ")})`;
-  const details = { ...didYouMean(findNearest(profile, known), hint ?? usualHint), subject: profile, where };
+  const details = { ...formatSuggestion(findNearest(profile, known), hint ?? usualHint), subject: profile, where };
   return new Failure("usage", "unknown-profile", message, details);
 };
 

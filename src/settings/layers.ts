@@ -1,12 +1,12 @@
 /** Finds a setting on the command line, in the environment, in a profile or in the defaults, in this order. */
 import type { FailureLocation, Problem } from "../failure.ts";
-import { contradiction } from "../failures.ts";
+import { conflictingOptions } from "../failures.ts";
 import { ignoreErrors } from "../files.ts";
 import type { Host } from "../host.ts";
-import type { JsonObject } from "../json/walk.ts";
+import type { JsonObject } from "../json/json-bytes.ts";
 import { toOptionName } from "../sentences.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";
-import { type FolderHost, readSaved, type SavedFile } from "./saved.ts";
+import { type FolderHost, readSaved, type SavedFile } from "./saved-files.ts";
 import * as values from "./values.ts";
 
 export type SettingFlags = { local?: boolean | undefined } & {
@@ -39,7 +39,7 @@ export const checkProfileName = (name: string, where: FailureLocation) => {
   throw invalidSetting({ setting: "profile", value: name, wanted, where });
 };
 
-export const knownProfiles = (...files: readonly Pick<SavedFile, "profiles">[]) => {
+export const listKnownProfiles = (...files: readonly Pick<SavedFile, "profiles">[]) => {
   const names = files.flatMap(({ profiles }) => [...profiles.keys()]);
   return [...new Set([...builtInProfiles, ...names.filter((name) => namePattern.test(name))])];
 };
@@ -47,14 +47,14 @@ export const knownProfiles = (...files: readonly Pick<SavedFile, "profiles">[]) 
 export const readSavedTexts = (host: FolderHost, name: values.SettingName | "profile") => {
   // Shell completion must not fail.
   const file = ignoreErrors(() => readSaved(host, "settings")) ?? { profiles: new Map<string, JsonObject>() };
-  if (name === "profile") return knownProfiles(file);
+  if (name === "profile") return listKnownProfiles(file);
   return Array.from(file.profiles.values(), (members) => members[name]).filter((text) => typeof text === "string");
 };
 
 /** Returns a name even if no profile has the name. @throws Failure `conflicting-options`, `setting-invalid` */
 export const findProfileName = ({ local, profile }: SettingFlags, env: Host["env"], saved: SavedFile) => {
   if (local && profile !== undefined && profile !== localProfile)
-    throw contradiction("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);
+    throw conflictingOptions("--local", `--profile ${profile}`, `--local selects the profile ${localProfile}`);
   const toProfile = (name: string, where: FailureLocation) => ({ profile: checkProfileName(name, where), where });
   if (local) return toProfile(localProfile, { option: "--local" });
   if (profile !== undefined) return toProfile(profile, { option: "--profile" });
@@ -73,12 +73,12 @@ export const findLayers = (sources: SettingsSources) => {
   const urlName = local && values.urlSettingNames.find((name) => flags[name] !== undefined);
   if (urlName) {
     const first = flags.local ? "--local" : `the profile ${localProfile}`;
-    throw contradiction(first, toOptionName(urlName), "the local service has its own URL");
+    throw conflictingOptions(first, toOptionName(urlName), "the local service has its own URL");
   }
   const saved = file.profiles.get(profile);
   // A profile can have credentials but no settings.
   const isSaved = saved !== undefined || builtInProfiles.includes(profile);
-  const known = isSaved ? [profile] : knownProfiles(file, readSaved(host, "credentials", screen.warn));
+  const known = isSaved ? [profile] : listKnownProfiles(file, readSaved(host, "credentials", screen.warn));
   const isNew = !known.includes(profile);
   if (isNew && !canBeNew) throw unknownProfile(profile, { known, where });
   return {

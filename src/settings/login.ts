@@ -1,15 +1,15 @@
 /** Reads a key, and asks for missing settings. */
 import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { contradiction, interrupted } from "../failures.ts";
+import { conflictingOptions, interrupted } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
-import { isObject } from "../json/walk.ts";
+import { isObject } from "../json/json-bytes.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
 import { readSettings, type Settings, settingMissing } from "./read.ts";
-import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved.ts";
+import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved-files.ts";
 import * as values from "./values.ts";
 
 export const askLine = async (host: Host, label: string) => (await promptForLines(host, label, false))?.[0]?.trim();
@@ -54,14 +54,14 @@ const foldPrompt = (label: string, columns: number) =>
 
 export type StartedLogin = Awaited<ReturnType<typeof startLogin>>;
 
-export const keyCheckMaxWait = "5s";
+export const maxKeyCheckWait = "5s";
 
 const otherLoginSettings = ["project", "analysis_provider", "router_provider"] as const;
 
 /** Returns undefined if no URL is set. @throws Failure `setting-invalid` */
 export const findOrigin = (settings: Settings, use: CredentialUse) => {
   const { host } = credentials.useTargets[use];
-  return settings.get(values.urlSettingName(host)) && new URL(settings.address(host)).origin;
+  return settings.get(values.urlSettingName(host)) && new URL(settings.serviceUrl(host)).origin;
 };
 
 /** If `only` is undefined, the key is for all uses with a URL. */
@@ -70,14 +70,15 @@ type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: strin
 export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
   if (username !== undefined) {
-    if (only && only !== "calls") throw contradiction("--username", `--for ${only}`, "only calls need a user name");
+    if (only && only !== "calls")
+      throw conflictingOptions("--username", `--for ${only}`, "only calls need a user name");
     credentials.checkUsername(username, { option: "--username" });
   }
   // `settings.get` reads `flags` at each call, so an answer in `flags` counts as an option.
   const flags: { -readonly [Name in keyof SettingFlags]: SettingFlags[Name] } = { ...sources.flags };
-  const settings = await readSettings({ ...sources, flags, defaults: { max_wait: keyCheckMaxWait }, canBeNew: true });
+  const settings = await readSettings({ ...sources, flags, defaults: { max_wait: maxKeyCheckWait }, canBeNew: true });
   if (settings.local)
-    throw contradiction(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
+    throw conflictingOptions(`the profile ${localProfile}`, "auth login", "the local service makes its own key");
   const uses = only ? [only] : credentials.credentialUses;
   const findLogins = () =>
     uses.flatMap((use) => {

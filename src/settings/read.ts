@@ -10,7 +10,7 @@ import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
 import { findLayers, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
-import { type FolderHost, findDataFolder } from "./saved.ts";
+import { type FolderHost, findDataFolder } from "./saved-files.ts";
 import * as values from "./values.ts";
 
 /** Reading an invalid value throws `setting-invalid`. */
@@ -43,7 +43,7 @@ export const readSettings = async (given: SettingsSources) => {
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
     /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */
-    address(of: EndpointHost) {
+    serviceUrl(of: EndpointHost) {
       const name = values.urlSettingName(of);
       const url = requireSetting(name);
       noteUrlSource(layers, name, notice);

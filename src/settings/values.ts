@@ -2,10 +2,10 @@
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { splitCommandLine } from "../shell-words.ts";
 
-type Rejected = Readonly<{ wanted: string }>;
-type Parse<Value> = (text: string, machine: { windows: boolean }) => Value | Rejected;
+type InvalidText = Readonly<{ wanted: string }>;
+type TextParser<Value> = (text: string, machine: { windows: boolean }) => Value | InvalidText;
 const reject = (wanted: string) => ({ wanted });
-export const isRejected = (parsed: unknown): parsed is Rejected => typeof parsed === "object";
+export const isRejected = (parsed: unknown): parsed is InvalidText => typeof parsed === "object";
 
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) => {
   const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
@@ -52,7 +52,7 @@ const matchPattern = (pattern: RegExp, wanted: string) => (text: string) =>
 const nameForm = "at least one character, no control characters, and no white space at the start or end";
 const parseName = matchPattern(/^(?!\s)\P{Cc}+(?<!\s)$/u, nameForm);
 
-const parseSegment = (text: string): string | Rejected =>
+const parseSegment = (text: string): string | InvalidText =>
   text === "." || text === ".." ? reject("a provider's name") : parseName(text);
 
 const namePart = "[^/\\s\\p{Cc}](?:[^/\\p{Cc}]*[^/\\s\\p{Cc}])?";
@@ -75,11 +75,11 @@ const parseBoolean = (text: string) => {
 /** The first word is the default. */
 const choiceOf = <const Words extends readonly [string, ...string[]]>(title: string, ...words: Words) => {
   const wanted = words.join(", ").replace(/, (?!.*, )/, " or ");
-  const parse = (text: string): Words[number] | Rejected => words.find((word) => word === text) ?? reject(wanted);
+  const parse = (text: string): Words[number] | InvalidText => words.find((word) => word === text) ?? reject(wanted);
   return { about: `${title}: ${wanted}`, parse, fallback: words[0] };
 };
 
-const parseCommand: Parse<string> = (text, machine) => {
+const parseCommand: TextParser<string> = (text, machine) => {
   const words = text.includes("\0") ? undefined : splitCommandLine(text, machine);
   if (!words) return reject("a command line whose quotes are closed");
   return words[0] ? text : reject("a command line: a program and its arguments");
@@ -87,7 +87,7 @@ const parseCommand: Parse<string> = (text, machine) => {
 
 type Setting<Value> = Readonly<{
   about: string;
-  parse: Parse<Value>;
+  parse: TextParser<Value>;
   redact?: (text: string) => string;
   derivedFrom?: "base_url" | "vendor_prefix";
   /** The default. `text` is the value of `derivedFrom`. */
@@ -155,7 +155,7 @@ export type SettingName = keyof typeof definitions;
 
 /** Durations are in milliseconds, and sizes are in bytes. */
 type SettingValues = {
-  readonly [Name in SettingName]: Exclude<ReturnType<(typeof definitions)[Name]["parse"]>, Rejected>;
+  readonly [Name in SettingName]: Exclude<ReturnType<(typeof definitions)[Name]["parse"]>, InvalidText>;
 };
 
 export const settings: { readonly [Name in SettingName]: Setting<SettingValues[Name]> } = definitions;

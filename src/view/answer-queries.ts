@@ -1,12 +1,12 @@
-/** Answers the page's queries from a `GroupStore`. */
+/** Answers the page's queries from a `GroupReader`. */
 import { listSpellings } from "../json/raw-json.ts";
 import {
   type Answers,
   allGroups,
   type Findings,
   type GroupFacts,
+  type GroupReader,
   type GroupRow,
-  type GroupStore,
   type Query,
   type Range,
   rowsPerPage,
@@ -17,7 +17,7 @@ import {
 const maxFindings = 500;
 const maxFindingsOfEachRule = 20;
 
-export const createAnswers = <Facts extends GroupFacts>(store: GroupStore<Facts>): Answers => {
+export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts>): Answers => {
   const { groups } = store;
   const findFacts = (query: Query) => groups.find(({ group }) => group + 1 === query.group);
   const select = async (query: Query) => {

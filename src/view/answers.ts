@@ -82,7 +82,7 @@ export type Answers = {
 };
 
 /** The input of the server, or the data of an exported page. */
-export interface GroupStore<Facts extends GroupFacts> {
+export interface GroupReader<Facts extends GroupFacts> {
   /** The number of groups in the input. An exported page can have fewer groups. */
   readonly count: number;
   readonly groups: readonly Facts[];
@@ -97,14 +97,14 @@ export interface GroupStore<Facts extends GroupFacts> {
 }
 
 /** `done` and `of` count bytes in the phase `reading`, and groups in later phases. */
-export type Progress = Readonly<{
+export type ReadProgress = Readonly<{
   phase: "opening" | "reading" | "measuring" | "read";
   done: number;
   of: number;
 }>;
 
 export type PageState = Readonly<{
-  progress: Progress;
+  progress: ReadProgress;
   summary?: Summary;
   written?: { at: string; groups: number };
 }>;
@@ -191,7 +191,7 @@ export type Finding = Readonly<{
   severity: "error" | "warning";
   message: string;
   advice: string;
-  place: (SourcePosition & { column: number | null }) | null;
+  position: (SourcePosition & { column: number | null }) | null;
   group: number | null;
   trajectory: number | null;
   /** Index in `messages_and_choices`, from 0. */
@@ -199,7 +199,7 @@ export type Finding = Readonly<{
 }>;
 
 export type TrajectorySummary = Readonly<{
-  place: SourcePosition;
+  position: SourcePosition;
   bytes: number;
   reward: number | null;
   advantage: number | null;
@@ -208,7 +208,7 @@ export type TrajectorySummary = Readonly<{
 }>;
 
 export type GroupContent = Readonly<{
-  place: SourcePosition;
+  position: SourcePosition;
   /** True if the group is JSON. */
   isReadable: boolean;
   members: readonly TrajectorySummary[];

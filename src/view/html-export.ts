@@ -5,7 +5,7 @@ import { Failure } from "../failure.ts";
 import { writeFileAtomically, writeUserFile } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { GroupData, GroupRow, PageData } from "./answers.ts";
-import type { ViewInput } from "./detail.ts";
+import type { ViewInput } from "./group-content.ts";
 import conversationStyle from "./page/conversation.css?raw";
 import pageScript from "./page/main.tsx?page";
 import baseStyle from "./page/page.css?raw";
@@ -39,13 +39,13 @@ export const formatPolicy = (script: string, style: string, extra: readonly stri
 /** A browser opens pages beyond these limits slowly. */
 export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
-/** `safe` redacts secrets in JSON. @throws Failure `input-changed`; the signal's reason */
-export const exportPage = async (input: ViewInput, { now, signal }: Host, safe: (json: string) => string) => {
+/** @throws Failure `input-changed`; the signal's reason */
+export const exportPage = async (input: ViewInput, { now, signal }: Host, redactJson: (json: string) => string) => {
   const { store, measure } = openSession(input);
   await measure(signal);
   const formatBlock = (id: string, value: PageData | GroupData) =>
     // Without `<`, no text can end the script element.
-    `<script type="application/json" id="${id}">${safe(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
+    `<script type="application/json" id="${id}">${redactJson(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;
   const blocks: string[] = [];
   const rows: GroupRow[] = [];
   let bytes = 0;

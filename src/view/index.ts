@@ -4,13 +4,13 @@ import { Hono } from "hono";
 import { isFailure, toFailure } from "../failure.ts";
 import { waitForAbort } from "../host.ts";
 import * as service from "../service/index.ts";
-import { type Answers, maxSearchLength, type Progress, parseQuery, type Query } from "./answers.ts";
-import type { ReadInput } from "./detail.ts";
+import { type Answers, maxSearchLength, parseQuery, type Query, type ReadProgress } from "./answers.ts";
+import type { ReadInput } from "./group-content.ts";
 import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
 import { openSession, type ViewSession } from "./session.ts";
 
 export type { Charts, Findings, GroupDetail, GroupRows, LoggedGroup, PageState } from "./answers.ts";
-export type { ReadInput, ViewInput } from "./detail.ts";
+export type { ReadInput, ViewInput } from "./group-content.ts";
 export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html-export.ts";
 
 export type Viewer = Awaited<ReturnType<typeof openViewer>>;
@@ -18,14 +18,14 @@ export type Viewer = Awaited<ReturnType<typeof openViewer>>;
 /** A URL can contain two texts. Each UTF-16 unit takes up to 9 characters, such as `%E2%82%AC`. */
 const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
 
-const openingProgress: Progress = { phase: "opening", done: 0, of: 0 };
+const openingProgress: ReadProgress = { phase: "opening", done: 0, of: 0 };
 
 /** @throws Failure `cannot-listen` */
 export const openViewer = async ({ host, port, trace }: Pick<service.ServiceOptions, "host" | "port" | "trace">) => {
   const token = randomBytes(24).toString("base64url");
   const ending = new AbortController();
   const opened = new AbortController();
-  let progress: Progress | undefined = openingProgress;
+  let progress: ReadProgress | undefined = openingProgress;
   let session: ViewSession | undefined;
   let measured: Promise<void> = Promise.resolve();
   let onPageLoad = async (): Promise<void> => undefined;

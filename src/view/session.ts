@@ -1,11 +1,11 @@
 /** Reads groups on request, and measures all groups in the background. */
 import type { Problem } from "../failure.ts";
 import * as grouping from "../groups/index.ts";
-import { checkResult } from "../send/index.ts";
+import { composeCheckResult } from "../send/index.ts";
 import { createAnswers } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupStore, RewardBounds, Summary } from "./answers.ts";
+import type { Finding, GroupFacts, GroupReader, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
-import { readGroupContent, readPromptAndKey, type ViewInput } from "./detail.ts";
+import { readGroupContent, readPromptAndKey, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
 
@@ -33,7 +33,7 @@ export const openSession = (input: ViewInput) => {
   const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
   let measured = 0;
-  const store: GroupStore<GroupFacts> = {
+  const store: GroupReader<GroupFacts> = {
     count,
     groups,
     findings: { findings, counts: problems.counts },
@@ -60,7 +60,7 @@ export const openSession = (input: ViewInput) => {
     store,
     /** @throws Failure `input-changed`; the signal's reason */
     async measure(signal: AbortSignal) {
-      for await (const { group, rewards } of grouping.readRewards(dataset, signal)) {
+      for await (const { group, rewards } of grouping.readGroupRewards(dataset, signal)) {
         measured = group + 1;
         const facts = groups[group];
         if (!facts) continue;
@@ -92,9 +92,9 @@ const findUntrainableReason = (dataset: grouping.Dataset, group: number) => {
 };
 
 const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[]): Summary => {
-  const { groups, trajectories } = checkResult(dataset);
+  const { groups, trajectories } = composeCheckResult(dataset);
   const { rewards } = grouping.collectDistributions(dataset);
-  const inputNames = dataset.sources.map(({ name, origin }) => origin?.files[0] ?? name);
+  const inputNames = dataset.sources.map(({ name, originals }) => originals?.files[0] ?? name);
   const groupFiles = [...new Set(facts.map(({ file }) => file))];
   const files = groupFiles.length > inputNames.length ? groupFiles : inputNames;
   return {
@@ -122,10 +122,10 @@ const findScale = ({ weights, middle: [low, high], min, max }: grouping.Distribu
 
 const toFinding = (dataset: grouping.Dataset, problem: Problem): Finding => {
   const { rule, severity, message, advice = "", file, line = 1, column = null } = problem;
-  const place = file === undefined ? null : { file, line, column };
+  const position = file === undefined ? null : { file, line, column };
   const subject = grouping.findProblemSubject(dataset, problem);
   const { group = null, trajectory = null, message: message_at = null } = subject ?? {};
-  return { rule, severity, message, advice, place, group, trajectory, message_at };
+  return { rule, severity, message, advice, position, group, trajectory, message_at };
 };
 
 const maxSearches = 4;

@@ -63,7 +63,7 @@ describe("a path into a call", () => {
     ["id.x", '{"id":"x"}', "id.x", undefined, []],
     ["id[0]", '{"id":null}', "id[0]", undefined, []],
   ])("gives the missing part and similar names, for %s in %s", (path, json, where, near, found) => {
-    expect(at(json, path)).toEqual({ kind: "missing", at: where, near, found });
+    expect(at(json, path)).toEqual({ kind: "missing", path: where, near, candidates: found });
   });
 
   it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])("cannot be %j", (text) => {

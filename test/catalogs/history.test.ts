@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { type CatalogId, findSavedCatalog, maxSavedReplies, saveCatalog } from "../../src/catalogs/index.ts";
 
-const router: CatalogId = { address: "https://one.example", catalog: "router", provider: "r" };
+const router: CatalogId = { baseUrl: "https://one.example", catalog: "router", provider: "r" };
 
 const noon = Date.parse("2026-11-01T12:00:00Z");
 const hour = 3_600_000;
@@ -64,7 +64,7 @@ describe("the history of catalogs", () => {
   it("separates catalogs by URL, kind and provider", () => {
     const folder = newFolder();
     save(folder, "a", noon);
-    for (const other of [{ address: "local" }, { catalog: "analysis" as const }, { provider: "s" }]) {
+    for (const other of [{ baseUrl: "local" }, { catalog: "analysis" as const }, { provider: "s" }]) {
       expect(at(folder, noon, { ...router, ...other })).toBeUndefined();
     }
   });

@@ -7,15 +7,15 @@ import { defaultStrictness } from "../../src/check/rules/rules.ts";
 import { Scan } from "../../src/check/scan.ts";
 import { Trajectory, TrajectoryGroup } from "../../src/contract/log.ts";
 import { Tally } from "../../src/groups/metrics/metrics.ts";
-import { newScanResult } from "../../src/groups/parts/scan-result.ts";
-import { memoryBytes } from "../../src/input/source.ts";
-import { isObject, parseJson } from "../../src/json/walk.ts";
+import { createScanResult } from "../../src/groups/parts/scan-result.ts";
+import { openMemoryBytes } from "../../src/input/source.ts";
+import { isObject, parseJson } from "../../src/json/json-bytes.ts";
 import { itHolds } from "../support/property.ts";
 
 /** All findings in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: string) => {
-  const source = { name: "a.jsonl", bytes: memoryBytes(bytes) };
-  const scan = new Scan(source, { index: 0, groupBy, result: newScanResult(defaultStrictness) });
+  const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
+  const scan = new Scan(source, { index: 0, groupBy, result: createScanResult(defaultStrictness) });
   scan.scanLines({ kind: "lines", bytes, start: 0, isLast: true });
   const { parts, tally, problems } = scan.result;
   const counts = Object.fromEntries(problems.counts.map(({ rule, count }) => [rule, count]));

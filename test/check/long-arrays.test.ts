@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defaultStrictness } from "../../src/check/rules/rules.ts";
 import { readSources } from "../../src/groups/read-dataset.ts";
-import { memoryBytes } from "../../src/input/source.ts";
+import { openMemoryBytes } from "../../src/input/source.ts";
 import { allOf, filesOf, read } from "../support/inputs.ts";
 
 const plain = { messages_and_choices: [{ role: "user", content: "hi" }], reward: 1 };
@@ -154,7 +154,7 @@ describe("an array that is longer than a block", () => {
     for (const textOf of [pretty, oneLine]) {
       const read = async (count: number) => {
         const bytes = Buffer.from(textOf(count));
-        const [{ size, ...own }, asked] = [memoryBytes(bytes), [] as number[]];
+        const [{ size, ...own }, asked] = [openMemoryBytes(bytes), [] as number[]];
         const counted = (into: Buffer, at: number) => {
           asked.push(into.length);
           return own.read(into, at);
@@ -162,7 +162,7 @@ describe("an array that is longer than a block", () => {
         const source = { name: "a", bytes: { ...own, size, read: counted } };
         const reading = await readSources([source], {
           split: undefined,
-          splitNeeded: false,
+          isSplitRequired: false,
           groupBy: undefined,
           signal: new AbortController().signal,
           onProgress: () => undefined,

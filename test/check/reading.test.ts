@@ -20,7 +20,7 @@ const group = (...rewards: readonly number[]) => ({ trajectories: rewards.map((r
 const metricsOf = async (files: readonly string[], groupBy?: string) => {
   const reading = await read(files, groupBy === undefined ? {} : { groupBy });
   expect(reading.problems.errors).toBe(0);
-  return reading.found.tally.metrics(reading.split);
+  return reading.scan.tally.metrics(reading.split);
 };
 
 describe("a shape of input", () => {
@@ -56,7 +56,7 @@ describe("a shape of input", () => {
   it("takes the split from a whole request, on one line or pretty-printed", async () => {
     const request = { split: "val", trajectory_groups: groups };
     for (const text of [JSON.stringify(request), JSON.stringify(request, null, 4), `[${JSON.stringify(request)}]`]) {
-      const reading = await read(filesOf(text), { splitNeeded: true });
+      const reading = await read(filesOf(text), { isSplitRequired: true });
       expect([reading.split, reading.groups.count, reading.problems.counts]).toEqual(["val", 3, []]);
     }
   });
@@ -78,7 +78,7 @@ describe("a shape of input", () => {
     expect(await metricsOf([members])).toEqual(expected);
     expect(await metricsOf([second, first])).toEqual(expected);
     const piped = await read([], { host: testHost({ stdin: text.toString() }) });
-    expect(piped.found.tally.metrics()).toEqual(expected);
+    expect(piped.scan.tally.metrics()).toEqual(expected);
     expect(await metricsOf(["test/samples/wordle.trajectories.jsonl"], "prompt_id")).toMatchObject({
       reward: 1.2320991181688887,
       reward_std_dev: expect.closeTo(0.2348228268039439, 14),
@@ -205,8 +205,8 @@ describe("grouping", () => {
   it("fails if no line has the key, and names the keys that exist", async () => {
     const text = [1, 2].map((prompt_id) => JSON.stringify({ ...plain, promptid: null, prompt_id })).join("\n");
     const strictness = { ...defaultStrictness, allowed: new Set(["group-key-missing"]) };
-    const { problems, groups, found } = await read(filesOf(text), { groupBy: "promptid", strictness });
-    expect([groups.count, groups.isValid(0), groups.isValid(1), found.tally.groups]).toEqual([2, false, false, 0]);
+    const { problems, groups, scan } = await read(filesOf(text), { groupBy: "promptid", strictness });
+    expect([groups.count, groups.isValid(0), groups.isValid(1), scan.tally.groups]).toEqual([2, false, false, 0]);
     expect(problems.sorted().filter(({ rule }) => rule.startsWith("group-key"))).toMatchObject([
       {
         rule: "group-key-missing",
@@ -243,10 +243,10 @@ describe("grouping", () => {
 
   it.each(['{"event":"log"}', "7", "null"])("rejects no group for the line %s between its lines", async (line) => {
     const text = [with_("group_id", 1), line, with_("group_id", 1), with_("group_id", 2)].join("\n");
-    const { problems, groups, found } = await read(filesOf(text));
+    const { problems, groups, scan } = await read(filesOf(text));
     expect(problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
     const sizes = Array.from({ length: groups.count }, (_, at) => groups.isValid(at) && groups.trajectoriesOf(at));
-    expect([sizes, found.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
+    expect([sizes, scan.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
   });
 
   it("leaves all lines of an invalid group out of the metrics", async () => {
@@ -254,7 +254,7 @@ describe("grouping", () => {
       JSON.stringify({ ...plain, reward, group_id: id, metrics: { m: 0.25 } });
     const text = [id(1, 0.1), id(1, 0.7), id(2, 5), id(2, "x"), id(2, 7), id(3, 0.3)].join("\n");
     const reading = await read(filesOf(text));
-    expect(reading.found.tally.metrics()).toEqual({
+    expect(reading.scan.tally.metrics()).toEqual({
       reward: (0.1 + 0.7 + 0.3) / 3,
       reward_std_dev: 0.3,
       exception_rate: 0,
@@ -278,7 +278,7 @@ describe("a whole request in the input", () => {
       request(undefined),
       `${request("train")}\n${line}`,
       line,
-    ].map(async (text) => await readFailure(filesOf(text), { splitNeeded: true }));
+    ].map(async (text) => await readFailure(filesOf(text), { isSplitRequired: true }));
     for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "missing-split")).toBe(true);
   });
 
@@ -618,12 +618,12 @@ describe("a line", () => {
       ["reward-not-finite", "warning"],
       ["metric-not-finite", "warning"],
     ]);
-    expect(reading.found.tally.metrics()).not.toHaveProperty("reward");
+    expect(reading.scan.tally.metrics()).not.toHaveProperty("reward");
   });
 
   it("keeps the names of metrics in any script", async () => {
     const text = '{"messages_and_choices":[],"reward":1,"metrics":{"größe":1,"\\u00fc":2,"長さ":3}}';
-    expect((await read(filesOf(text))).found.tally.metrics()).toMatchObject({ größe: 1, ü: 2, 長さ: 3 });
+    expect((await read(filesOf(text))).scan.tally.metrics()).toMatchObject({ größe: 1, ü: 2, 長さ: 3 });
   });
 
   it("keeps its position if it is longer than a block, between short lines, with any end of the file", async () => {
@@ -636,15 +636,15 @@ describe("a line", () => {
         return short.replace('""', `"${"é".repeat(Math.floor(Math.max(0, length - short.length) / 2))}"`);
       });
       const text = lines.join(separator) + end;
-      const { found, problems } = await read(filesOf(text));
+      const { scan, problems } = await read(filesOf(text));
       expect(problems.counts).toEqual([]);
       let start = 0;
       for (const [at, line] of lines.entries()) {
         const length = Buffer.byteLength(line);
-        expect(found.parts.at(at)).toMatchObject({ start, length, line: at + 1, reward: at, valid: true });
+        expect(scan.parts.at(at)).toMatchObject({ start, length, line: at + 1, reward: at, valid: true });
         start += length + separator.length;
       }
-      expect(found.parts.count).toBe(lengths.length);
+      expect(scan.parts.count).toBe(lengths.length);
     }
   });
 });

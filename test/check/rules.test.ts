@@ -11,7 +11,7 @@ import {
   toolResult,
   trajectory,
 } from "../../src/check/rules/rule.ts";
-import { choice, rewards, tools, versions } from "../../src/check/rules/trajectory-rules.ts";
+import { choiceExample, rewards, tools, versions } from "../../src/check/rules/trajectory-rules.ts";
 import { exampleProblem } from "../../src/commands/explain/topics.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 
@@ -54,9 +54,9 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "missing-tool-result": messages(question, toolCallMessage),
   "trailing-tool-call": messages(question, toolCallMessage),
   "undeclared-tool": trajectory(1, tools("search"), `${question},${toolCallMessage}`),
-  "no-assistant-turn": messages(question, choice()),
-  "no-sampled-turns": messages(question, choice()),
-  "missing-logprobs": messages(question, choice(',"logprobs":{"content":[]}')),
+  "no-assistant-turn": messages(question, choiceExample()),
+  "no-sampled-turns": messages(question, choiceExample()),
+  "missing-logprobs": messages(question, choiceExample(',"logprobs":{"content":[]}')),
   "missing-tools": trajectory(1, tools("search"), `${question},${toolCallMessage},${toolResult},${answer}`),
   "duplicate-trajectory": goodGroup,
   "split-leak": fileExample(goodGroup, { against: group(trajectory(1), trajectory(0)) }),

@@ -46,7 +46,7 @@ const open = async (
   maxWaitMs = 30_000,
 ): Promise<Database> => {
   const waiting = { host: testHost(), maxWaitMs, onUnavailable: () => undefined };
-  const opened = await openDatabase(part(file), { ...waiting, path, make: true });
+  const opened = await openDatabase(part(file), { ...waiting, path, canCreate: true });
   if (opened === undefined) throw new Error("it was not made");
   return opened.database;
 };
@@ -109,7 +109,7 @@ describe("a database in a read-only folder", () => {
     chmodSync(folder, 0o500);
     if (mayWrite(folder)) return context.skip("root may write everywhere");
     const waiting = { host: testHost(), maxWaitMs: 0, onUnavailable: () => undefined };
-    const opened = await openDatabase(part(), { ...waiting, path, make: false, toRead: true });
+    const opened = await openDatabase(part(), { ...waiting, path, canCreate: false, isForReading: true });
     expect(opened?.isCopy).toBe(true);
     expect(opened && (await notes(opened.database))).toEqual(["one"]);
     await opened?.database.close();
@@ -346,7 +346,7 @@ describe("opening a database that PostgreSQL refuses", () => {
     const host = { ...testHost(), elapsed: () => elapsed, sleep };
     const codes: string[] = [];
     const waiting = { host, maxWaitMs: 1000, onUnavailable: (code: string) => codes.push(code) };
-    const failure = await failureOf(async () => await openDatabase(part(), { ...waiting, path, make: true }));
+    const failure = await failureOf(async () => await openDatabase(part(), { ...waiting, path, canCreate: true }));
     expect(failure).toMatchObject({ code, kind, message: expect.stringContaining(message) });
     expect(failure.details.hint).toMatch(new RegExp(`^${hint}`));
     expect([connections() > 1, codes]).toEqual(code === "unavailable" ? [true, [sqlState]] : [false, []]);

@@ -5,7 +5,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ignoreErrors } from "../../src/files.ts";
-import { readRewards } from "../../src/formats/index.ts";
+import { readRewardsFile } from "../../src/formats/index.ts";
 import { readDataset } from "../../src/groups/index.ts";
 import { testHost } from "../support/host.ts";
 import { runRollcall } from "../support/run.ts";
@@ -36,7 +36,7 @@ describe.runIf(process.platform === "linux")("the temporary files of a conversio
     const reading = readDataset({
       host: { ...testHost(), now: () => now, random },
       files: [join(folderOf({ "a.jsonl": rows }), "a.jsonl")],
-      ...{ split: undefined, splitNeeded: false, groupBy: undefined, maxUnpackedBytes: 1e9 },
+      ...{ split: undefined, isSplitRequired: false, groupBy: undefined, maxUnpackedBytes: 1e9 },
       foreign: { from: "openai-chat", hasReceipt: false, allowsLossy: false, keepsHistories: false },
       ...{ onOpened: () => undefined, onProgress: () => undefined },
     });
@@ -82,10 +82,10 @@ describe("the file of --rewards", () => {
     expect(spawnSync("mkfifo", [pipe]).status).toBe(0);
     const stop = new AbortController();
     const sleep = async (ms: number) => await new Promise<void>((resolve) => setTimeout(resolve, ms));
-    const waiting = readRewards(pipe, { ...testHost(), sleep, signal: stop.signal });
+    const waiting = readRewardsFile(pipe, { ...testHost(), sleep, signal: stop.signal });
     setTimeout(() => stop.abort(new Error("stopped")), 20);
     await expect(waiting).rejects.toThrow("stopped");
-    const reading = readRewards(pipe, testHost());
+    const reading = readRewardsFile(pipe, testHost());
     await writeFile(pipe, '{"id":"a","reward":1.50}\n');
     expect([...(await reading)]).toEqual([["a", "1.50"]]);
   });

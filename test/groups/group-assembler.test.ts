@@ -6,8 +6,8 @@ import { assignDedupKeys, DedupKeys } from "../../src/groups/dedup-keys.ts";
 import { openGroupAssembler } from "../../src/groups/group-assembler.ts";
 import { Digests, DigestTable } from "../../src/groups/parts/column.ts";
 import { Groups, openGrouping } from "../../src/groups/parts/groups.ts";
-import { newScanResult } from "../../src/groups/parts/scan-result.ts";
-import { memoryBytes } from "../../src/input/source.ts";
+import { createScanResult } from "../../src/groups/parts/scan-result.ts";
+import { openMemoryBytes } from "../../src/input/source.ts";
 
 /** A line: a trajectory with or without a key, or an unreadable line. */
 const anyLine = fc.oneof(
@@ -28,7 +28,7 @@ const textOf = (line: Line): string => {
 const numbered = (line: Line, at: number): Line => (typeof line === "string" ? line : { ...line, reward: at });
 
 interface GatherOptions {
-  readonly byKey?: boolean;
+  readonly isGroupedByKey?: boolean;
   readonly size?: number;
   /** The time after which a group without a new trajectory is complete. Blocks come at the times 0, 1, 2 and so on. */
   readonly idle?: number;
@@ -38,12 +38,12 @@ interface GatherOptions {
 
 const hexOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
-const openScan = (byKey: boolean): Scan => {
-  const source = { name: "run.jsonl", bytes: memoryBytes(Buffer.alloc(0)) };
+const openScan = (isGroupedByKey: boolean): Scan => {
+  const source = { name: "run.jsonl", bytes: openMemoryBytes(Buffer.alloc(0)) };
   return new Scan(source, {
     index: 0,
-    groupBy: byKey ? "group_id" : undefined,
-    result: newScanResult(defaultStrictness),
+    groupBy: isGroupedByKey ? "group_id" : undefined,
+    result: createScanResult(defaultStrictness),
   });
 };
 
@@ -53,19 +53,19 @@ const takeLines = (scan: Scan, lines: readonly Line[]): void =>
 /** Gathers blocks of lines. */
 const gather = (
   all: readonly (readonly Line[])[],
-  { byKey = false, size, idle, sent = new Set() }: GatherOptions = {},
+  { isGroupedByKey = false, size, idle, sent = new Set() }: GatherOptions = {},
 ) => {
-  const scan = openScan(byKey);
+  const scan = openScan(isGroupedByKey);
   const groups = new Groups(scan.result.parts);
   const keys = new DedupKeys();
   const complete: { readonly group: number; readonly key: string }[] = [];
   let now = 0;
   const growing = openGroupAssembler({
     file: "run.jsonl",
-    found: scan.result,
+    scan: scan.result,
     groups,
     keys: keys.addInput(),
-    byKey,
+    isGroupedByKey,
     size,
     elapsed: () => now,
     wasSent: (key) => sent.has(hexOf(key)),
@@ -85,11 +85,11 @@ const gather = (
 };
 
 /** Groups the same lines of a complete file. */
-const groupWhole = (all: readonly (readonly Line[])[], byKey: boolean) => {
-  const scan = openScan(byKey);
+const groupWhole = (all: readonly (readonly Line[])[], isGroupedByKey: boolean) => {
+  const scan = openScan(isGroupedByKey);
   takeLines(scan, all.flat());
   const groups = new Groups(scan.result.parts);
-  const grouping = openGrouping({ parts: scan.result.parts, groups, byKey });
+  const grouping = openGrouping({ parts: scan.result.parts, groups, isGroupedByKey });
   grouping.groupParts(0);
   return { groups, scattered: grouping.scattered };
 };
@@ -104,7 +104,7 @@ describe("the groups of a growing file", () => {
     fc.assert(
       fc.property(blocks, (lines) => {
         const isDamaged = lines.flat().includes("broken");
-        const { groups, keys, complete } = gather(lines, { byKey: true });
+        const { groups, keys, complete } = gather(lines, { isGroupedByKey: true });
         const { groups: whole } = groupWhole(lines, true);
         expect(groups.count).toBe(whole.count);
         expect(complete.length).toBe(whole.count);
@@ -141,12 +141,12 @@ describe("the groups of a growing file", () => {
 
   it("have the lines of the groups that an earlier run sent", () => {
     fc.assert(
-      fc.property(blocks, fc.integer({ min: 0, max: 7 }), fc.boolean(), (lines, cut, byKey) => {
+      fc.property(blocks, fc.integer({ min: 0, max: 7 }), fc.boolean(), (lines, cut, isGroupedByKey) => {
         // An earlier run read less of the file, and sent its groups.
         const told = lines.map((own, block) => own.map((line, at) => numbered(line, block * 8 + at)));
-        const before = gather(told.slice(0, cut), { byKey });
+        const before = gather(told.slice(0, cut), { isGroupedByKey });
         const sent = before.complete.filter(({ group }) => before.groups.isValid(group)).map(({ key }) => key);
-        const keys = gather(told, { byKey, sent: new Set(sent) }).complete.map(({ key }) => key);
+        const keys = gather(told, { isGroupedByKey, sent: new Set(sent) }).complete.map(({ key }) => key);
         expect(new Set(keys).size).toBe(keys.length);
         expect(keys).toEqual(expect.arrayContaining(sent));
       }),
@@ -170,7 +170,7 @@ describe("the groups of a growing file", () => {
 
   it("are complete if no trajectory came for the given time", () => {
     const a = { id: "a", reward: 1 };
-    const { complete, groups } = gather([[a], [a], [a], [a], [], [], [a]], { byKey: true, idle: 2 });
+    const { complete, groups } = gather([[a], [a], [a], [a], [], [], [a]], { isGroupedByKey: true, idle: 2 });
     expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([4, 1]);
   });
 });

@@ -2,7 +2,13 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type MeasuredTrajectory, Tally } from "../../src/groups/metrics/metrics.ts";
-import { addToSketch, mergeSketch, newSketch, type Sketch, sketchDeviation } from "../../src/groups/metrics/sketch.ts";
+import {
+  addToSketch,
+  createSketch,
+  mergeSketch,
+  type Sketch,
+  sketchDeviation,
+} from "../../src/groups/metrics/sketch.ts";
 
 /** Adds a group with its trajectories. */
 const addGroup = (
@@ -240,12 +246,12 @@ describe("the metrics", () => {
 describe("a distribution that is merged of parts", () => {
   it("has the mean, the spread and the values of all parts", () => {
     const sketchOf = (values: readonly number[]): Sketch => {
-      const sketch = newSketch();
+      const sketch = createSketch();
       for (const value of values) addToSketch(sketch, value);
       return sketch;
     };
     const parts = [[1, 2, 4], [], [10], [-3, 7, 7, 0.5]];
-    const [whole, merged] = [sketchOf(parts.flat()), newSketch()];
+    const [whole, merged] = [sketchOf(parts.flat()), createSketch()];
     for (const part of parts) mergeSketch(merged, sketchOf(part));
     expect([merged.mean, sketchDeviation(merged)]).toEqual(
       [whole.mean, sketchDeviation(whole)].map((one) => expect.closeTo(one, 12)),

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readBlocks, readElements } from "../../src/input/index.ts";
-import { memoryBytes } from "../../src/input/source.ts";
+import { openMemoryBytes } from "../../src/input/source.ts";
 import { JsonReader, nodeSize } from "../../src/json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../../src/json/table.ts";
 
@@ -73,7 +73,7 @@ describe("the elements of an array", () => {
 
   it("have the lines on which they begin", async () => {
     const text = `[1,\n2, "${"é".repeat(2 ** 20)}",\r\n\n{"a":\n3}, 4\n]`;
-    const source = memoryBytes(Buffer.from(text));
+    const source = openMemoryBytes(Buffer.from(text));
     const found: unknown[] = [];
     const range = { start: 1, end: source.size, line: 1 };
     for await (const { table, positions } of readElements(source, range, {
@@ -100,7 +100,7 @@ describe("the elements of an array", () => {
 describe("the blocks of a source", () => {
   it("contain complete lines, or the range of a line that is longer than a block", async () => {
     const long = "x".repeat(3 * 2 ** 20);
-    const source = memoryBytes(Buffer.from(`a\nb\n${long}\nc`));
+    const source = openMemoryBytes(Buffer.from(`a\nb\n${long}\nc`));
     const found: unknown[] = [];
     for await (const block of readBlocks(source, { start: 2, end: source.size })) {
       found.push(block.kind === "lines" ? block.bytes.toString() : [block.start, block.end, block.isLast]);

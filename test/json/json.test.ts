@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { locateOffset, parseJson, skipWhite } from "../../src/json/json-bytes.ts";
 import { formatIndented, formatInline, tryParseRawJson } from "../../src/json/raw-json.ts";
 import { findFault, JsonReader, nodeSize, readTable } from "../../src/json/reader.ts";
 import * as table from "../../src/json/table.ts";
@@ -12,7 +13,6 @@ import {
   readString,
   startOf,
 } from "../../src/json/table.ts";
-import { locateOffset, parseJson, skipWhite } from "../../src/json/walk.ts";
 import { itHolds } from "../support/property.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -10,6 +10,7 @@ import { type Database, tryLock } from "../../src/database/index.ts";
 import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/dedup-keys.ts";
 import { Digests } from "../../src/groups/parts/column.ts";
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../src/ledger/entries.ts";
+import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../src/ledger/file-writer.ts";
 import {
   type Entry,
   type EntryFilter,
@@ -20,8 +21,7 @@ import {
   verifyDataset,
 } from "../../src/ledger/index.ts";
 import { type Ledger, openLedger } from "../../src/ledger/ledger.ts";
-import { beginRun, makeSharedWriter } from "../../src/ledger/shared-writer.ts";
-import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../src/ledger/writer.ts";
+import { beginRun, createSharedWriter } from "../../src/ledger/shared-writer.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
@@ -84,7 +84,7 @@ const bodies: readonly {
 ];
 
 const openAt = async (path: string): Promise<Ledger> => {
-  const opened = await openLedger({ path }, { ...usualDelivery(), make: true });
+  const opened = await openLedger({ path }, { ...usualDelivery(), canCreate: true });
   if (opened === undefined) throw new Error("it is not made");
   return opened;
 };
@@ -392,7 +392,7 @@ describe("the verification of a group", () => {
       const entries = splits.map(
         (split, at): Entry => ({ ...facts, ...more, id: `r${at}`, scope: { ...scope, split } }),
       );
-      const { logged, repeated } = (await verifyDataset(reading, entries, { perScope: true, ledgerArgs: [] })).counts;
+      const { logged, repeated } = (await verifyDataset(reading, entries, { isPerScope: true, ledgerArgs: [] })).counts;
       return { logged, repeated };
     };
     expect(await verified("train", "val")).toEqual({ logged: 1, repeated: 0 });
@@ -424,7 +424,7 @@ describe("the verification of a group", () => {
       const more = { status: 200, cause: null, calls: [], envelopeDigest: "", dedupKeys: marks.slice(first, count) };
       return { ...facts, ...more, id: `r${at}`, state, scope };
     });
-    const found = await verifyDataset(reading, entries, { perScope: false, ledgerArgs: [] });
+    const found = await verifyDataset(reading, entries, { isPerScope: false, ledgerArgs: [] });
     const { problems, problemCounts, ...others } = found;
     expect(others).toEqual({
       ...{ isInvalid: false, entries },
@@ -465,7 +465,7 @@ describe("a run's lease on a shared ledger", () => {
     };
     const host = { ...testHost(), elapsed: () => state.now };
     const run = await beginRun(database, host);
-    return { run, state, writer: makeSharedWriter(database, { host, run }) };
+    return { run, state, writer: createSharedWriter(database, { host, run }) };
   };
 
   it("lasts 15 seconds from the query that began or renewed it, by the run's clock", async () => {

@@ -103,7 +103,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
   const made = async (): Promise<string> => {
     const path = await newDatabase();
     if (kind === "store") expect((await opened(kind, path)).code).toBe(0);
-    else await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
+    else await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
     return path;
   };
 
@@ -117,7 +117,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
     const path = await newDatabase();
     await ask(path, "CREATE SCHEMA rollcall");
     for (const other of ["store", "ledger"] as const) expect((await opened(other, path)).code).toBe(0);
-    await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
+    await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
     const parts = await ask(path, "SELECT part FROM rollcall.version ORDER BY part");
     expect(parts).toEqual([{ part: "ledger" }, { part: "store" }]);
   });
@@ -145,7 +145,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
 describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags: "database" }, () => {
   it("appears in doctor with its requests in flight", async () => {
     const path = await newDatabase();
-    const ledger = await openLedger({ path }, { ...usualDelivery(), make: true });
+    const ledger = await openLedger({ path }, { ...usualDelivery(), canCreate: true });
     const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
     await ledger?.acquireScope(scope, usualDelivery());
     await ledger?.recordRequest(await ledger.makeScope(scope), {
@@ -175,7 +175,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
 describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () => {
   it("can be read by `ledger status`, and gives exit 11 with the reason for `ledger resolve`", async () => {
     const path = await newDatabase();
-    await (await openLedger({ path }, { ...usualDelivery(), make: true }))?.close();
+    await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
     const client = new pg.Client(path);
     await client.connect();
     await client.query(`ALTER DATABASE "${new URL(path).pathname.slice(1)}" SET default_transaction_read_only = on`);

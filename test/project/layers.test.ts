@@ -119,7 +119,7 @@ const has = (list: string | undefined, word: string): boolean => (list ?? "").sp
 const isPublic = (path: string): boolean =>
   openModules.has(moduleOf(path)) ||
   // These files make or recognize failures, and redact secrets, without the rest of the module.
-  /^src\/\w+\/(index|failures|saved)\.ts$/.test(path) ||
+  /^src\/\w+\/(index|failures|saved-files)\.ts$/.test(path) ||
   path === `src/${moduleOf(path)}.ts`;
 
 /** Returns the fault of an import; undefined if it is allowed. */
@@ -209,10 +209,14 @@ describe("the imports of src/", () => {
 
 describe("the import checker", () => {
   it.each([
-    ["src/client/send.ts", 'import "../service/index.ts";', "client must not import service"],
-    ["src/client/send.ts", 'import type { A } from "../context.ts";', "client must not import context"],
+    ["src/client/client.ts", 'import "../service/index.ts";', "client must not import service"],
+    ["src/client/client.ts", 'import type { A } from "../context.ts";', "client must not import context"],
     ["src/contract/log.ts", 'type A = typeof import("../client/index.ts");', "contract must not import client"],
-    ["src/commands/log/run.ts", 'export * from "../../client/send.ts";', "src/client/send.ts is internal to client"],
+    [
+      "src/commands/log/run.ts",
+      'export * from "../../client/client.ts";',
+      "src/client/client.ts is internal to client",
+    ],
     ["src/extras/one.ts", 'import "../host.ts";', "extras is not a known module"],
     ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is not part of the program"],
     ["src/service/app.ts", 'await import("chalk");', "service must not import chalk"],
@@ -225,8 +229,8 @@ describe("the import checker", () => {
     ],
     [
       "test/client/a.test.ts",
-      'import "../../src/client/send.ts";',
-      "a test must not import the internal file src/client/send.ts",
+      'import "../../src/client/client.ts";',
+      "a test must not import the internal file src/client/client.ts",
     ],
     ["test/helpers/a.ts", "", "the name does not describe the content"],
   ])("reports in %s the error of %s", (path, text, says) => {
@@ -238,9 +242,9 @@ describe("the import checker", () => {
   });
 
   it("reports a file without a first comment, and a folder with one file", () => {
-    expect(findFaults(new Map([["src/client/send.ts", "export {};"]]))).toEqual([
-      "src/client/send.ts: the first comment is missing",
-      "src/client/send.ts: a folder needs more than one file",
+    expect(findFaults(new Map([["src/client/client.ts", "export {};"]]))).toEqual([
+      "src/client/client.ts: the first comment is missing",
+      "src/client/client.ts: a folder needs more than one file",
     ]);
   });
 });

@@ -22,11 +22,11 @@ import type { Attempt, RetryBudget } from "../../src/client/index.ts";
 import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Dataset } from "../../src/groups/index.ts";
-import { descriptorBytes } from "../../src/input/source.ts";
+import { openDescriptorBytes } from "../../src/input/source.ts";
 import { openRunLedger, openWrittenFiles } from "../../src/ledger/index.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
-import { makeEnvelope, planRequests } from "../../src/send/plan.ts";
+import { createEnvelope, planRequests } from "../../src/send/plan.ts";
 import { openRejects } from "../../src/send/rejects.ts";
 import { canResend } from "../../src/send/request.ts";
 import { testHost } from "../support/host.ts";
@@ -224,7 +224,7 @@ const madeOf = (own: readonly string[], position: number): string =>
 describe("a plan", () => {
   const plan = (dataset: Dataset, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
     const groups = Uint32Array.from({ length: dataset.groups.count }, (_, group) => group);
-    const envelope = makeEnvelope(dataset, "train");
+    const envelope = createEnvelope(dataset, "train");
     return planRequests(dataset, { envelope, groups, limit: { bytes: limit, isDiscovered: false }, oneRequest });
   };
   const planOf = async (rewards: readonly string[], limit: number) => {
@@ -280,7 +280,11 @@ describe("an unknown request", () => {
       envelopeDigest: "",
     };
     const entry = { id: "r1", state: "unknown" as const, scope, ...request, ...times };
-    const facts = { runLedger: { honorsKeys: true, now: host.now }, idempotency: true, onUnknown: "leave" as const };
+    const facts = {
+      runLedger: { honorsKeys: true, now: host.now },
+      hasIdempotencyKeys: true,
+      onUnknown: "leave" as const,
+    };
     expect([false, true].map((resendLogged) => canResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
   });
 });
@@ -832,7 +836,7 @@ describe("a file that changes while it is sent", () => {
     // The system reads nothing from a descriptor for writing.
     const descriptor = openSync(path, "a");
     onTestFinished(() => closeSync(descriptor));
-    const bytes = descriptorBytes({ descriptor, name: path, size: source.bytes.size });
+    const bytes = openDescriptorBytes({ descriptor, name: path, size: source.bytes.size });
     expect(() => bytes.read(Buffer.alloc(1), 0)).toThrow(`read error in ${path}`);
     const { result } = await send({ ...dataset, sources: [{ ...source, bytes }] });
     expect(result.groups).toMatchObject({ not_sent: 1, unknown: 0 });

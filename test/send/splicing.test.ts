@@ -4,14 +4,14 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isFailure } from "../../src/failure.ts";
 import type { Dataset } from "../../src/groups/index.ts";
-import { readBody } from "../../src/send/body.ts";
-import { makeEnvelope, planRequest } from "../../src/send/plan.ts";
+import { composeBody } from "../../src/send/body.ts";
+import { createEnvelope, planRequest } from "../../src/send/plan.ts";
 import { filesOf, read } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 
 /** Reads a body in pieces of at most `room` bytes, until it ends or fails. */
 const spliced = async (dataset: Dataset, groups: Uint32Array, room: number) => {
-  const envelope = makeEnvelope(dataset, "train");
+  const envelope = createEnvelope(dataset, "train");
   const request = planRequest(dataset, { envelope, groups });
   const taken: Buffer[] = [];
   let turns = 0;
@@ -21,7 +21,7 @@ const spliced = async (dataset: Dataset, groups: Uint32Array, room: number) => {
   });
   let thrown: unknown;
   try {
-    for await (const chunk of readBody(dataset, { envelope, request, maxChunkBytes: room }))
+    for await (const chunk of composeBody(dataset, { envelope, request, maxChunkBytes: room }))
       taken.push(Buffer.from(chunk));
   } catch (error) {
     thrown = error;
@@ -37,7 +37,7 @@ const spliced = async (dataset: Dataset, groups: Uint32Array, room: number) => {
 };
 
 /** Returns the expected body: the bytes of each group in the input, with trajectories wrapped in groups. */
-const defined = ({ groups, found: { parts } }: Dataset, contents: readonly Buffer[], own: Uint32Array): string => {
+const defined = ({ groups, scan: { parts } }: Dataset, contents: readonly Buffer[], own: Uint32Array): string => {
   const bytesOf = (part: number): string => {
     const start = parts.columns.start.at(part);
     return (
@@ -121,12 +121,12 @@ describe("a spliced body", () => {
         const plain = given.files.map(({ content }) => content);
         const paths = filesOf(...plain);
         const dataset = await read(paths, given.byKey ? { groupBy: "id" } : {});
-        const { groups, found } = dataset;
+        const { groups, scan } = dataset;
         const all = Uint32Array.from({ length: groups.count }, (_, at) => at);
-        const part = given.nth % found.parts.count;
-        const [start, length] = [found.parts.columns.start.at(part), found.parts.columns.length.at(part)];
+        const part = given.nth % scan.parts.count;
+        const [start, length] = [scan.parts.columns.start.at(part), scan.parts.columns.length.at(part)];
         const at = start + (given.at % length);
-        const path = paths[found.parts.columns.source.at(part)] ?? "";
+        const path = paths[scan.parts.columns.source.at(part)] ?? "";
         const now = readFileSync(path);
         now[at] = (now[at] ?? 0) ^ 1;
         writeFileSync(path, given.cut ? now.subarray(0, at) : now);
@@ -134,7 +134,7 @@ describe("a spliced body", () => {
         expect(isFailure(thrown, "input-changed")).toBe(true);
         // The bytes before the end are those of the checked body, except the changed byte.
         const whole = defined(dataset, plain, all);
-        const own = plain[found.parts.columns.source.at(part)]?.toString("latin1", start, start + length) ?? "";
+        const own = plain[scan.parts.columns.source.at(part)]?.toString("latin1", start, start + length) ?? "";
         expect(bytes.length).toBeLessThan(whole.lastIndexOf(own) + length);
         expect(differences(bytes.toString("latin1"), whole)).toBeLessThanOrEqual(1);
       },

@@ -50,7 +50,7 @@ describe("a profile", () => {
     const home = openHome({ flags: { profile: "work" }, env, profiles });
     const settings = await home.read();
     expect(home.notices).toEqual([]);
-    expect([settings.address("base"), settings.address("log"), settings.address("log")]).toEqual(
+    expect([settings.serviceUrl("base"), settings.serviceUrl("log"), settings.serviceUrl("log")]).toEqual(
       Array(3).fill("https://work.example"),
     );
     expect(home.notices).toEqual([
@@ -62,7 +62,7 @@ describe("a profile", () => {
 
   it("logs to the environment's log URL if it has no URL", async () => {
     const settings = await openHome({ flags: { profile: "bare" }, env, profiles: { bare: { split: "s" } } }).read();
-    expect([settings.address("base"), settings.address("log")]).toEqual([
+    expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([
       env.ROLLCALL_BASE_URL,
       env.ROLLCALL_LOG_BASE_URL,
     ]);
@@ -71,12 +71,12 @@ describe("a profile", () => {
   it("logs to its own log URL if it has a log URL and a base URL", async () => {
     const both = { base_url: "https://own.example", log_base_url: "https://logs.own.example" };
     const settings = await openHome({ flags: { profile: "both" }, env, profiles: { both } }).read();
-    expect([settings.address("base"), settings.address("log")]).toEqual([both.base_url, both.log_base_url]);
+    expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([both.base_url, both.log_base_url]);
   });
 
   it("uses the environment's URLs for URLs that it lacks", async () => {
     const settings = await openHome({ flags: { profile: "home" }, env, profiles }).read();
-    expect([settings.address("base"), settings.address("log")]).toEqual([
+    expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([
       "https://env.example",
       "https://logs.home.example",
     ]);
@@ -85,7 +85,7 @@ describe("a profile", () => {
   it("does not override the environment's URLs if the environment names it", async () => {
     const home = openHome({ env: { ...env, ROLLCALL_PROFILE: "work" }, profiles });
     const settings = await home.read();
-    expect([settings.address("base"), settings.address("log"), home.notices]).toEqual([
+    expect([settings.serviceUrl("base"), settings.serviceUrl("log"), home.notices]).toEqual([
       "https://env.example",
       "https://logs.env.example",
       [],
@@ -94,7 +94,7 @@ describe("a profile", () => {
 
   it("prints a notice with the effective log URL if it is not --base-url", async () => {
     const home = openHome({ flags: { base_url: "https://typed.example" }, env, profiles });
-    expect((await home.read()).address("log")).toBe("https://logs.env.example");
+    expect((await home.read()).serviceUrl("log")).toBe("https://logs.env.example");
     expect(home.notices).toEqual([
       "logging to the URL in ROLLCALL_LOG_BASE_URL, not to --base-url. Use --log-base-url for another URL",
     ]);
@@ -196,7 +196,7 @@ describe("a run without a home folder", () => {
     const { sources } = openHome();
     const host = testHost({ env: { ROLLCALL_BASE_URL: "https://env.example", ROLLCALL_API_KEY: "env-key" } });
     const settings = await readSettings({ ...sources, host });
-    expect(settings.address("log")).toBe("https://env.example");
+    expect(settings.serviceUrl("log")).toBe("https://env.example");
     expect(await settings.credential("log", { origin: "https://env.example", refused: false })).toMatchObject({
       secret: "env-key",
     });

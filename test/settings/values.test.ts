@@ -112,7 +112,7 @@ describe("a URL", () => {
     const settings = await openHome({
       env: { ROLLCALL_BASE_URL: "https://a.example/x/v1", ROLLCALL_INFERENCE_BASE_URL: "https://m.example/y/v1/" },
     }).read();
-    expect([settings.address("base"), settings.address("inference"), settings.address("log")]).toEqual([
+    expect([settings.serviceUrl("base"), settings.serviceUrl("inference"), settings.serviceUrl("log")]).toEqual([
       "https://a.example/x",
       "https://m.example/y",
       "https://a.example/x",

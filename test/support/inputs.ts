@@ -34,7 +34,7 @@ export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly
 export interface ReadOptions {
   readonly host?: Host;
   readonly split?: string;
-  readonly splitNeeded?: boolean;
+  readonly isSplitRequired?: boolean;
   readonly groupBy?: string;
   /** Default: warnings about the training signal are allowed, because most tests do not concern them. */
   readonly strictness?: Strictness;
@@ -76,7 +76,7 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
     host: asked.host ?? testHost(),
     files,
     split: asked.split,
-    splitNeeded: asked.splitNeeded === true,
+    isSplitRequired: asked.isSplitRequired === true,
     maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
     groupBy: asked.groupBy,
     strictness: asked.strictness ?? { strict: false, allowed: others },
@@ -89,16 +89,16 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
 };
 
 /** All results in a dataset. */
-export const allOf = ({ found, groups, problems, ownKeys }: Dataset) => ({
-  parts: Array.from({ length: found.parts.count }, (_, at) => found.parts.at(at)),
+export const allOf = ({ scan, groups, problems, ownKeys }: Dataset) => ({
+  parts: Array.from({ length: scan.parts.count }, (_, at) => scan.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
   digests: Buffer.from(groups.digests().at(0, groups.count)).toString("hex"),
-  metrics: found.tally.metrics("train"),
+  metrics: scan.tally.metrics("train"),
   counts: problems.counts,
   problems: problems.sorted(),
-  shapes: [...found.shapes],
-  sampled: found.tally.sampled,
-  requests: found.requests.distinct,
+  shapes: [...scan.shapes],
+  sampled: scan.tally.sampled,
+  requests: scan.requests.distinct,
   ownKeys: [...ownKeys],
 });
 
@@ -165,7 +165,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   maxRequestBytes: 2 ** 25,
   oneRequest: false,
   concurrency: 1,
-  idempotency: true,
+  hasIdempotencyKeys: true,
   honorsKeys: false,
   maxWaitMs: 1000,
   dryRun: false,
@@ -187,6 +187,6 @@ export const connectionReset = connectionFailed(
   { code: "ECONNRESET", status: undefined },
   {
     route: { to: new URL("http://service"), proxy: undefined },
-    ...{ silenceMs: 1000, tries: 1, setting: "base_url" },
+    ...{ silenceMs: 1000, attempts: 1, setting: "base_url" },
   },
 );

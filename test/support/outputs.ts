@@ -8,7 +8,7 @@ import {
   outputs,
   passthroughNote,
 } from "../../src/commands/schema/outputs.ts";
-import type { JsonObject } from "../../src/json/walk.ts";
+import type { JsonObject } from "../../src/json/json-bytes.ts";
 import { program } from "../../src/run.ts";
 
 export interface RunOutput {

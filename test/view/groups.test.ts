@@ -168,10 +168,10 @@ describe("the API of the page for groups", () => {
       of: 2,
       untrainable: null,
       common: 1,
-      place: { file, line: 2 },
+      position: { file, line: 2 },
       members: [
-        { place: { file, line: 2 }, reward: 0, advantage: -1, metrics: { turns: 0 }, messages: 2 },
-        { place: { file, line: 2 }, reward: 1, advantage: 1, metrics: { turns: 1 }, messages: 2 },
+        { position: { file, line: 2 }, reward: 0, advantage: -1, metrics: { turns: 0 }, messages: 2 },
+        { position: { file, line: 2 }, reward: 1, advantage: 1, metrics: { turns: 1 }, messages: 2 },
       ],
     });
     const quoted = file.replace("'", "'\\''");
@@ -182,7 +182,7 @@ describe("the API of the page for groups", () => {
     const page = await startView(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
     await whenRead(page);
     const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
-    expect(group.members.map(({ place }) => place?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
+    expect(group.members.map(({ position }) => position?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
     expect(group.command).toMatch(/^rollcall log .* --group-by prompt_id --where 'group.number == 2' \S*$/);
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
     const other = await startView([fileOf("broken.jsonl", broken)]);

@@ -19,7 +19,7 @@ describe("the server of the page", () => {
     const other = await startView(["test/samples/formats/verifiers-v0.wordle.results.jsonl"]);
     expect((await whenRead(other)).summary?.trajectories.read).toBe(6);
     const group: GroupDetail = JSON.parse((await other.ask("/api/group", { group: 1 })).body);
-    expect(group.place?.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
+    expect(group.position?.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
     const piped = await startView([], readFileSync(airline, "utf8"));
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
     // Standard input cannot be read again.

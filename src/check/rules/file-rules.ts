@@ -18,7 +18,7 @@ const corruptFile = (program: string, name: string) =>
     example: problem({ wrong: "cut" }, name),
   });
 
-/** The maximum length of a V8 string. UTF-8 of n bytes has at most n UTF-16 units. */
+/** V8's maximum number of UTF-16 units in a string. UTF-8 never has more units than bytes. */
 export const maxTextBytes = 2 ** 29 - 24;
 
 const nonFiniteRule = (example: string, advice: string, why: string) =>
@@ -107,7 +107,7 @@ export const fileRules = {
       file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
         : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``,
-    why: "rollcall reads all files below a folder and skips files without rollouts. It skipped all files here.",
+    why: "rollcall reads the .jsonl, .ndjson, .json, .eval and .parquet files below a folder, and skips files without rollouts.",
     example: problem({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput<{ size: number }>({
@@ -162,7 +162,7 @@ export const fileRules = {
     message: ({ node }) => `Node ${node} cannot decompress zstd`,
     advice: ({ name }) =>
       `use Node 22.15, 23.8 or newer, or decompress into a pipe: zstd -dc ${name === "-" ? "" : `${name} `}| rollcall log …`,
-    why: "Node can decompress zstd since versions 22.15 and 23.8. rollcall neither read nor sent anything from the file.",
+    why: "Node 22.15 and 23.8 added zstd. rollcall neither read nor sent anything from the file.",
     example: problem({ name: "step.jsonl.zst", node: "20.18.1" }, "step.jsonl.zst"),
   }),
   "line-too-long": errorOfInput({

@@ -14,22 +14,22 @@ import {
 } from "./rule.ts";
 
 /** Splits the text `fault (fix)`. */
-const splitFix = (wrong: string, defaultFix = "fix the record") => {
-  const [, fault = wrong, fix] = /^(.*) \(((?:pass|add|write|omit) .*)\)$/s.exec(wrong) ?? [];
-  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(wrong) ? "correct the option or the record" : defaultFix) };
+const splitFix = (whole: string, defaultFix = "fix the record") => {
+  const [, fault = whole, fix] = /^(.*) \(((?:pass|add|write|omit) .*)\)$/s.exec(whole) ?? [];
+  return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(whole) ? "correct the option or the record" : defaultFix) };
 };
 
 export const inputRules = {
-  "record-invalid": error<{ format: string; wrong: string | undefined; contradictsGivenFormat?: boolean | undefined }>({
-    message: ({ format, wrong }) =>
-      wrong === undefined
+  "record-invalid": error<{ format: string; fault: string | undefined; contradictsGivenFormat?: boolean | undefined }>({
+    message: ({ format, fault }) =>
+      fault === undefined
         ? `expected a record in the format ${format}, found data that is not JSON`
-        : `cannot convert this ${format} record: ${splitFix(wrong).fault}`,
+        : `cannot convert this ${format} record: ${splitFix(fault).fault}`,
     redactedMessage: "cannot convert this record",
-    advice: ({ wrong = "", contradictsGivenFormat }) =>
-      splitFix(wrong, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,
+    advice: ({ fault = "", contradictsGivenFormat }) =>
+      splitFix(fault, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,
     why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
-    example: problem({ format: "verifiers-v0", wrong: "completion is missing" }, "results.jsonl", 7),
+    example: problem({ format: "verifiers-v0", fault: "completion is missing" }, "results.jsonl", 7),
   }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
     message: ({ formats }) => `the format of the input may be ${formats.join(" or ")}`,
@@ -50,14 +50,14 @@ export const inputRules = {
     why: "Lines of one group must be adjacent, so that a group is complete when the next begins.",
     example: ["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"),
   }),
-  "ambiguous-group": errorOfWhole<{ place: string; isJson?: boolean }>({
-    message: ({ place, isJson }) =>
+  "ambiguous-group": errorOfWhole<{ position: string; isJson?: boolean }>({
+    message: ({ position, isJson }) =>
       isJson === true
-        ? `${place} has an unknown group and may belong to this group`
-        : `${place} is unreadable and may belong to this group`,
+        ? `${position} has an unknown group and may belong to this group`
+        : `${position} is unreadable and may belong to this group`,
     redactedMessage: "a line of unknown group may belong to this group",
-    advice: ({ place }) =>
-      `fix or delete ${place} before you log the group, because rollcall logs a changed group again`,
+    advice: ({ position }) =>
+      `fix or delete ${position} before you log the group, because rollcall logs a changed group again`,
     why: "A line whose group is unknown may belong to an adjacent group or, if groups are scattered over the input, to any group. `--on-invalid skip` rejects all groups that the line may belong to.",
     example: [trajectory(0, ',"group_id":"a"'), trajectory(1, ',"group_id":"a"'), '{"messages_and'].join("\n"),
   }),
@@ -222,7 +222,7 @@ export const runRules = {
     advice: ({ id, ledgerArgs }) =>
       `pass the unchanged files of the first attempt, or run ${formatLedgerCommand(`resolve ${id}`, ledgerArgs)} with --assume-logged (if the service has the groups) or --resend (if it does not)`,
     why: "rollcall resends a request with an unknown outcome only with the same bytes.",
-    example: problem({ id: "7", ledgerArgs: [] }),
+    example: problem({ id: "r7", ledgerArgs: [] }),
   }),
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,

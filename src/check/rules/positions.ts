@@ -1,8 +1,8 @@
 /** Converts byte positions to lines and columns, finds paths, and shortens names. */
 import type { Problem } from "../../failure.ts";
+import { endOfLine, openBrace } from "../../json/json-bytes.ts";
 import { nodeSize } from "../../json/reader.ts";
 import { endOf, firstByteAt, type JsonTable, nodeAfter, readString, startOf } from "../../json/table.ts";
-import { endOfLine, openBrace } from "../../json/walk.ts";
 
 type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 
@@ -88,7 +88,7 @@ export const findInnermost = (table: JsonTable, { from, byte }: { from: number; 
 
 export const maxNameLength = 60;
 
-export const shortName = (name: string) => {
+export const shortenName = (name: string) => {
   if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
   return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;
 };

@@ -1,5 +1,5 @@
 /** Lists all rules, and parses `--strict` and `--allow`. */
-import { ruleRenamed, wrongValue } from "../../failures.ts";
+import { invalidOptionValue, ruleRenamed } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { fileRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";
@@ -91,7 +91,7 @@ export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: rea
   if (present !== undefined && warningRules.includes(present)) throw ruleRenamed("--allow", wrong, present);
   const note = present === undefined ? "" : ` (the rule is now called ${present})`;
   if (isRuleName(present ?? wrong))
-    throw wrongValue("--allow", wrong, `a warning, because errors cannot be silenced${note}`);
+    throw invalidOptionValue("--allow", wrong, `a warning, because errors cannot be silenced${note}`);
   const wanted = "a rule name, shown in brackets after a warning, such as unknown-role";
-  throw wrongValue("--allow", wrong, wanted, findNearest(wrong, warningRules));
+  throw invalidOptionValue("--allow", wrong, wanted, findNearest(wrong, warningRules));
 };

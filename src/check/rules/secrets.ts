@@ -1,8 +1,9 @@
 /** Finds and redacts secrets of well-known services. */
-import type { JsonReader } from "../../json/reader.ts";
-import { backslash, type Span } from "../../json/walk.ts";
 
-type Secret = Span & { kind: string };
+import { backslash, type Span } from "../../json/json-bytes.ts";
+import type { JsonReader } from "../../json/reader.ts";
+
+type SecretSpan = Span & { kind: string };
 
 /** Each pattern must begin with two characters or character sets, which become `secretPrefixes`. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
@@ -48,7 +49,7 @@ for (const source of [...keyFormats.map(([, { source }]) => source), hexPair]) {
 }
 
 export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<JsonReader, "findRun">) => {
-  const found: Secret[] = [];
+  const found: SecretSpan[] = [];
   for (let at = reader.findRun(start, end, minSecretBytes); at < end; at = reader.findRun(at, end, minSecretBytes)) {
     const secret = matchSecret(bytes, at, end);
     if (secret) found.push(secret);

@@ -16,18 +16,18 @@ import {
 } from "./rule.ts";
 
 /** A text that rollcall computes only for stored problems. */
-type LazyText = () => string | undefined;
+type LazyMessage = () => string | undefined;
 
-const groupShape = 'write a group as {"trajectories": [{…}, {…}]}';
+const groupShapeAdvice = 'write a group as {"trajectories": [{…}, {…}]}';
 const trajectoryShape = 'write a trajectory as {"messages_and_choices": [{…}, {…}], "reward": 1}';
 const versionShape = "write the version without a fraction, such as 120";
 const toolShape = 'write a tool as {"type": "function", "function": {"name": …}}';
 
 const exampleShapes: Readonly<Record<string, string>> = {
-  "a group": groupShape,
+  "a group": groupShapeAdvice,
   "a trajectory": trajectoryShape,
   trajectory_groups: 'write a request as {"split": "train", "trajectory_groups": [{…}, {…}]}',
-  trajectories: groupShape,
+  trajectories: groupShapeAdvice,
   messages_and_choices: trajectoryShape,
   reward: 'write one finite number for the whole trajectory, without quotes: "reward": 1',
   function: toolShape,
@@ -37,12 +37,12 @@ const exampleShapes: Readonly<Record<string, string>> = {
 
 /** Rules for the types of interface 2.1. */
 export const typeRules = {
-  "missing-field": error<{ field: string; instead: LazyText }>({
+  "missing-field": error<{ field: string; instead: LazyMessage }>({
     message: ({ field }) => `${field} is missing`,
     advice: ({ field, instead }) => instead() ?? exampleShapes[field] ?? `add ${field}`,
     example: `{"messages":[${question}],"reward":1}`,
   }),
-  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: LazyText }>({
+  "wrong-type": error<{ field: string; wanted: string; found: string; instead?: LazyMessage }>({
     message: ({ field, wanted, found }) => `${field} must be ${wanted}, not ${found}`,
     advice: ({ field, wanted, instead }) =>
       instead?.() ?? exampleShapes[field.replace(/^tools\.\d+$/, "function")] ?? `write ${wanted}`,
@@ -61,7 +61,7 @@ export const typeRules = {
         ? "write the JSON without quotes around it, because it was encoded twice"
         : found === "an array"
           ? "remove one pair of brackets"
-          : `${groupShape}, or ${trajectoryShape}`,
+          : `${groupShapeAdvice}, or ${trajectoryShape}`,
     example: JSON.stringify(trajectory(1)),
   }),
   "duplicate-key": error<{ key: string }>({
@@ -75,7 +75,7 @@ export const typeRules = {
 const omitKeyAdvice = "omit the key (in Pydantic: model_dump(exclude_none=True))";
 
 export const tools = (name: string) => `,"tools":[{"type":"function","function":{"name":"${name}"}}]`;
-export const choice = (more = "") => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
+export const choiceExample = (more = "") => `{"finish_reason":"stop","index":0,"message":${answer}${more}}`;
 
 export const rewards = (last: number) =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
@@ -250,7 +250,7 @@ export const trainingRules = {
     why: "Groups of an older policy version are off-policy. They may come from another run.",
     example: versions(7, 8, 7),
   }),
-  "missing-tool-result": warning<{ name: LazyText }>({
+  "missing-tool-result": warning<{ name: LazyMessage }>({
     message: ({ name }) => {
       const tool = name();
       return `the call of ${tool === undefined ? "a tool without a name" : `the tool \`${tool}\``} has no result`;
@@ -292,7 +292,7 @@ export const trainingRules = {
     advice:
       "record logprobs while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
     why: "Many trainers compare the present probability of each token with its probability when it was sampled. They skip choices without logprobs.",
-    example: messages(question, choice()),
+    example: messages(question, choiceExample()),
   }),
   "missing-tools": warningOfWhole<{ all: boolean }>({
     message: ({ all }) =>
@@ -302,16 +302,17 @@ export const trainingRules = {
     why: "Tool definitions are part of the prompt. Without them, a trainer computes probabilities for another prompt.",
     example: messages(question, toolCallMessage, toolResult, answer),
   }),
-  "duplicate-trajectory": warningOfWhole<{ place: string }>({
-    message: ({ place }) => `the trajectory has the same bytes as the trajectory at ${place}`,
+  "duplicate-trajectory": warningOfWhole<{ position: string }>({
+    message: ({ position }) => `the trajectory has the same bytes as the trajectory at ${position}`,
     redactedMessage: "the trajectory has the same bytes as another trajectory of the input",
     advice:
       "remove the copies, or pass --allow duplicate-trajectory if a deterministic policy sampled the same text twice",
     why: "A duplicate counts twice. Usual causes are a file that was written twice, and a sampler whose seed never changes.",
     example: group(trajectory(0), trajectory(1), trajectory(0)),
   }),
-  "split-leak": warningOfWhole<{ place: string }>({
-    message: ({ place }) => `the group has the same bytes as the group at ${place}, in a file that --against names`,
+  "split-leak": warningOfWhole<{ position: string }>({
+    message: ({ position }) =>
+      `the group has the same bytes as the group at ${position}, in a file that --against names`,
     redactedMessage: "the group is also in a file of --against",
     advice: "remove the group from one of the splits",
     why: "You cannot evaluate a model on a group that it was trained on. Find groups in both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",

@@ -3,7 +3,7 @@ import * as traced from "../../calls/index.ts";
 import { compilePattern } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
-import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
+import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
@@ -48,19 +48,19 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
 const checkForm = ({ screen: { fields, format } }: Context, { as, list, noContent }: CallReadOptions) => {
   const form = list ? "--list" : as === undefined ? "--path" : `--as ${as}`;
   const printsLines = !list && as !== "markdown";
-  if (printsLines && noContent) throw contradiction(form, "--no-content", `${form} prints content`);
+  if (printsLines && noContent) throw conflictingOptions(form, "--no-content", `${form} prints content`);
   const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
   const why = `${form} has its own format`;
   const listHint = "omit --list, and pass -o jsonl --fields id,exception to print some keys of each call";
-  if (printsLines && fields) throw contradiction(form, "--fields", why);
-  if (refused.includes(format)) throw contradiction(form, `-o ${format}`, why, list ? listHint : undefined);
+  if (printsLines && fields) throw conflictingOptions(form, "--fields", why);
+  if (refused.includes(format)) throw conflictingOptions(form, `-o ${format}`, why, list ? listHint : undefined);
 };
 
 const selectReward = (reward: string | undefined, path = "attributes.reward") => {
   if (reward === undefined) return { path: traced.parsePath(path, "--reward-from") };
   const text = reward.trim();
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text) && Number.isFinite(Number(text));
-  if (!isNumber) throw wrongValue("--reward", reward, "a number such as 1 or -0.5");
+  if (!isNumber) throw invalidOptionValue("--reward", reward, "a number such as 1 or -0.5");
   return { text };
 };
 

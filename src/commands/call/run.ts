@@ -2,15 +2,15 @@
 
 import { addAbortSignal, Readable } from "node:stream";
 import { isRunning, omitContent, parseCallIds } from "../../calls/index.ts";
-import { effectiveSettings, openClient } from "../../connect.ts";
+import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { Failure } from "../../failure.ts";
-import { wrongValue } from "../../failures.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { getErrorCode } from "../../files.ts";
 import type { Host } from "../../host.ts";
+import { toBuffer } from "../../json/json-bytes.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
-import { toBuffer } from "../../json/walk.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "../failures.ts";
@@ -29,9 +29,10 @@ const maxFailedInARow = 8;
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
   const typedIds = typed.callId.map((word) => word.trim());
-  if (typedIds.includes("")) throw wrongValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
+  if (typedIds.includes(""))
+    throw invalidOptionValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
   const printForm = selectForm(context, typed);
-  const settings = await effectiveSettings(context);
+  const settings = await readEffectiveSettings(context);
   const project = settings.require("project");
   const vendorPrefix = settings.require("vendor_prefix");
   const maxWaitMs = settings.require("max_wait");
@@ -132,7 +133,7 @@ type ReadResult = ReadCall | UnreadableCall;
 type UnreadableCall = { id: string; failure: Failure };
 
 const openReader = async (context: Context, settings: Settings, typed: CallReadOptions) => {
-  const client = await openClient(context, settings);
+  const client = await openServiceClient(context, settings);
   const project = settings.require("project");
   const request = {
     project_id: project,

@@ -5,10 +5,10 @@ import { type CellTag, type Column, readSpelledObject } from "../../output/index
 type Row = catalogs.CatalogRow;
 
 /** `priced` lists the inference models with their catalog entries. */
-export type ListOf = catalogs.CatalogName | "all" | "priced";
+export type ListName = catalogs.CatalogName | "all" | "priced";
 
 /** @param now ms since 1970; 0 tags no deprecation */
-export const rowColumns = (of: ListOf, now = 0): readonly Column<Row>[] => {
+export const rowColumns = (of: ListName, now = 0): readonly Column<Row>[] => {
   const isJoined = of === "all" || of === "priced";
   const toColumn = (field: catalogs.FieldColumn): Column<Row> => {
     const column = isJoined ? { ...field, path: `entry.${field.name}` } : field;

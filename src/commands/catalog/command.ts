@@ -3,7 +3,7 @@
 import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { parseDecimal } from "../../decimal.ts";
-import { wrongValue } from "../../failures.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { outputFile, reportOption } from "../inputs/options.ts";
 import * as lists from "../lists/options.ts";
 
@@ -44,7 +44,7 @@ const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sou
 const parsePercent = (word: string, option: string) => {
   const percent = parseDecimal(word.replace(/\s*%$/, ""));
   if (percent && percent.digits >= 0n) return percent;
-  throw wrongValue(option, word, "a percentage such as 10%");
+  throw invalidOptionValue(option, word, "a percentage such as 10%");
 };
 
 const verifyOptions = {
@@ -57,10 +57,10 @@ const verifyOptions = {
   ...lists.sourceOptions,
 };
 
-export type TypedDiff = cli.Values<typeof diffArgs & typeof diffOptions>;
-export type TypedCost = cli.Values<typeof costOptions> & { readonly model: readonly string[] };
-export type TypedLock = cli.Values<typeof lockOptions> & { readonly model: readonly string[] };
-export type TypedVerify = cli.Values<typeof verifyOptions>;
+export type DiffOptions = cli.Values<typeof diffArgs & typeof diffOptions>;
+export type CostOptions = cli.Values<typeof costOptions> & { readonly model: readonly string[] };
+export type LockOptions = cli.Values<typeof lockOptions> & { readonly model: readonly string[] };
+export type VerifyOptions = cli.Values<typeof verifyOptions>;
 
 const listCommand = (catalog: CatalogName | "all", about: string, examples: readonly string[]): cli.Command =>
   cli.command({

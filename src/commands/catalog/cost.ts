@@ -1,20 +1,20 @@
 /** Runs `rollcall catalog cost`. */
 
 import * as catalogs from "../../catalogs/index.ts";
-import { effectiveSettings, openClient } from "../../connect.ts";
+import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
-import { textOf } from "../../contract/replies.ts";
-import { wrongValue } from "../../failures.ts";
+import { toText } from "../../contract/replies.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import { tagDeprecation } from "./columns.ts";
-import type { TypedCost } from "./command.ts";
-import * as source from "./source.ts";
+import type { CostOptions } from "./command.ts";
+import * as source from "./read-catalogs.ts";
 
 /** @throws Failure `models-missing` after printing the other models */
-export const showCosts = async (context: Context, typed: TypedCost) => {
+export const showCosts = async (context: Context, typed: CostOptions) => {
   const { screen, host } = context;
   const { fromCall, images, requests } = typed;
   const given = parseUsageOptions(typed);
@@ -33,11 +33,11 @@ export const showCosts = async (context: Context, typed: TypedCost) => {
   const byId = (a: CostRow, b: CostRow) => catalogs.compareTexts(a.id ?? "", b.id ?? "");
   rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b) || byId(a, b));
   const models = rows.slice(0, typed.limit);
-  if (fromCall !== undefined) screen.notice(formatUsage(usage));
+  if (fromCall !== undefined) screen.notice(formatTokenUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");
   const unknown = models.filter(({ total }) => total === null).length;
   if (unknown > 0)
-    screen.notice(`${unknown} of ${models.length} models lack a needed price, so their total is unknown`);
+    screen.notice(`the total is unknown for ${unknown} of ${models.length} models, because a needed price is missing`);
   const document = { usage: { ...usage, from: fromCall === undefined ? "options" : "call" }, models };
   await printObjects(screen, document, { member: "models", columns: costColumns(names.length > 1, now) });
   if (missing.length > 0) throw modelsMissing(missing, names);
@@ -47,27 +47,28 @@ type CostRow = ReturnType<typeof toCostRow>;
 
 const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }: catalogs.Cost, now: number) => {
   const day = catalogs.deprecationDay(entry) ?? null;
-  const [id = null, name = null] = [textOf(entry.id), textOf(entry.name)];
+  const [id = null, name = null] = [toText(entry.id), toText(entry.name)];
   const ended = day !== null && day < catalogs.utcDay(now);
   return { catalog, id, name, deprecation_date: day, ended, ...cost, items };
 };
 
 /** @throws Failure `invalid-option-value`, `usage-missing` */
-const parseUsageOptions = (typed: TypedCost): Partial<catalogs.Usage> => {
+const parseUsageOptions = (typed: CostOptions): Partial<catalogs.Usage> => {
   const { promptTokens, cached, completionTokens, images, requests, fromCall } = typed;
   const tokens = { prompt_tokens: promptTokens, cached_tokens: cached, completion_tokens: completionTokens };
   const given = Object.entries({ ...tokens, images, requests }).filter(([, count]) => count !== undefined);
   if (fromCall === undefined && given.every(([, count]) => count === 0)) throw usageMissing();
   const wanted = "at most the value of --prompt-tokens, which includes the cached tokens";
-  if (cached !== undefined && cached > (promptTokens ?? 0)) throw wrongValue("--cached", String(cached), wanted);
+  if (cached !== undefined && cached > (promptTokens ?? 0))
+    throw invalidOptionValue("--cached", String(cached), wanted);
   return Object.fromEntries(given);
 };
 
 /** @throws Failure `usage-unrecorded`, `calls-missing` */
 const readRecordedUsage = async (context: Context, id: string) => {
-  const settings = await effectiveSettings(context);
+  const settings = await readEffectiveSettings(context);
   const project = settings.require("project");
-  const client = await openClient(context, settings);
+  const client = await openServiceClient(context, settings);
   const { value } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (value === null) throw callsMissing({ ids: [id], requested: 1, project });
   const usage = catalogs.readCallUsage(JSON.parse(Buffer.from(value).toString()));
@@ -75,7 +76,7 @@ const readRecordedUsage = async (context: Context, id: string) => {
   return usage;
 };
 
-const formatUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage) => {
+const formatTokenUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage) => {
   const tokens = `${prompt_tokens} prompt tokens (${cached_tokens} cached), ${completion_tokens} completion tokens`;
   return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
 };

@@ -1,16 +1,16 @@
 /** Runs `rollcall catalog diff`. */
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
-import { effectiveSettings } from "../../connect.ts";
+import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { ReplyList } from "../../contract/replies.ts";
-import { contradiction, requiredOptionMissing, wrongValue } from "../../failures.ts";
+import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
-import { noteSkippedNulls } from "../lists/selection.ts";
+import { noteSkippedNulls } from "../lists/sort-rows.ts";
 import { formatFactName } from "./columns.ts";
-import type { TypedDiff } from "./command.ts";
-import * as source from "./source.ts";
+import type { DiffOptions } from "./command.ts";
+import * as source from "./read-catalogs.ts";
 
 type Side = Readonly<{
   catalog: catalogs.CatalogName | null;
@@ -23,7 +23,7 @@ type Side = Readonly<{
 
 type Pair = readonly [from: Side, to: Side];
 
-export const diff = async (context: Context, typed: TypedDiff) => {
+export const diff = async (context: Context, typed: DiffOptions) => {
   const { screen } = context;
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
@@ -49,22 +49,23 @@ const toDocument = ({ catalog, provider, file, asOf }: Side) => {
   return { catalog, provider, file, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
 };
 
-const readPairs = async (context: Context, typed: TypedDiff): Promise<readonly Pair[]> => {
+const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
   const { screen, host } = context;
   const { file: files, catalog, since, until } = typed;
   const [older, newer] = files;
-  if (older !== undefined && since) throw contradiction("--since", "<file>", "files have no history");
+  if (older !== undefined && since) throw conflictingOptions("--since", "<file>", "files have no history");
   if (files.length > 2 || (files.length === 1 && catalog === undefined))
-    throw wrongValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
+    throw invalidOptionValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
   const now = host.now();
-  if (since && until && until(now) < since(now)) throw contradiction("--since", "--until", "--until is before --since");
+  if (since && until && until(now) < since(now))
+    throw conflictingOptions("--since", "--until", "--until is before --since");
   const readFile = async (file: string): Promise<Side> => {
     const models = await catalogs.readCatalogFile(file, host);
     noteSkippedNulls(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
   };
   if (older !== undefined && newer !== undefined) return [[await readFile(older), await readFile(newer)]];
-  const settings = await effectiveSettings(context);
+  const settings = await readEffectiveSettings(context);
   const readCurrent = async (name: catalogs.CatalogName) => {
     return { ...(await source.readCatalog(context, { settings, catalog: name, typed })), file: null };
   };

@@ -1,25 +1,27 @@
 /** Lists the entries of catalogs, and shows one model. */
 import * as catalogs from "../../catalogs/index.ts";
-import { effectiveSettings } from "../../connect.ts";
+import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { textOf } from "../../contract/replies.ts";
-import { isObject } from "../../json/walk.ts";
+import { toText } from "../../contract/replies.ts";
+import { isObject } from "../../json/json-bytes.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { modelNotListed } from "../failures.ts";
-import type { TypedFilter, TypedOrder, TypedSource } from "../lists/options.ts";
-import { noteSelection, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
+import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../lists/options.ts";
+import { noteSelection, parseOrder, rankColumns, sortRows } from "../lists/sort-rows.ts";
 import { readModels } from "../models/run.ts";
-import { type ListOf, rowColumns } from "./columns.ts";
-import * as source from "./source.ts";
+import { type ListName, rowColumns } from "./columns.ts";
+import * as source from "./read-catalogs.ts";
 
-type TypedRows = TypedFilter & TypedOrder & Partial<TypedSource> & { readonly pattern: string | undefined };
+type RowOptions = FilterOptions &
+  OrderOptions &
+  Partial<CatalogSourceOptions> & { readonly pattern: string | undefined };
 
-export const listEntries = async (context: Context, of: ListOf, typed: TypedRows) => {
+export const listEntries = async (context: Context, of: ListName, typed: RowOptions) => {
   const { screen, host } = context;
   const columns = rowColumns(of, host.now());
   const order = parseOrder(typed.sort, columns);
-  const settings = await effectiveSettings(context);
+  const settings = await readEffectiveSettings(context);
   const selected = of === "priced" ? undefined : catalogs.catalogNames.filter((name) => of === "all" || of === name);
   const [{ names, read, listed }, models] = await Promise.all([
     source.readCatalogs(context, typed, { settings, names: selected }),
@@ -40,12 +42,12 @@ export const listEntries = async (context: Context, of: ListOf, typed: TypedRows
 };
 
 /** @throws Failure `model-not-listed` */
-export const showModel = async (context: Context, typed: TypedSource & { readonly id: string }) => {
+export const showModel = async (context: Context, typed: CatalogSourceOptions & { readonly id: string }) => {
   const { screen, host } = context;
   const { names, read, listed } = await source.readCatalogs(context, typed);
   const found = listed.filter(({ entry }) => entry.id === typed.id);
   if (found.length === 0) {
-    const ids = listed.flatMap(({ entry }) => textOf(entry.id) ?? []);
+    const ids = listed.flatMap(({ entry }) => toText(entry.id) ?? []);
     const toSuffix = (id: string) => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
     const near = ids.find((id) => toSuffix(id) === toSuffix(typed.id)) ?? findNearest(typed.id, ids);
     throw modelNotListed(typed.id, names, near);
@@ -79,7 +81,7 @@ const toSections = (row: catalogs.CatalogEntry, title: string, now: number): rea
     ["pricing", pricing === null || isObject(pricing)],
     ["datacenters", datacenters === null || JSON.stringify(datacenters) === JSON.stringify(plain)],
   ]);
-  const prices = [...catalogs.statedPrices(pricing).keys()].map((name) => `pricing.${name}`);
+  const prices = [...catalogs.listStatedPrices(pricing).keys()].map((name) => `pricing.${name}`);
   const others = [...prices, ...spelled.keys]
     .filter((key) => !isShown.get(key))
     .map((key) => ({ label: key, text: spelled.json(key) }));

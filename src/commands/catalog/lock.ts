@@ -3,7 +3,7 @@
 import * as catalogs from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
-import { ruleRenamed, wrongValue } from "../../failures.ts";
+import { invalidOptionValue, ruleRenamed } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument, printList, printReport } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -11,22 +11,22 @@ import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
 import { checkReportFiles } from "../inputs/files.ts";
 import { type KeyColumns, keyColumns } from "../lists/object-list.ts";
 import { formatFactName } from "./columns.ts";
-import type { TypedLock, TypedVerify } from "./command.ts";
-import * as source from "./source.ts";
+import type { LockOptions, VerifyOptions } from "./command.ts";
+import * as source from "./read-catalogs.ts";
 
 /** @throws Failure `models-missing` before writing the file */
-export const lock = async (context: Context, typed: TypedLock) => {
+export const lock = async (context: Context, typed: LockOptions) => {
   const { screen } = context;
   const { file } = typed;
   const models = await selectLockedModels(context, typed);
-  const changed = catalogs.writeLock(file, models, screen.safe.json);
+  const changed = catalogs.writeLock(file, models, screen.cleaner.json);
   if (screen.isForProgram)
     return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
   const count = pluralize(models.length, "model");
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
 };
 
-const selectLockedModels = async (context: Context, typed: TypedLock) => {
+const selectLockedModels = async (context: Context, typed: LockOptions) => {
   const old = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
   const { names, listed } = await source.readCatalogs(context, typed);
   const isRead = ({ catalog }: catalogs.LockedModel) => names.includes(catalog);
@@ -42,7 +42,7 @@ const selectLockedModels = async (context: Context, typed: TypedLock) => {
 };
 
 /** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after printing the result */
-export const verify = async (context: Context, typed: TypedVerify) => {
+export const verify = async (context: Context, typed: VerifyOptions) => {
   const { screen, host } = context;
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
   const ruleNames = Object.keys(catalogs.lockRules);
@@ -50,7 +50,7 @@ export const verify = async (context: Context, typed: TypedVerify) => {
   if (unknown !== undefined) {
     const present = catalogs.renamedLockRules.get(unknown);
     if (present !== undefined) throw ruleRenamed("--allow", unknown, present);
-    throw wrongValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
+    throw invalidOptionValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
   }
   checkReportFiles(screen, { report: reports, inputs: [file] });
   const locked = catalogs.readLock(file);

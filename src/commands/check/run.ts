@@ -1,11 +1,11 @@
 /** Runs `rollcall check`. */
-import { effectiveSettings } from "../../connect.ts";
+import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
 import { collectDistributions, type Dataset, reportSplitLeaks } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printDistributions, printDocument, printReport } from "../../output/index.ts";
-import { type CheckResult, checkResult } from "../../send/index.ts";
+import { type CheckResult, composeCheckResult } from "../../send/index.ts";
 import { checkReportFiles } from "../inputs/files.ts";
 import { printWarnings, selectProblems } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
@@ -16,7 +16,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { screen } = context;
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
-  const settings = await effectiveSettings(context, { split: typed.split });
+  const settings = await readEffectiveSettings(context, { split: typed.split });
   const printReports = async (
     sources: Dataset["sources"],
     problems: readonly Problem[],
@@ -49,11 +49,11 @@ export const check = async (context: Context, typed: CheckOptions) => {
     const otherSplit = await read({ files: against });
     await reportSplitLeaks(dataset, otherSplit).finally(otherSplit.close);
   }
-  const result = checkResult(dataset);
+  const result = composeCheckResult(dataset);
   await printWarnings(context, dataset, result.problems);
   await printReports(dataset.sources, result.problems, dataset.problems.counts);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
-  if (shouldPrint && dataset.found.parts.count > 0) await printResult(context, dataset, result);
+  if (shouldPrint && dataset.scan.parts.count > 0) await printResult(context, dataset, result);
   if (result.failure) throw result.failure;
 };
 

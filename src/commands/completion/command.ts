@@ -1,7 +1,7 @@
 /** Defines `rollcall completion`, and the hidden command that completion scripts call. */
 
 import { choice, command, repeated, required, text } from "../../cli/index.ts";
-import { contradiction } from "../../failures.ts";
+import { conflictingOptions } from "../../failures.ts";
 
 export const completion = command({
   words: "completion",
@@ -10,7 +10,7 @@ export const completion = command({
   args: { shell: required(choice("name of the shell", ["bash", "zsh", "fish", "powershell"])) },
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],
   run: async (context, { shell }) => {
-    if (context.screen.isForProgram) throw contradiction("completion", "--json", "a script is not JSON");
+    if (context.screen.isForProgram) throw conflictingOptions("completion", "--json", "a script is not JSON");
     await context.screen.printText((await import("./run.ts")).scripts[shell]);
   },
 });

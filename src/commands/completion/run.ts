@@ -13,8 +13,8 @@ export const scripts = { bash, zsh, fish, powershell };
 /**
  * Prints `words` and the candidates, or `files`, or `folders`. Ignores errors, which would break the prompt.
  * `typed` depends on the shell:
- * - bash: the line up to the cursor, then the end of this line that bash replaces
- * - zsh, fish: `:` joined to the current word, so that the argument is never empty, then the earlier words
+ * - bash: the line up to the cursor, then the part of its last word that bash replaces
+ * - zsh, fish: `:` and the current word in one argument (never empty), then the earlier words
  * - powershell: the arguments of zsh, joined with NUL, in base64, because PowerShell loses quotes and empty words
  */
 export const printCandidates = async (
@@ -71,7 +71,7 @@ const parseShellWords = (shell: string, typed: readonly string[]): ShellLine => 
   return { before, current, format };
 };
 
-/** Marks the current word in argv, because no user types this text. */
+/** Represents the current word in argv. An argument that a user types cannot contain NUL. */
 const cursorMark = "-\0";
 
 const findCandidates = async (
@@ -82,7 +82,7 @@ const findCandidates = async (
   const { command, ancestors, given, operands } = await cli.parseArgv(program, [...before, cursorMark]);
   const options = Object.entries(cli.listOptions(command, ancestors[0] ?? command));
   const typedOperands = operands.filter((word) => !/^-./.test(word));
-  const valuesFor = async (name: string, kind: cli.Kind<unknown>, prefix = ""): Promise<Candidates> => {
+  const valuesFor = async (name: string, kind: cli.OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
     const values = await suggestValues({ context, command, given, name, kind, typed: current.slice(prefix.length) });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };

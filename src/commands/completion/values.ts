@@ -1,7 +1,7 @@
 /** Finds candidates for values, without requests or credentials. */
 import { callFields } from "../../calls/index.ts";
 import { knownWords, lockRules, modelFields } from "../../catalogs/index.ts";
-import type { Kind, ParsedArgv } from "../../cli/index.ts";
+import type { OptionKind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
 import { readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
@@ -16,7 +16,7 @@ type ValueRequest = Readonly<{
   given: ParsedArgv["given"];
   /** An option or argument, such as `--sort` or `catalog show <id>`. */
   name: string;
-  kind: Kind<unknown>;
+  kind: OptionKind<unknown>;
   typed: string;
 }>;
 
@@ -31,11 +31,11 @@ export const suggestValues = async (request: ValueRequest): Promise<Candidates> 
   return placeholder === "dir" || placeholder === "folder" ? "folders" : [];
 };
 
-type Values = readonly (string | Candidate)[];
-type Source = Values | ((request: ValueRequest) => Values | Promise<Values>);
+type CompletionValues = readonly (string | Candidate)[];
+type CompletionSource = CompletionValues | ((request: ValueRequest) => CompletionValues | Promise<CompletionValues>);
 
 const savedOr =
-  (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
+  (name: "split" | "batch" | "project", ...usual: readonly string[]): CompletionSource =>
   ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
 const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
@@ -45,9 +45,9 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
 };
 
 const settingSuggestions = settingNames.map((name) => ({ text: name, about: settingTable[name].about }));
-const savedProfiles: Source = ({ context }) => readSavedTexts(context.host, "profile");
+const savedProfiles: CompletionSource = ({ context }) => readSavedTexts(context.host, "profile");
 
-const sources: Readonly<Record<string, Source>> = {
+const sources: Readonly<Record<string, CompletionSource>> = {
   "--profile": savedProfiles,
   "--split": savedOr("split", "train", "val", "test"),
   "--batch": savedOr("batch"),

@@ -1,5 +1,5 @@
 /** Runs `rollcall convert`. */
-import { effectiveSettings } from "../../connect.ts";
+import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
@@ -7,7 +7,7 @@ import type { ReceiptData } from "../../formats/index.ts";
 import { readGroupLines } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { checkResult, writeRejected } from "../../send/index.ts";
+import { composeCheckResult, writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
@@ -27,12 +27,19 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
     throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect standard output");
   checkOutputFiles(typed, ["--out ", out]);
   if (!writesToStdout) requireUnusedFile(out);
-  const settings = await effectiveSettings(context);
-  const request = { settings, typed, receipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
+  const settings = await readEffectiveSettings(context);
+  const request = { settings, typed, hasReceipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
   const dataset = await readInputs(context, request);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
-  const { failure, groups, trajectories, problems, filteredOut: not_chosen, unreadable } = checkResult(dataset, true);
+  const {
+    failure,
+    groups,
+    trajectories,
+    problems,
+    filteredOut: not_chosen,
+    unreadable,
+  } = composeCheckResult(dataset, true);
   await printWarnings(context, dataset, problems);
   if (failure && !skipsInvalid) throw failure;
   const receipt = dataset.conversion?.receipt?.data();
@@ -40,7 +47,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset);
   if (typed.exact && leaves !== null && leaves.left_out > 0)
     throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
-  const redact = screen.safe.json;
+  const redact = screen.cleaner.json;
   const rejects_file = failure ? await writeRejected(dataset, { rejects, redact }) : null;
   const lines = readGroupLines(dataset);
   if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);

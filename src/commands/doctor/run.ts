@@ -197,7 +197,7 @@ const checkUrls = async (checkContext: CheckContext, credentials: Promise<readon
   if (settings.local) return [skipped("the local service is built in")];
   const addresses = new Map<string, EndpointHost>();
   for (const kind of ["base", "inference", "log"] as const) {
-    const address = ignoreErrors(() => settings.address(kind));
+    const address = ignoreErrors(() => settings.serviceUrl(kind));
     if (address !== undefined && !addresses.has(address)) addresses.set(address, kind);
   }
   if (addresses.size === 0) {
@@ -246,7 +246,7 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
   const { path } = location;
   const none = ok(`none yet (the first \`rollcall log\` creates ${path})`, { path });
   if (isDatabaseUrl(path)) {
-    const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, toRead: true };
+    const options = { host, maxWaitMs: 0, onUnavailable: () => undefined, isForReading: true };
     const ledger = await openExistingLedger(location, options);
     const counts = await ledger?.countRequests().finally(ledger.close);
     return [counts ? toLedgerFinding(`${path} answers`, counts, { path }) : none];

@@ -2,7 +2,7 @@
 
 import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { ruleRenamed, wrongValue } from "../../failures.ts";
+import { invalidOptionValue, ruleRenamed } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
@@ -25,7 +25,7 @@ export const explain = command({
       if (present !== undefined) throw ruleRenamed("<name>", typed, present, `run \`rollcall explain ${present}\``);
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
       const names = topics.map((topic) => topic.name);
-      throw wrongValue("<name>", typed, wanted, findNearest(name, names));
+      throw invalidOptionValue("<name>", typed, wanted, findNearest(name, names));
     }
     if (name === undefined || screen.isForProgram || screen.format === "csv") {
       const toRow = async (topic: Topic) => {

@@ -3,7 +3,7 @@ import { acceptAdvice, lockRules, renamedLockRules } from "../../catalogs/index.
 import * as check from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { readSources, reportSplitLeaks } from "../../groups/index.ts";
-import { memoryBytes } from "../../input/index.ts";
+import { openMemoryBytes } from "../../input/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
 /** JSON omits `example`, because it is a function. */
@@ -64,10 +64,10 @@ const readExampleFiles = async (
   { split, groupBy }: Pick<check.ExampleInputs, "split" | "groupBy">,
 ) => {
   const sources = Object.entries(files).map(([name, content = ""]) => {
-    return { name, bytes: memoryBytes(Buffer.from(content)) };
+    return { name, bytes: openMemoryBytes(Buffer.from(content)) };
   });
   const { signal } = new AbortController();
-  const options = { split, groupBy, splitNeeded: false, signal, onProgress: () => undefined };
+  const options = { split, groupBy, isSplitRequired: false, signal, onProgress: () => undefined };
   return { ...(await readSources(sources, options)), close: async () => undefined };
 };
 

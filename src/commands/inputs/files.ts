@@ -1,7 +1,7 @@
 /** Checks the files that a run will write, and writes receipts. */
 
 import type { Context } from "../../context.ts";
-import { contradiction } from "../../failures.ts";
+import { conflictingOptions } from "../../failures.ts";
 import { identifyFile, requireUnusedFile, savePieces } from "../../files.ts";
 import { type Dataset, listParts } from "../../groups/index.ts";
 import { combineModes, isRemote, locateLine } from "../../input/index.ts";
@@ -15,7 +15,8 @@ export const checkReportFiles = (
 ) => {
   const printed = reports.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
   const [first, second = isForProgram ? "--json" : undefined] = printed;
-  if (first !== undefined && second !== undefined) throw contradiction(first, second, "both go to standard output");
+  if (first !== undefined && second !== undefined)
+    throw conflictingOptions(first, second, "both go to standard output");
   const uses = reports.map(({ form, file }): FileUse => [`--report ${form}=`, file]);
   requireSeparateFiles(uses, inputs);
   for (const { file } of reports) if (file !== undefined) requireReportFile(file);
@@ -23,11 +24,11 @@ export const checkReportFiles = (
 
 type FileUse = readonly [text: string, file: string | undefined];
 
-type TypedOutputs = Pick<InputOptions, "file" | "onInvalid"> &
+type OutputOptions = Pick<InputOptions, "file" | "onInvalid"> &
   Readonly<Record<"receipt" | "rejects", string | undefined> & { onRefused?: "stop" | "skip" | undefined }>;
 
 /** @throws Failure `conflicting-options`, `output-exists` */
-export const checkOutputFiles = (typed: TypedOutputs, ...others: readonly FileUse[]) => {
+export const checkOutputFiles = (typed: OutputOptions, ...others: readonly FileUse[]) => {
   const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
   const [first = "-"] = inputs;
   const skips = onInvalid === "skip" || onRefused === "skip";
@@ -46,13 +47,13 @@ const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly stri
     const identity = file === "-" ? undefined : identifyFile(file);
     if (identity === undefined) continue;
     const earlierUse = uses.get(identity);
-    if (earlierUse !== undefined) throw contradiction(earlierUse, text + file, "both are the same file");
+    if (earlierUse !== undefined) throw conflictingOptions(earlierUse, text + file, "both are the same file");
     uses.set(identity, text + file);
   }
 };
 
 export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset) => {
-  const pieces = composeReceipt(dataset, screen.safe.json);
+  const pieces = composeReceipt(dataset, screen.cleaner.json);
   await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 

@@ -1,13 +1,13 @@
 /** Defines the options of commands that read trajectories. */
 
 import * as cli from "../../cli/index.ts";
-import { wrongValue } from "../../failures.ts";
-import { type Report, reportFormats } from "../../output/index.ts";
+import { invalidOptionValue } from "../../failures.ts";
+import { type BuildReport, reportFormats } from "../../output/index.ts";
 
 const parseShard = (word: string, option: string) => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
   if (part >= 1 && part <= of) return { part, of };
-  throw wrongValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");
+  throw invalidOptionValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");
 };
 
 export const selectionOptions = cli.inGroup("selection", {
@@ -49,12 +49,12 @@ export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOpt
     readonly onInvalid?: "stop" | "skip" | undefined;
   };
 
-export type ReportRequest = Pick<Report, "form" | "file">;
+export type ReportRequest = Pick<BuildReport, "form" | "file">;
 
 export const outputFile = (about: string) =>
   cli.custom(about, "file", (word, option) => {
     if (word === "-" || word === "")
-      throw wrongValue(option, word, "the name of a file, because standard output is for the result");
+      throw invalidOptionValue(option, word, "the name of a file, because standard output is for the result");
     return word;
   });
 
@@ -74,10 +74,10 @@ const parseReport = (word: string, option: string) => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportFormats.find((one) => one === name);
   if (form !== undefined && file !== "" && file !== "-") return { form, file };
-  throw wrongValue(option, word, "github or junit, optionally with a file: junit=report.xml");
+  throw invalidOptionValue(option, word, "github or junit, optionally with a file: junit=report.xml");
 };
 
-export const reportOption: cli.Kind<readonly ReportRequest[]> = {
+export const reportOption: cli.OptionKind<readonly ReportRequest[]> = {
   ...cli.repeated("report for a build system: github or junit, or junit=report.xml to write a file", "form"),
   parse: (words, option) => words.map((word) => parseReport(word, option)),
 };

@@ -4,7 +4,7 @@ import type { Context } from "../../context.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import type { Dataset } from "../../groups/index.ts";
 import { findText, readRange, type Source } from "../../input/index.ts";
-import { endOfLine, newline } from "../../json/walk.ts";
+import { endOfLine, newline } from "../../json/json-bytes.ts";
 import type { Screen } from "../../output/index.ts";
 
 /** output.md promises this number. */

@@ -3,8 +3,8 @@
 import { parseStrictness } from "../../check/index.ts";
 import { toRequestOptions } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { contradiction, wrongValue } from "../../failures.ts";
-import { formatNames, readRewards } from "../../formats/index.ts";
+import { conflictingOptions, invalidOptionValue } from "../../failures.ts";
+import { formatNames, readRewardsFile } from "../../formats/index.ts";
 import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
 import type { RemoteAccess } from "../../input/index.ts";
@@ -18,7 +18,7 @@ type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "
   Readonly<{
     settings: Settings;
     typed: InputOptions;
-    receipt?: boolean;
+    hasReceipt?: boolean;
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
@@ -33,7 +33,7 @@ export const readInputs = async (context: Context, { label, ...request }: Inputs
 
 const readSelected = async (
   context: Context,
-  { settings, typed, receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
+  { settings, typed, hasReceipt: receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
 ) => {
   const { host, screen } = context;
   const { where, best, sample, seed = "0", shard } = typed;
@@ -43,7 +43,7 @@ const readSelected = async (
     files: typed.file,
     groupBy: typed.groupBy,
     split: undefined,
-    splitNeeded: false,
+    isSplitRequired: false,
     strictness: readStrictness(typed),
     onOpened: () => undefined,
     onProgress: () => undefined,
@@ -89,33 +89,33 @@ export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
 
 const chatFormat = "openai-chat";
 
-const parsePath = (path: string | undefined) =>
+const parseDottedPath = (path: string | undefined) =>
   path?.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
 
 const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { hasReceipt: boolean; host: Host }) => {
   const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
-  if (!names.includes(from)) throw wrongValue("--from", from, names.join(", "), findNearest(from, names));
+  if (!names.includes(from)) throw invalidOptionValue("--from", from, names.join(", "), findNearest(from, names));
   if (rewardFrom !== undefined && rewards !== undefined)
-    throw contradiction("--reward-from", "--rewards", "a trajectory has one reward");
+    throw conflictingOptions("--reward-from", "--rewards", "a trajectory has one reward");
   if (messagesFrom !== undefined && from !== chatFormat)
-    throw contradiction("--messages-from", `--from ${from}`, `only ${chatFormat} reads messages from a path`);
+    throw conflictingOptions("--messages-from", `--from ${from}`, `only ${chatFormat} reads messages from a path`);
   return {
     from,
     hasReceipt,
     allowsLossy: typed.lossy,
     keepsHistories: typed.histories,
-    messagesFrom: parsePath(messagesFrom),
-    rewardFrom: parsePath(rewardFrom),
+    messagesFrom: parseDottedPath(messagesFrom),
+    rewardFrom: parseDottedPath(rewardFrom),
     groupBy: typed.groupBy,
-    rewards: rewards === undefined ? undefined : await readRewards(rewards, host),
+    rewards: rewards === undefined ? undefined : await readRewardsFile(rewards, host),
   };
 };
 
 const maxNames = 3;
 
 export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
-  const { conversion, skippedFiles = [], found, sources, problems } = dataset;
+  const { conversion, skippedFiles = [], scan, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion) {
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
@@ -135,6 +135,6 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   if (!conversion && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
-  if (groupBy !== undefined && !isGroupedByKey && found.shapes.size > 0 && !found.shapes.has("trajectories"))
+  if (groupBy !== undefined && !isGroupedByKey && scan.shapes.size > 0 && !scan.shapes.has("trajectories"))
     screen.notice(`--group-by ${groupBy || "''"} has no effect: the input is already grouped`);
 };

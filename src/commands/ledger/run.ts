@@ -1,12 +1,12 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
-import { createDestinationFilter, effectiveSettings, hasNoLogUrl, listServiceArgs } from "../../connect.ts";
+import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
-import { contradiction } from "../../failures.ts";
+import { conflictingOptions } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { checkResult } from "../../send/index.ts";
+import { composeCheckResult } from "../../send/index.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
@@ -19,14 +19,14 @@ import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, Resolve
 export const showStatus = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
   if (typed.file.length > 0) {
-    const { counts, entries } = await compareFiles(context, typed, { perScope: true });
+    const { counts, entries } = await compareFiles(context, typed, { isPerScope: true });
     const { read, logged, repeated, unknown, refused, not_sent } = counts;
     const outcomes = `${logged} logged, ${unknown} unknown, ${refused} refused, ${not_sent} not sent`;
     const scope = "the same destination, account, model, split and batch";
     screen.notice(`${pluralize(read, "group")}: ${outcomes}, ${repeated} logged more than once for ${scope}`);
     return await printEntries(context, typed, { entries, counts });
   }
-  const { readEntries, filter } = await openLedger(context, typed, { toRead: true });
+  const { readEntries, filter } = await openLedger(context, typed, { isForReading: true });
   const { matchesScope, ...anyScope } = filter;
   const all = await readEntries(anyScope);
   const entries = all.filter(({ scope }) => matchesScope(scope));
@@ -40,7 +40,7 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
 export const resolveRequests = async (context: Context, typed: ResolveOptions) => {
   const { assumeLogged, resend } = typed;
   if (!assumeLogged && !resend) throw failures.resolutionMissing();
-  const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
+  const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
   const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
   if (!ledger || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, { ...typed, states });
@@ -53,7 +53,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
 
 export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
-  const verification = await compareFiles(context, typed, { perScope: false });
+  const verification = await compareFiles(context, typed, { isPerScope: false });
   const { counts, problems, files } = verification;
   const isVerified = counts.logged === counts.read;
   if (screen.isForProgram) {
@@ -86,7 +86,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const { screen } = context;
   const { model, batch, before, yes } = typed;
   if ((model ?? batch ?? before) === undefined) throw failures.ledgerFilterMissing();
-  const { ledger, readEntries, filter } = await openLedger(context, typed, { toRead: false });
+  const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
     const target = `model ${scope.model}, split ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
@@ -108,8 +108,8 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   const { limit, since, until, allDestinations } = typed;
   const now = context.host.now();
   if (since && until && since(now) >= until(now))
-    throw contradiction("--since", "--until", "--until is not after --since");
-  const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, { toRead: true });
+    throw conflictingOptions("--since", "--until", "--until is not after --since");
+  const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, { isForReading: true });
   const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
     const logged_at = toIsoTime(lastTried);
@@ -199,13 +199,13 @@ const addHint = (thrown: unknown) => {
 const openLedger = async (
   context: Context,
   typed: LocationOptions & Partial<CallsOptions & ForgetOptions>,
-  { toRead, settings: given }: { toRead: boolean; settings?: Settings },
+  { isForReading, settings: given }: { isForReading: boolean; settings?: Settings },
 ) => {
   const { host, screen } = context;
-  const settings = given ?? (await effectiveSettings(context));
+  const settings = given ?? (await readEffectiveSettings(context));
   const location = await settings.ledgerLocation(typed.ledger);
   if (!location) throw failures.ledgerLocationMissing();
-  const coversAllDestinations = typed.allDestinations || (toRead && hasNoLogUrl(settings));
+  const coversAllDestinations = typed.allDestinations || (isForReading && hasNoLogUrl(settings));
   if (coversAllDestinations && !typed.allDestinations)
     screen.notice("no service URL is set, so the result covers all destinations");
   const matchesScope = coversAllDestinations
@@ -215,7 +215,7 @@ const openLedger = async (
   const failsImmediately = settings.source("max_wait") === "default" && isDatabaseUrl(location.path);
   const ledger = await ledgers.openExistingLedger(location, {
     host,
-    toRead,
+    isForReading,
     maxWaitMs: failsImmediately ? 0 : settings.require("max_wait"),
     onUnavailable: (code) =>
       screen.notice(
@@ -246,13 +246,13 @@ const listLedgerArgs = ({ flags }: Context, { ledger }: FileOptions) => [
   ...listServiceArgs(flags),
 ];
 
-const compareFiles = async (context: Context, typed: FileOptions, options: { perScope: boolean }) => {
-  const settings = await effectiveSettings(context);
+const compareFiles = async (context: Context, typed: FileOptions, options: { isPerScope: boolean }) => {
+  const settings = await readEffectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
   closeDatasetAtEnd(context, dataset);
-  const { failure } = checkResult(dataset);
+  const { failure } = composeCheckResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;
-  const { ledger, filter } = await openLedger(context, typed, { toRead: true, settings });
+  const { ledger, filter } = await openLedger(context, typed, { isForReading: true, settings });
   const ledgerArgs = listLedgerArgs(context, typed);
   return await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], { ...options, ledgerArgs });
 };

@@ -4,7 +4,7 @@ import type { TimeResolver } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { isDateTime } from "../../contract/date-time.ts";
 import { parseDecimal } from "../../decimal.ts";
-import { wrongValue } from "../../failures.ts";
+import { invalidOptionValue } from "../../failures.ts";
 
 const dayMs = 86_400_000;
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
@@ -17,7 +17,7 @@ const parseDurationMs = (value: string) => {
 export const durationOption = (about: string) =>
   cli.custom(about, "duration", (word, option) => {
     const ms = parseDurationMs(word);
-    if (ms === undefined) throw wrongValue(option, word, "a duration such as 30m, 12h or 7d");
+    if (ms === undefined) throw invalidOptionValue(option, word, "a duration such as 30m, 12h or 7d");
     return ms;
   });
 
@@ -35,7 +35,7 @@ const parseTime = (word: string, option: string, wantedSpan = "an age such as 12
   if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
   const date = parseIsoTime(word);
   if (!Number.isNaN(date)) return () => date;
-  throw wrongValue(option, word, `today, yesterday, ${wantedSpan}, or a date such as 2026-01-31 (UTC)`);
+  throw invalidOptionValue(option, word, `today, yesterday, ${wantedSpan}, or a date such as 2026-01-31 (UTC)`);
 };
 
 export const timeOption = (about: string, placeholder = "time") => cli.custom(about, placeholder, parseTime);
@@ -48,12 +48,12 @@ const parseDeadline = (word: string, option: string): TimeResolver => {
 export const countOption = (about: string, placeholder = "n") =>
   cli.custom(about, placeholder, (word, option) => {
     const [, digits, unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
-    if (digits === undefined) throw wrongValue(option, word, "a number such as 131072, 128k or 1M");
+    if (digits === undefined) throw invalidOptionValue(option, word, "a number such as 131072, 128k or 1M");
     return Number(digits) * 1000 ** ["", "k", "m"].indexOf(unit.toLowerCase());
   });
 
 const parsedList = <Item>(about: string, placeholder: string, parseItem: (item: string, option: string) => Item) => {
-  const kind = cli.list(about, placeholder);
+  const kind = cli.commaList(about, placeholder);
   const parse = (typed: readonly string[], option: string) =>
     typed.length === 0 ? undefined : kind.parse(typed, option).map((item) => parseItem(item, option));
   return { ...kind, parse };
@@ -61,7 +61,7 @@ const parsedList = <Item>(about: string, placeholder: string, parseItem: (item: 
 
 const wordsOption = (about: string, placeholder = "name") =>
   parsedList(about, placeholder, (word, option) => {
-    if (word === "") throw wrongValue(option, word, "words separated by commas");
+    if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
     return word;
   });
 
@@ -71,7 +71,7 @@ const pricesOption = (about: string) =>
     const price = parseDecimal(amount);
     const wanted =
       "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
-    if (!price || price.digits < 0n) throw wrongValue(option, item, wanted);
+    if (!price || price.digits < 0n) throw invalidOptionValue(option, item, wanted);
     return [name, amount] as const;
   });
 
@@ -104,7 +104,7 @@ export const filterOptions = cli.inGroup("filters", {
 
 export const limitOption = cli.count("only the first n entries");
 export const orderOptions = cli.inGroup("order", {
-  sort: cli.list("columns to sort by; -column for descending order", "columns"),
+  sort: cli.commaList("columns to sort by; -column for descending order", "columns"),
   limit: limitOption,
 });
 
@@ -114,11 +114,11 @@ export const sourceOptions = {
     ...cli.flag("use the cached catalog of any age, without a request"),
     conflicts: { "max-age": "--offline uses a cached catalog of any age" },
   },
-} satisfies cli.Kinds;
+} satisfies cli.OptionKinds;
 
 export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);
 export const patternArgument = cli.text("text in the id or name, or a glob over the id such as 'qwen*'");
 
-export type TypedFilter = cli.Values<typeof filterOptions>;
-export type TypedOrder = cli.Values<typeof orderOptions>;
-export type TypedSource = cli.Values<typeof sourceOptions>;
+export type FilterOptions = cli.Values<typeof filterOptions>;
+export type OrderOptions = cli.Values<typeof orderOptions>;
+export type CatalogSourceOptions = cli.Values<typeof sourceOptions>;

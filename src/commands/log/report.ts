@@ -1,8 +1,8 @@
 /** Prints the progress and the result of `log`. */
 import { formatRetry, listServiceArgs } from "../../connect.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
+import { parseJson } from "../../json/json-bytes.ts";
 import { composeMembers } from "../../json/raw-json.ts";
-import { parseJson } from "../../json/walk.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import type { LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";

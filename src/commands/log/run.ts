@@ -2,7 +2,7 @@
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";
-import { contradiction, wrongValue } from "../../failures.ts";
+import { conflictingOptions, invalidOptionValue } from "../../failures.ts";
 import { checkDatabaseMode } from "../../files.ts";
 import { missingSplit } from "../../groups/failures.ts";
 import { collectDistributions, type Dataset } from "../../groups/index.ts";
@@ -32,12 +32,12 @@ export type LogRun = Awaited<ReturnType<typeof openRun>>;
 const openRun = async (context: Context, typed: LogOptions) => {
   const { split, batch, maxRequestSize, modelId, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
-  const settings = await connect.effectiveSettings(context, typedSettings);
+  const settings = await connect.readEffectiveSettings(context, typedSettings);
   const follow = parseFollowOptions(typed);
   const ledger = await selectLedger(typed, settings);
-  if (["", ".", ".."].includes(modelId)) throw wrongValue("<model-id>", modelId, "a model id");
+  if (["", ".", ".."].includes(modelId)) throw invalidOptionValue("<model-id>", modelId, "a model id");
   if (typed.file.length === 0 && isRolloutFile(modelId))
-    throw wrongValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
+    throw invalidOptionValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger) checkDatabaseMode(ledger.path, context.screen.warn);
   const compress = settings.require("compress");
@@ -75,11 +75,11 @@ const readFiles = async (run: LogRun) => {
   const { modelId, dryRun } = typed;
   const split = settings.get("split");
   const reading = readInputs(context, {
-    ...{ settings, typed, split, splitNeeded: true, receipt: typed.receipt !== undefined },
+    ...{ settings, typed, split, isSplitRequired: true, hasReceipt: typed.receipt !== undefined },
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
     onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
     // Reports a missing URL before rollcall checks a large input.
-    onOpened: () => void (dryRun || settings.local || settings.address("log")),
+    onOpened: () => void (dryRun || settings.local || settings.serviceUrl("log")),
   });
   return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
     if (!isFailure(thrown, "interrupted")) throw thrown;
@@ -93,7 +93,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   const { context, settings, typed, meter } = run;
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
-  if (!settings.local) settings.address("log");
+  if (!settings.local) settings.serviceUrl("log");
   const delivery = toDeliveryOptions(run);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await send
@@ -144,7 +144,7 @@ export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>>;
 const findPlanTarget = async ({ context, settings, typed, compression }: LogRun) => {
   if (connect.hasNoLogUrl(settings)) return undefined;
   const { logTrajectories } = await import("../../contract/log.ts");
-  const client = await connect.openClient(context, settings);
+  const client = await connect.openServiceClient(context, settings);
   const headers = compression === undefined ? {} : { "Content-Encoding": compression };
   const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });
   const hasKeys = settings.require("idempotency") === "auto";
@@ -159,15 +159,15 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   const report = openReporter(screen, meter, run.printsEvents);
   return {
     ...{ dryRun, oneRequest, onInvalid, onRefused, onUnknown, rejects, resendLogged, ledger, concurrency, modelId },
-    ...{ host, maxWaitMs: settings.require("max_wait"), compression, redact: screen.safe.json },
+    ...{ host, maxWaitMs: settings.require("max_wait"), compression, redact: screen.cleaner.json },
     ledgerArgs: listLedgerArgs(run),
     batch: settings.get("batch"),
     account: settings.require("account"),
     destination: async () =>
       dryRun && connect.hasNoLogUrl(settings) ? "" : await connect.resolveLogDestination(context, settings, modelId),
-    client: () => connect.openClient(context, settings),
+    client: () => connect.openServiceClient(context, settings),
     maxRequestBytes: settings.require("max_request_size"),
-    idempotency: settings.require("idempotency") === "auto",
+    hasIdempotencyKeys: settings.require("idempotency") === "auto",
     honorsKeys: settings.local,
     onResend: (requests) => {
       const which = `resending ${pluralize(requests, "request")} of unknown outcome`;
@@ -201,10 +201,10 @@ const parseFollowOptions = (typed: LogOptions) => {
   if (!typed.follow) return undefined;
   const { from = "auto", every = followDefaults.every, groupIdle = followDefaults.groupIdle, groupSize } = typed;
   if (from !== "auto" && from !== "rollcall")
-    throw contradiction("--follow", `--from ${from}`, "--follow reads only rollcall's format");
+    throw conflictingOptions("--follow", `--from ${from}`, "--follow reads only rollcall's format");
   const [file = "-", ...others] = typed.file;
   if (file === "-" || others.length > 0)
-    throw contradiction(
+    throw conflictingOptions(
       "--follow",
       others.length > 0 ? "several files" : "standard input",
       "--follow needs exactly one file",
@@ -216,5 +216,5 @@ const parseFollowOptions = (typed: LogOptions) => {
 const parseDurationOption = (option: string, value: string) => {
   const parsed = parseDuration(value);
   if (typeof parsed === "number") return parsed;
-  throw wrongValue(option, value, parsed.wanted);
+  throw invalidOptionValue(option, value, parsed.wanted);
 };

@@ -1,8 +1,8 @@
 /** Runs `rollcall mcp`, whose tools run commands and return pages of JSON. */
 import { Readable, Writable } from "node:stream";
 import { redactMessage } from "../../check/index.ts";
-import { type Kind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
-import { effectiveSettings } from "../../connect.ts";
+import { type OptionKind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
+import { readEffectiveSettings } from "../../connect.ts";
 import { type Context, openContext, runInContext } from "../../context.ts";
 import { isFailure, type Problem, toFailure, toProblemDocument } from "../../failure.ts";
 import { withSignal } from "../../host.ts";
@@ -18,11 +18,11 @@ export const serve = async (given: Context, { root, content }: McpOptions, progr
     const { host, screen } = context;
     if (host.terminal.stdin) screen.notice("this command expects an agent on standard input. End it with Ctrl-D");
     // This only prints warnings about settings, because the tools report errors in settings.
-    await effectiveSettings(context).catch(() => undefined);
+    await readEffectiveSettings(context).catch(() => undefined);
     const server = { context, program, openFile, hasContent: content };
     const offered = toolDefinitions.filter(({ words }) => words !== "check" || openFile !== undefined);
     const tools = await Promise.all(offered.map(async (definition) => await createTool(definition, server)));
-    await mcp.serveTools({ host, tools, instructions, sanitize: screen.safe.json, notice: screen.notice });
+    await mcp.serveTools({ host, tools, instructions, sanitize: screen.cleaner.json, notice: screen.notice });
   });
 };
 
@@ -35,7 +35,7 @@ const instructions =
 type Server = Readonly<{
   context: Context;
   program: Program;
-  openFile: mcp.OpenRootFile | undefined;
+  openFile: mcp.RootFileOpener | undefined;
   hasContent: boolean;
 }>;
 
@@ -82,7 +82,7 @@ const contentNote = " include_content adds inputs and outputs, which are recorde
 
 /** The result contains no text of the files except keys and the split. */
 const checkInRoot = async (
-  open: mcp.OpenRootFile,
+  open: mcp.RootFileOpener,
   run: RunValues,
   values: readonly string[],
 ): Promise<CommandResult> => {
@@ -123,7 +123,10 @@ const toParameterName = (name: string) => name.replaceAll("-", "_");
 /** Assumed: ids, names and paths have at most 1024 characters. */
 const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
 
-const toSchema = ({ about: description, placeholder, choices, repeatable }: Kind<unknown>, isArgument: boolean) => {
+const toSchema = (
+  { about: description, placeholder, choices, repeatable }: OptionKind<unknown>,
+  isArgument: boolean,
+) => {
   if (placeholder === undefined) return { type: "boolean", description };
   const itemSchema = choices ? { type: "string", enum: choices } : textSchema;
   if (repeatable) return { type: "array", items: itemSchema, minItems: isArgument ? 1 : 0, maxItems: 100, description };

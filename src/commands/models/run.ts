@@ -1,24 +1,24 @@
 /** Lists the inference models without catalog data. */
 import { compilePattern, modelFields } from "../../catalogs/index.ts";
-import { effectiveSettings, openClient } from "../../connect.ts";
+import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listModels as endpoint } from "../../contract/models.ts";
-import { textOf } from "../../contract/replies.ts";
+import { toText } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
-import type { TypedOrder } from "../lists/options.ts";
-import { noteSelection, noteSkippedNulls, parseOrder, rankColumns, sortRows } from "../lists/selection.ts";
+import type { OrderOptions } from "../lists/options.ts";
+import { noteSelection, noteSkippedNulls, parseOrder, rankColumns, sortRows } from "../lists/sort-rows.ts";
 
 export const listModels = async (
   context: Context,
-  { pattern, limit, sort }: TypedOrder & { readonly pattern: string | undefined },
+  { pattern, limit, sort }: OrderOptions & { readonly pattern: string | undefined },
 ) => {
   const { screen } = context;
   const order = parseOrder(sort, modelFields);
   const progress = screen.startProgress("listing the models");
-  const { bytes, entries } = await readModels(context, await effectiveSettings(context)).finally(progress.stop);
+  const { bytes, entries } = await readModels(context, await readEffectiveSettings(context)).finally(progress.stop);
   const matches = compilePattern(pattern);
-  const matching = entries.filter(({ value }) => matches(textOf(value.id))).map((model) => ({ model }));
+  const matching = entries.filter(({ value }) => matches(toText(value.id))).map((model) => ({ model }));
   const rows = sortRows(matching, order).slice(0, limit);
   noteSelection(screen, { of: entries, matching, shown: rows }, "models");
   const wire = { bytes, member: "data", shownPositions: rows.map(({ model }) => model.position) };
@@ -26,7 +26,7 @@ export const listModels = async (
 };
 
 export const readModels = async (context: Context, settings: Settings) => {
-  const client = await openClient(context, settings);
+  const client = await openServiceClient(context, settings);
   const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
   if (models.hasMore) context.screen.notice("these models are only the first page of the service's list (has_more)");
   noteSkippedNulls(context.screen, models, "the list of models");

@@ -1,6 +1,6 @@
 /** Defines `rollcall schema`. */
 import { command, flag, repeated } from "../../cli/index.ts";
-import { requiredOptionMissing, wrongValue } from "../../failures.ts";
+import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
 import { printObjects } from "../lists/object-list.ts";
@@ -28,7 +28,7 @@ export const schema = command({
     const output = outputs.find((one) => one.name === name);
     if (!output) {
       const names = outputs.map((one) => one.name);
-      throw wrongValue("<command>", name, "a name from `rollcall schema`", findNearest(name, names));
+      throw invalidOptionValue("<command>", name, "a name from `rollcall schema`", findNearest(name, names));
     }
     const document = (isLine ? lineSchema : documentSchema)(output).schema;
     if (screen.isForProgram) await printDocument(screen, document);

@@ -4,11 +4,11 @@ import * as z from "zod/mini";
 import { Call } from "../../contract/call.ts";
 import { CatalogModel, InferenceModel } from "../../contract/models.ts";
 import { exitCodes } from "../../failure.ts";
-import { wrongValue } from "../../failures.ts";
-import { isObject } from "../../json/walk.ts";
+import { invalidOptionValue } from "../../failures.ts";
+import { isObject } from "../../json/json-bytes.ts";
 import { findNearest } from "../../nearest.ts";
-import * as s from "./shape.ts";
-import { trajectoriesOutputs } from "./trajectories.ts";
+import * as s from "./schema-parts.ts";
+import { trajectoriesOutputs } from "./trajectory-outputs.ts";
 
 const { count, describe, flag, list, listDocument, nullable, object, oneOf, optional, optionalAbout } = s;
 const { sameKeys, text } = s;
@@ -329,7 +329,7 @@ export const checkFields = (command: string, fields: readonly string[]) => {
   const known = isObject(properties) ? Object.keys(properties) : [];
   const unknown = fields.find((field) => !known.some((name) => field === name || field.startsWith(`${name}.`)));
   const wanted = `names of keys: ${known.slice(0, 5).join(", ")}, …`;
-  if (unknown !== undefined) throw wrongValue("--fields", unknown, wanted, findNearest(unknown, known));
+  if (unknown !== undefined) throw invalidOptionValue("--fields", unknown, wanted, findNearest(unknown, known));
 };
 
 export const documentSchema = ({ name, about: description, schema }: Output) =>

@@ -1,14 +1,14 @@
 /** Runs `rollcall view`. */
-import { effectiveSettings, getLocalService } from "../../connect.ts";
+import { getLocalService, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { contradiction, requiredOptionMissing } from "../../failures.ts";
+import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
+import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
-import { replaceLineEnds, sliceText } from "../../json/walk.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
-import { checkResult } from "../../send/index.ts";
+import { composeCheckResult } from "../../send/index.ts";
 import { pluralize, toOptionArgs, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
 import { closeDatasetAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
@@ -17,7 +17,7 @@ import type { ViewOptions } from "./command.ts";
 export const view = async (context: Context, typed: ViewOptions) => {
   const { html, port } = typed;
   if (html === undefined) return await servePage(context, typed);
-  if (port !== 0) throw contradiction("--html", "--port", "a page in a file needs no server");
+  if (port !== 0) throw conflictingOptions("--html", "--port", "a page in a file needs no server");
   pages.requirePageFile(html);
   await writePage(context, typed, html).finally(context.screen.stopProgress);
 };
@@ -29,10 +29,10 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const input = await readInput();
   const { dataset, logged } = input;
   closeDatasetAtEnd(context, dataset);
-  const { groups, trajectories, failure } = checkResult(dataset);
+  const { groups, trajectories, failure } = composeCheckResult(dataset);
   if (failure && groups.read === groups.rejected) throw failure;
   update("writing the page");
-  const page = await pages.exportPage(input, host, screen.safe.json);
+  const page = await pages.exportPage(input, host, screen.cleaner.json);
   // Data of the local service is private.
   const mode = logged ? 0o600 : combineModes(dataset.sources);
   const bytes = pages.writePageFile(file, page.pieces, mode);
@@ -107,7 +107,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
   const { flags, host } = context;
   if (files.length === 0 && (flags.local || flags.profile === "local"))
     return await openLoggedGroups(context, typed, onRead);
-  const settings = await effectiveSettings(context);
+  const settings = await readEffectiveSettings(context);
   return async () => {
     // The detector starts before reading, so that it finds changes during reading.
     const hasChanged = createChangeDetector(files, host);
@@ -137,7 +137,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
   const [given] = Object.entries(fileOptions).find(([, value]) => value !== undefined && value !== false) ?? [];
   if (given !== undefined) throw requiredOptionMissing(toOptionName(given), "files");
   const { host, screen } = context;
-  const settings = await effectiveSettings(context);
+  const settings = await readEffectiveSettings(context);
   const project = settings.require("project");
   const service = await getLocalService(context, settings);
   return async () => {
@@ -149,7 +149,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
         let first = 0;
         for (const group of elementsOf(memberAt(readRoot(body), "trajectory_groups"))) {
           const size = elementsOf(memberAt(group, "trajectories")).length;
-          const line = screen.safe.redactJson(sliceText(body, spanOf(group)));
+          const line = screen.cleaner.redactJson(sliceText(body, spanOf(group)));
           await spool.write(Buffer.concat([replaceLineEnds(Buffer.from(line)), Buffer.from("\n")]));
           logged.push({ model, split, loggedAt, callIds: callIds.slice(first, first + size) });
           first += size;
@@ -163,7 +163,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     const name = `${project}, local service`;
     const read = await readSources(logged.length === 0 ? [] : [{ name, bytes }], {
       split: undefined,
-      splitNeeded: false,
+      isSplitRequired: false,
       groupBy: undefined,
       signal: host.signal,
       onProgress: onRead,

@@ -1,7 +1,7 @@
 /** Computes metrics, independently of the order of trajectories (metrics.md). */
 import type { TrajectoryFacts } from "../../check/trajectory.ts";
 import type { TrajectoryGroup } from "../../contract/log.ts";
-import { addToSum, type ExactSum, findBounds, meanOfSum, mergeSum, newSum, standardDeviation } from "./sums.ts";
+import { addToSum, createSum, type ExactSum, findBounds, meanOfSum, mergeSum, standardDeviation } from "./sums.ts";
 
 /** Rewards with at most this difference are equal (metrics.md). */
 export const rewardTolerance = 1e-12;
@@ -20,8 +20,8 @@ export class Tally {
   groups = 0;
   trainable = 0;
   exceptions = 0;
-  readonly reward = newSum();
-  readonly deviations = newSum();
+  readonly reward = createSum();
+  readonly deviations = createSum();
   readonly byName = new Map<string, ExactSum>();
   /** `trajectories` counts trajectories with a choice. `total` counts all calls of `addMeasured`. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
@@ -87,7 +87,7 @@ export class Tally {
   }
 
   #sumOf(key: string) {
-    const sum = this.byName.get(key) ?? newSum();
+    const sum = this.byName.get(key) ?? createSum();
     if (sum.count === 0) this.byName.set(key, sum);
     return sum;
   }

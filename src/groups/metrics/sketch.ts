@@ -5,7 +5,7 @@ const maxExactValues = 512;
 const [minMagnitude, maxMagnitude] = [2 ** -32, 2 ** 64 - 2 ** 12];
 
 /** Doubles start as -0, because V8 recompiles functions if an integer becomes a double. */
-export const newSketch = () => ({
+export const createSketch = () => ({
   count: 0,
   min: Number.POSITIVE_INFINITY,
   max: Number.NEGATIVE_INFINITY,
@@ -16,7 +16,7 @@ export const newSketch = () => ({
   values: new Map<number, number>(),
 });
 
-export type Sketch = ReturnType<typeof newSketch>;
+export type Sketch = ReturnType<typeof createSketch>;
 
 /** Adds a finite number. -0 counts as 0. */
 export const addToSketch = (sketch: Sketch, given: number) => {

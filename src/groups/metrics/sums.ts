@@ -8,7 +8,7 @@ const lowestExponent = -1074;
 const maxLimbAdditions = 2 ** 20;
 
 /** A small superaccumulator, as in R. M. Neal, "Fast Exact Summation" (2015). */
-export const newSum = () => ({
+export const createSum = () => ({
   /** The part of the sum that is not in `limbs`, in multiples of 2^-1074, the smallest double. */
   units: 0n,
   limbs: new Float64Array(limbCount),
@@ -16,7 +16,7 @@ export const newSum = () => ({
   count: 0,
 });
 
-export type ExactSum = ReturnType<typeof newSum>;
+export type ExactSum = ReturnType<typeof createSum>;
 
 const double = new DataView(new ArrayBuffer(8));
 
@@ -98,7 +98,7 @@ export const findBounds = (values: ArrayLike<number>) => {
 export const computeMoments = (values: ArrayLike<number>) => {
   if (values.length === 0) return { mean: 0, deviation: 0, min: 0, max: 0 };
   const { min, max } = findBounds(values);
-  const sum = newSum();
+  const sum = createSum();
   for (let at = 0; at < values.length; at++) addToSum(sum, values[at] ?? 0);
   const mean = min === max ? min : meanOfSum(sum);
   return { mean, deviation: standardDeviation(values), min, max };

@@ -1,7 +1,7 @@
 /** Stores numbers and digests in growing columns, and finds digests. */
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
-type Values = Float64Array | Uint32Array | Uint8Array;
+type NumberArray = Float64Array | Uint32Array | Uint8Array;
 
 /** Blocks of 512 numbers would cost 40 MB of V8 objects per million groups. */
 const blockBits = 14;
@@ -12,10 +12,10 @@ const blockMask = blockLength - 1;
 const firstLength = 16;
 
 /** A block that contains only defaults takes no memory. */
-export class Column {
+export class NumberColumn {
   readonly #type: keyof typeof arrays;
   readonly #default: number;
-  readonly blocks: (Values | undefined)[] = [];
+  readonly blocks: (NumberArray | undefined)[] = [];
   hasOnlyDefaults = true;
   /** Increasing the length adds defaults. */
   length = 0;
@@ -53,12 +53,12 @@ export class Column {
     this.set(this.length++, value);
   }
 
-  append(values: Values) {
+  append(values: NumberArray) {
     for (let at = 0; at < values.length; at++) this.push(values[at] ?? 0);
   }
 
   /** Both columns must have the same default. */
-  appendColumn({ blocks, length }: Column) {
+  appendColumn({ blocks, length }: NumberColumn) {
     for (let from = 0; from < length; from += blockLength) {
       const end = this.length + Math.min(blockLength, length - from);
       const block = blocks[from >>> blockBits];
@@ -72,7 +72,7 @@ export class Column {
     this.hasOnlyDefaults = true;
   }
 
-  values(from = 0, to = this.length): Values {
+  values(from = 0, to = this.length): NumberArray {
     const values = new arrays[this.#type](Math.max(0, to - from));
     for (let at = from; at < to; at++) values[at - from] = this.at(at);
     return values;
@@ -95,9 +95,9 @@ export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 
 export class Digests {
-  readonly #words: Column;
+  readonly #words: NumberColumn;
 
-  constructor(words = new Column("u32")) {
+  constructor(words = new NumberColumn("u32")) {
     this.#words = words;
   }
 

@@ -1,6 +1,6 @@
 /** Puts parts into groups. */
 import { createHash } from "node:crypto";
-import { Column, Digests, digestBytes } from "./column.ts";
+import { Digests, digestBytes, NumberColumn } from "./column.ts";
 import type { Parts } from "./parts.ts";
 
 export const groupOpening = Buffer.from('{"trajectories":[');
@@ -12,11 +12,11 @@ const keyedBit = 2;
 /** The groups in the order of their first parts. If each part is a group, the distances are 0 and take no memory. */
 export class Groups {
   readonly #parts: Parts;
-  readonly #fromGroup = new Column("u32");
+  readonly #fromGroup = new NumberColumn("u32");
   /** The distance from a part to the next part of its group, or 0 for the last part. */
-  readonly #toNext = new Column("u32");
-  readonly #toFirst = new Column("u32");
-  readonly #flags = new Column("u8");
+  readonly #toNext = new NumberColumn("u32");
+  readonly #toFirst = new NumberColumn("u32");
+  readonly #flags = new NumberColumn("u8");
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -100,7 +100,7 @@ export class Groups {
     return bytes + groupOpening.length + commas + groupClosing.length;
   }
 
-  #sum(group: number, column: Column) {
+  #sum(group: number, column: NumberColumn) {
     let sum = 0;
     for (let part = this.firstOf(group), step = -1; step !== 0; part += step) {
       sum += column.at(part);
@@ -135,7 +135,7 @@ export interface GroupingOptions {
   parts: Parts;
   groups: Groups;
   /** True for --group-by. If false, adjacent parts with the same `group_id` form a group. */
-  byKey: boolean;
+  isGroupedByKey: boolean;
   onPart?: (part: number, how: { endsGroups: boolean }) => void;
   onGrouped?: (grouped: GroupedPart) => void;
 }
@@ -145,11 +145,11 @@ export interface GroupedPart {
   group: number;
   key: string | undefined;
   isNew: boolean;
-  /** True if the part follows a part with the same key. Always true with `byKey`. */
+  /** True if the part follows a part with the same key. Always true with `isGroupedByKey`. */
   isAdjacent: boolean;
 }
 
-export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: GroupingOptions) => {
+export const openGrouping = ({ parts, groups, isGroupedByKey, onPart, onGrouped }: GroupingOptions) => {
   const lastPartByKey = new Map<string, number>();
   const scattered: ScatteredPart[] = [];
   let previousKey: string | undefined;
@@ -157,7 +157,7 @@ export const openGrouping = ({ parts, groups, byKey, onPart, onGrouped }: Groupi
     const key = parts.keyOf(part);
     // An invalid part without a key can belong to the current group, so the part does not end that group.
     const isBetween = key === undefined && !parts.isValid(part);
-    const isAdjacent = byKey || key === previousKey;
+    const isAdjacent = isGroupedByKey || key === previousKey;
     onPart?.(part, { endsGroups: !isAdjacent && !isBetween });
     const last = key === undefined ? undefined : lastPartByKey.get(key);
     const isNew = last === undefined;

@@ -1,30 +1,30 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
-import { Column, Digests, digestBytes } from "./column.ts";
+import { Digests, digestBytes, NumberColumn } from "./column.ts";
 
-const newColumns = () => ({
-  source: new Column("u32"),
+const createColumns = () => ({
+  source: new NumberColumn("u32"),
   /** Byte offset in the source. */
-  start: new Column("f64"),
-  length: new Column("u32"),
-  line: new Column("u32"),
+  start: new NumberColumn("f64"),
+  length: new NumberColumn("u32"),
+  line: new NumberColumn("u32"),
   /** CRC-32 of the bytes; 0 if `hasDigests` is false. */
-  checksum: new Column("u32"),
-  digest: new Column("u32"),
-  kind: new Column("u8"),
-  valid: new Column("u8", 1),
+  checksum: new NumberColumn("u32"),
+  digest: new NumberColumn("u32"),
+  kind: new NumberColumn("u8"),
+  valid: new NumberColumn("u8", 1),
   /** 1 for a valid group of several trajectories with equal rewards. */
-  equal: new Column("u8"),
-  trajectories: new Column("u32", 1),
+  equal: new NumberColumn("u8"),
+  trajectories: new NumberColumn("u32", 1),
   /** The reward of a valid trajectory; 0 for other parts. */
-  reward: new Column("f64"),
+  reward: new NumberColumn("f64"),
   /** The newest policy version; NaN without a version. */
-  version: new Column("f64", Number.NaN),
+  version: new NumberColumn("f64", Number.NaN),
   /** A sum of `trainingBits`. */
-  training: new Column("u8"),
+  training: new NumberColumn("u8"),
   /** The index in `keys` plus 1; 0 without a key. */
-  key: new Column("u32"),
+  key: new NumberColumn("u32"),
   /** One element per trajectory, not per part. */
-  fingerprint: new Column("u32"),
+  fingerprint: new NumberColumn("u32"),
 });
 
 const kinds = ["group", "trajectory", "unreadable"] as const;
@@ -33,7 +33,7 @@ type PartKind = (typeof kinds)[number];
 export type Part = Readonly<ReturnType<Parts["at"]>>;
 
 export class Parts {
-  readonly columns = newColumns();
+  readonly columns = createColumns();
   readonly keys: string[] = [];
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
@@ -70,8 +70,8 @@ export class Parts {
   append({ columns, keys }: Parts) {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
-    const own = Object.values<Column>(this.columns);
-    for (const [at, column] of Object.values<Column>(columns).entries()) own[at]?.appendColumn(column);
+    const own = Object.values<NumberColumn>(this.columns);
+    for (const [at, column] of Object.values<NumberColumn>(columns).entries()) own[at]?.appendColumn(column);
     const { key } = this.columns;
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }

@@ -6,11 +6,11 @@ import { compactJson } from "../../json/raw-json.ts";
 export type InputShape = "requests" | "groups" | "trajectories";
 
 /** Keys that the interface does not define, by decoded name. `name` and `value` are raw JSON. */
-export type OwnKeys = ReadonlyMap<string, { name: string; value: string }>;
+export type OtherKeys = ReadonlyMap<string, { name: string; value: string }>;
 
 interface RequestFacts {
   split: string | undefined;
-  keys: OwnKeys;
+  keys: OtherKeys;
   location: ProblemLocation;
   keyLocations: ReadonlyMap<string, ProblemLocation>;
 }
@@ -65,7 +65,7 @@ export const reportMismatches = (
 
 const locateKey = ({ keyLocations, location }: RequestFacts, key: string) => keyLocations.get(key) ?? location;
 
-const findDifferingKey = (a: OwnKeys, b: OwnKeys) =>
+const findDifferingKey = (a: OtherKeys, b: OtherKeys) =>
   [...a.keys(), ...b.keys()].find(
     (key) => compactJson(a.get(key)?.value ?? "") !== compactJson(b.get(key)?.value ?? ""),
   );

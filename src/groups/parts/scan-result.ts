@@ -2,11 +2,11 @@
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
 import { Tally } from "../metrics/metrics.ts";
-import { mergeSketch, newSketch } from "../metrics/sketch.ts";
+import { createSketch, mergeSketch } from "../metrics/sketch.ts";
 import { Parts } from "./parts.ts";
 import { type InputShape, Requests } from "./requests.ts";
 
-export const newScanResult = (strictness: Strictness, hasDigests = true) => ({
+export const createScanResult = (strictness: Strictness, hasDigests = true) => ({
   parts: new Parts(hasDigests),
   /** Metrics of the valid trajectories. */
   tally: new Tally(),
@@ -14,10 +14,10 @@ export const newScanResult = (strictness: Strictness, hasDigests = true) => ({
   requests: new Requests(),
   shapes: new Set<InputShape>(),
   /** Finite rewards of the valid trajectories. */
-  rewards: newSketch(),
+  rewards: createSketch(),
 });
 
-export type ScanResult = Readonly<ReturnType<typeof newScanResult>>;
+export type ScanResult = Readonly<ReturnType<typeof createScanResult>>;
 
 export const mergeScanResult = (into: ScanResult, later: ScanResult) => {
   mergeSketch(into.rewards, later.rewards);

@@ -9,9 +9,9 @@ import { Failure } from "../../failure.ts";
 import { interrupted } from "../../failures.ts";
 import { repeatInterrupt } from "../../host.ts";
 import { inputChanged } from "../../input/index.ts";
+import { isObject, type JsonObject } from "../../json/json-bytes.ts";
 import { listSpellings } from "../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
-import { isObject, type JsonObject } from "../../json/walk.ts";
 import { invalidFilter, nestedTooDeeply, slowFilter } from "../failures.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
 import { computeMoments } from "../metrics/sums.ts";
@@ -100,8 +100,8 @@ interface SearchOptions {
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
-const trajectoriesAtOnce = 100;
-const bytesAtOnce = 2 ** 22;
+const maxTrajectoriesAtOnce = 100;
+const maxBytesAtOnce = 2 ** 22;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const searchGroups = async (
@@ -110,7 +110,7 @@ export const searchGroups = async (
   { signal, onFound, onProgress, rewardsOf }: SearchOptions,
 ) => {
   const { groups } = dataset;
-  const { parts } = dataset.found;
+  const { parts } = dataset.scan;
   if (text === "" && where === undefined) return;
   const filterGroup = where === undefined ? undefined : openFilter(dataset, { where, signal, rewardsOf });
   const isWanted = async (group: number) =>
@@ -119,7 +119,7 @@ export const searchGroups = async (
   for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
     trajectories += parts.columns.trajectories.at(at);
     bytes += parts.columns.length.at(at);
-    if (trajectories >= trajectoriesAtOnce || bytes >= bytesAtOnce) {
+    if (trajectories >= maxTrajectoriesAtOnce || bytes >= maxBytesAtOnce) {
       [trajectories, bytes] = [0, 0];
       onProgress(at / parts.count);
       await setImmediate();
@@ -173,7 +173,7 @@ const sandbox: { run?: () => void } = createContext({});
 const script = new Script("run()");
 
 /** The first try does not use `breakOnSigint`, which costs 90 µs. */
-const firstLimitMs = 50;
+const maxFirstEvaluationMs = 50;
 
 /** Returns false if `run` takes longer than `timeout` ms. Can call `run` twice. Costs 70 µs. */
 const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
@@ -188,7 +188,7 @@ const runBounded = async (run: () => void, timeout: number, signal: AbortSignal)
       return isNativeError(thrown) && "code" in thrown ? thrown.code : "failed";
     }
   };
-  if (runLimited({ timeout: firstLimitMs }) === "ended") return true;
+  if (runLimited({ timeout: maxFirstEvaluationMs }) === "ended") return true;
   // Lets Node report a signal that was sent during the first try.
   await setImmediate();
   signal.throwIfAborted();

@@ -5,7 +5,7 @@ import { Problems } from "../../check/rules/problems.ts";
 import type { Host } from "../../host.ts";
 import * as input from "../../input/index.ts";
 import { composeGroup, listParts, ReadWindow } from "../group-bytes.ts";
-import { Column, countWhile } from "../parts/column.ts";
+import { countWhile, NumberColumn } from "../parts/column.ts";
 import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRecords } from "../positions.ts";
 import { countUnreadable, type Dataset, type ReadOptions, readSources } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
@@ -23,7 +23,7 @@ export const selectDataset = async (
   const selected = await selectGroups(dataset, choosing, signal);
   const { kept, subsets, filteredOut } = selected;
   const { sources, lineOf } = await composeSources(dataset, selected, signal);
-  const options = { groupBy: undefined, split: dataset.split, splitNeeded: false };
+  const options = { groupBy: undefined, split: dataset.split, isSplitRequired: false };
   const read = await readSources(sources, { ...options, strictness, signal, onProgress });
   const { problems } = read;
   await mapProblemsToRecords(sources, problems);
@@ -44,10 +44,10 @@ export const selectDataset = async (
     const location = !only || rest.length > 0 ? {} : { file: input.fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
   }
-  const { split, conversion, skippedFiles, ownKeys, found } = dataset;
+  const { split, conversion, skippedFiles, ownKeys, scan } = dataset;
   return {
     ...{ ...read, split, conversion, skippedFiles, ownKeys, filteredOut },
-    found: { ...read.found, shapes: found.shapes },
+    scan: { ...read.scan, shapes: scan.shapes },
     unreadable: countUnreadable(dataset),
     originalGroup: (group) => kept[group] ?? group,
     close: dataset.close,
@@ -58,13 +58,13 @@ export const selectDataset = async (
 const invalidLine = Buffer.from("!\n");
 
 /** The group and the byte offset of each line, in ascending order. */
-type ComposedLines = ReturnType<typeof newLines>;
-const newLines = () => ({ groups: new Column("u32"), starts: new Column("f64"), size: 0 });
+type ComposedLines = ReturnType<typeof createLines>;
+const createLines = () => ({ groups: new NumberColumn("u32"), starts: new NumberColumn("f64"), size: 0 });
 
 const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroups, signal: AbortSignal) => {
-  const { groups, found } = dataset;
-  const composedSources = dataset.sources.map((source) => ({ source, lines: newLines() }));
-  const composedOf = (group: number) => composedSources[found.parts.columns.source.at(groups.firstOf(group))];
+  const { groups, scan } = dataset;
+  const composedSources = dataset.sources.map((source) => ({ source, lines: createLines() }));
+  const composedOf = (group: number) => composedSources[scan.parts.columns.source.at(groups.firstOf(group))];
   const window = new ReadWindow();
   const composeLine = (group: number) =>
     groups.isValid(group) ? composeGroup(dataset, group, window, subsets.get(group)) : invalidLine;
@@ -80,8 +80,8 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
   }
   return {
     sources: composedSources.flatMap(({ source, lines }) => {
-      const origin = createLineOrigin(dataset, { source, lines, subsets });
-      return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), origin }];
+      const originals = createLineOrigin(dataset, { source, lines, subsets });
+      return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), originals }];
     }),
     lineOf: (group: number) => {
       const { source, lines } = composedOf(group) ?? {};
@@ -103,17 +103,17 @@ const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group:
   return { size, read, close: async () => undefined };
 };
 
-const findLastUpTo = (column: Column, max: number) =>
+const findLastUpTo = (column: NumberColumn, max: number) =>
   Math.max(0, countWhile(column.length, (at) => column.at(at) <= max) - 1);
 
 const createLineOrigin = (
   dataset: Dataset,
   { source, lines, subsets }: { source: input.Source; lines: ComposedLines; subsets: SelectedGroups["subsets"] },
-): input.LineOrigin => {
+): input.OriginalLines => {
   const { groups } = dataset;
   const groupAt = (line: number) => lines.groups.at(line - 1);
   return {
-    files: source.origin?.files ?? [source.name],
+    files: source.originals?.files ?? [source.name],
     isBroken: (line) => !groups.isValid(groupAt(line)),
     positionOf: (line) => locateGroup(dataset, groupAt(line)),
     digestOf: (line) => {
@@ -124,7 +124,7 @@ const createLineOrigin = (
       // If the input is not converted, the hash covers the group's digest and the selected positions.
       const first = getPart(dataset, groups.firstOf(group));
       return (
-        first.source.origin?.digestOf(first.part.line, positions) ??
+        first.source.originals?.digestOf(first.part.line, positions) ??
         createHash("sha256").update(digest).update(positions.join(" ")).digest()
       );
     },
@@ -139,12 +139,12 @@ const createLineOrigin = (
       return await locateValue(groupPart, isBare ? inside : partPath);
     },
     recordsOf: async (line) => {
-      const records: input.OriginRecord[] = [];
+      const records: input.OriginalRecord[] = [];
       const window = new ReadWindow();
       for (const groupPart of listParts(dataset, groupAt(line))) {
         const { source: from, part } = groupPart;
         const read = async () => ({ ...input.locateLine(from, part.line), bytes: await window.readPart(groupPart) });
-        for (const record of (await from.origin?.recordsOf(part.line)) ?? [await read()]) records.push(record);
+        for (const record of (await from.originals?.recordsOf(part.line)) ?? [await read()]) records.push(record);
       }
       return records;
     },

@@ -16,7 +16,7 @@ export type CallViewOptions = Readonly<
 /** The texts of the sections are not safe to print. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const prefix = options.vendorPrefix;
-  const [inputs, output] = [calls.readInputs(call), calls.readOutput(call)];
+  const [inputs, output] = [calls.readCallInputs(call), calls.readOutput(call)];
   yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
@@ -89,7 +89,7 @@ const formatTokens = (call: raw.RawJson) =>
     return model === undefined ? counts : `${counts}  ${model}`;
   });
 
-const formatCosts = (costs: readonly calls.Cost[]) => {
+const formatCosts = (costs: readonly calls.CallCost[]) => {
   if (costs.length === 0) return [notProvided];
   const lines = costs.map(formatCost);
   const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
@@ -99,7 +99,7 @@ const formatCosts = (costs: readonly calls.Cost[]) => {
 
 const notProvided = "not provided by the service";
 
-const formatCost = ({ model, unit, total }: calls.Cost) => {
+const formatCost = ({ model, unit, total }: calls.CallCost) => {
   if (!total) return `unknown  ${model}`;
   const amount = formatDecimal(total);
   return `${unit === "USD" ? `$${amount}` : `${amount} ${unit}`}  ${model}`;
@@ -151,7 +151,8 @@ const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.
     ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : quoteName(text))),
     ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
   ].join(", ");
-  const allParts: readonly calls.Part[] = others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
+  const allParts: readonly calls.ContentPart[] =
+    others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
   const [first = {}, ...rest] = mergeTexts(allParts.flatMap(toPartSections));
   const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
   const heading: Section = { title: details === "" ? title : `${title} (${details})`, level: 2 };
@@ -179,7 +180,7 @@ const mergeTexts = (parts: readonly Section[]) => {
   return merged;
 };
 
-const toPartSections = (part: calls.Part): readonly Section[] => {
+const toPartSections = (part: calls.ContentPart): readonly Section[] => {
   const titled = (title: string, text = ""): Section => ({ title, ...toTextSection(text) });
   if (part.kind === "said") return [toTextSection(formatTree(part.value))];
   if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
@@ -197,7 +198,7 @@ const toPartSections = (part: calls.Part): readonly Section[] => {
   return [call, { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true }];
 };
 
-const flattenParts = (parts: readonly calls.Part[]) =>
+const flattenParts = (parts: readonly calls.ContentPart[]) =>
   parts
     .flatMap(toPartSections)
     .flatMap(({ title, block = "" }) => [title === undefined ? "" : `[${title}]`, block])

@@ -14,13 +14,13 @@ type Replies = AsyncIterable<CallReply>;
 
 export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Call this after the last reply. If `hasSeveral`, JSON has a list. If `canBeEmpty`, the list may be empty. */
+  /** Known after the last reply. If `hasSeveral`, JSON is a list of calls, otherwise one call. `canBeEmpty` allows no call. */
   readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 }
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
   const pages = toPages(screen, replies, options);
-  if (options.isMarkdown) return await screen.printUnpaged(formatPagesMarkdown(pages, screen.safe.text), "lines");
+  if (options.isMarkdown) return await screen.printUnpaged(formatPagesMarkdown(pages, screen.cleaner.text), "lines");
   if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
   const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
@@ -115,7 +115,7 @@ type CallSummaryView = Readonly<{ summary: CallSummary; costs: boolean; missing:
 
 export const printCallSummary = async (screen: Screen, view: CallSummaryView) => {
   const { all, groups } = view.summary;
-  // Other formats have no total, because a program that adds the rows would count each call twice.
+  // Only tables and TSV have a total, because a program that adds the rows would count each call twice.
   const hasTotal = screen.format === "table" || screen.format === "tsv";
   const rows = hasTotal ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");

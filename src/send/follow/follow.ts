@@ -4,13 +4,13 @@ import { Failure, isFailure } from "../../failure.ts";
 import * as grouping from "../../groups/index.ts";
 import { inputChanged, isRemote, plainUrl } from "../../input/index.ts";
 import { findGroups, openPriorOutcomes, openRunLedger, type RunLedger } from "../../ledger/index.ts";
-import { markUnsent } from "../deliver.ts";
+import { markUnsent } from "../deliver-groups.ts";
 import { type DeliverOptions, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
-import { logResult } from "../result.ts";
-import { type CompletedGroup, openBatches } from "./batches.ts";
+import { composeLogResult } from "../log-result.ts";
 import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "./followed-file.ts";
+import { type CompletedGroup, openGroupSender } from "./group-sender.ts";
 
 export interface FollowOptions
   extends Omit<DeliverOptions, "dryRun" | "oneRequest">,
@@ -81,7 +81,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const numberOf = (group: number) => numbers.add(dedupKeys.slice(group, 1));
   const outcomes = openGroupOutcomes(0);
   const delivery = openDelivery(dataset, { ...options, outcomes, runLedger, dedupKeys, priorOutcomes, numberOf });
-  const batches = openBatches(delivery);
+  const batches = openGroupSender(delivery);
 
   const catchStop = async (work: Promise<void>) => {
     try {
@@ -161,8 +161,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const open = files.all.flatMap(({ assembler }) => assembler.incomplete);
     if (!isChanged) for (const group of open) await grouping.finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are already sent.
-    if (isReadable && !options.strictness.strict)
-      await grouping.reportDatasetProblems(dataset, [dataset.found.rewards]);
+    if (isReadable && !options.strictness.strict) await grouping.reportDatasetProblems(dataset, [dataset.scan.rewards]);
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await files.reportUnfinished());
     if (open.length > 0) problems.report("incomplete-group", { groups: open.length });
@@ -170,7 +169,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     if (isReadable) await delivery.subtractRefused();
     const signal = host.signal.reason instanceof Failure ? host.signal.reason : undefined;
     const isComplete = files.all.length > 0 && !hasUnfinishedLine && outcomes.groupsWith("not_sent").length === 0;
-    const result = logResult(dataset, {
+    const result = composeLogResult(dataset, {
       ...delivery.options,
       resendLogged: false,
       // A signal is the normal end of a run that sent all groups.

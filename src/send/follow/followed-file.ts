@@ -8,7 +8,7 @@ import { getErrorCode } from "../../files.ts";
 import * as grouping from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
 import * as inputs from "../../input/index.ts";
-import { bomLength } from "../../json/walk.ts";
+import { bomLength } from "../../json/json-bytes.ts";
 import { fileNotFollowable } from "../failures.ts";
 
 export interface FollowedFileOptions {
@@ -44,13 +44,13 @@ export const openFollowedFiles = (
 ) => {
   const all: FollowedFile[] = [];
   const sources: inputs.Source[] = [];
-  const found = grouping.newScanResult(strictness);
+  const found = grouping.createScanResult(strictness);
   const { parts, problems, requests, shapes } = found;
   let isWaiting = false;
   let comparedCount = 0;
   let isMixed = false;
   const dataset: grouping.Dataset = {
-    ...{ sources, found, problems, split, groups: new grouping.Groups(parts) },
+    ...{ sources, scan: found, problems, split, groups: new grouping.Groups(parts) },
     get ownKeys() {
       return requests.distinct[0]?.keys ?? new Map();
     },
@@ -108,7 +108,7 @@ export const openFollowedFiles = (
         problems.inputs = sources.map(({ name }) => name);
         const scan = new Scan(tail.source, { index, groupBy, result: found });
         const assembler = grouping.openGroupAssembler({
-          ...{ ...completion, found, groups: dataset.groups, byKey: groupBy !== undefined },
+          ...{ ...completion, scan: found, groups: dataset.groups, isGroupedByKey: groupBy !== undefined },
           ...{ file: tail.source.name, keys: dedupKeys.addInput(), elapsed: host.elapsed },
         });
         all.push({ index, tail, scan, assembler, changedAt: host.elapsed(), isFinished: false, isRewritten: false });

@@ -1,6 +1,6 @@
 /** Ids of calls (UUIDs of version 7), and positions of calls in a body. */
 import { randomBytes } from "node:crypto";
-import { type Span, toBuffer } from "../../json/walk.ts";
+import { type Span, toBuffer } from "../../json/json-bytes.ts";
 
 export interface TrajectorySpan extends Span {
   readonly group: number;

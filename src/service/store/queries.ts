@@ -1,6 +1,6 @@
 /** Queries of the store. */
 import type { Database, Row } from "../../database/index.ts";
-import type { Span } from "../../json/walk.ts";
+import type { Span } from "../../json/json-bytes.ts";
 import * as ids from "./ids.ts";
 import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 

@@ -69,7 +69,7 @@ export const openStore = async (
 ) => {
   const path = storePath(location);
   const maxWaitMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
-  const opened = await openTables(location, { ...waiting, maxWaitMs, make: true });
+  const opened = await openTables(location, { ...waiting, maxWaitMs, canCreate: true });
   if (!opened) throw new Error("openDatabase did not create the store");
   const { database } = opened;
   const file = { path, title: storeSchema.title };
@@ -103,7 +103,7 @@ const readIdentity = async (database: db.Database) =>
 
 export const storeIdentity = async (location: StoreLocation, { host }: Pick<db.DatabaseWaitOptions, "host">) => {
   const waiting = { host, maxWaitMs: 0, onUnavailable: () => undefined };
-  const opened = await openTables(location, { ...waiting, make: false, toRead: true });
+  const opened = await openTables(location, { ...waiting, canCreate: false, isForReading: true });
   return opened && (await readIdentity(opened.database).finally(opened.database.close));
 };
 

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact";
 import { relativePosition } from "../answer-queries.ts";
 import type { Charts, Query, Range, RewardBounds } from "../answers.ts";
 import { moveFocus, useFilter, usePage } from "./navigation.tsx";
-import { counted, formatCount, formatMeasure, formatRange, useRewardStyle } from "./numbers.tsx";
+import { formatCount, formatMeasure, formatRange, pluralizeCount, useRewardStyle } from "./numbers.tsx";
 
 interface ChartProps {
   name: string;
@@ -91,7 +91,7 @@ export const RewardChart = ({ bars }: { bars: Charts["rewards"] }) => {
         const height = Math.max(1.5, (count / highest) * 84);
         const middle = (at + 0.5) * slotWidth;
         const [x, y] = [`${middle - width / 2}%`, `${100 - height}%`];
-        const name = `${counted(count, "trajectory")} with a reward of ${formatRange(range)}`;
+        const name = `${pluralizeCount(count, "trajectory")} with a reward of ${formatRange(range)}`;
         return (
           <FilterLink key={at} name={name} filter={{ reward: range }}>
             <rect fill="transparent" x={`${at * slotWidth}%`} width={`${slotWidth}%`} height="100%" />
@@ -137,7 +137,7 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
         const radius = 2.5 + 6 * Math.sqrt(groups / largest);
         const style = { ...styleOf(middleOf(mean)), ...(spread[1] === 0 && { fill: "transparent" }) };
         return (
-          <FilterLink key={range} name={`${counted(groups, "group")} with ${range}`} filter={{ mean, spread }}>
+          <FilterLink key={range} name={`${pluralizeCount(groups, "group")} with ${range}`} filter={{ mean, spread }}>
             <circle class="dot" style={style} cx={x} cy={y} r={radius} />
             {dots.length <= maxLabels && (
               <text x={x} y={y} dy={-radius - 3}>
@@ -163,7 +163,7 @@ export const FileChart = ({ files, of }: { files: Charts["files"]; of: number })
   return (
     <Chart
       name="mean reward by file"
-      legend={isPart && `the first ${formatCount(files.length)} of ${counted(of, "file")}`}
+      legend={isPart && `the first ${formatCount(files.length)} of ${pluralizeCount(of, "file")}`}
       x={[files[0], files.at(-1)].map((file) => file?.file.split("/").at(-1))}
       y={["mean", end, start]}
     >
@@ -171,7 +171,7 @@ export const FileChart = ({ files, of }: { files: Charts["files"]; of: number })
         <line key={file} class="step" x1={dots[at]?.x} y1={dots[at]?.y} x2={x} y2={y} />
       ))}
       {dots.map(({ file, mean, groups, trainable, x, y }) => {
-        const name = `${file}: a mean of ${formatMeasure(mean)}, ${trainable} of ${counted(groups, "group")} trainable`;
+        const name = `${file}: a mean of ${formatMeasure(mean)}, ${trainable} of ${pluralizeCount(groups, "group")} trainable`;
         return (
           <FilterLink key={file} name={name} filter={{ file }}>
             <circle class="dot" style={styleOf(mean)} cx={x} cy={y} r={5} />

@@ -1,7 +1,7 @@
 /** Draws conversations, folds long texts, and tints tokens by probability. */
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { type Media, type Part, type Turn, toTurns } from "../../calls/conversation.ts";
+import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
 import { digitsAt, findValue, formatIndented, itemsOf, textAt, tryParseRawJson } from "../../json/raw-json.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
@@ -98,7 +98,7 @@ export const FoldedText = ({ title, ...shown }: { title: string } & LongTextProp
   </Fold>
 );
 
-const contentOf = (part: Part) => {
+const contentOf = (part: ContentPart) => {
   if (part.kind === "result") return part.parts;
   if (part.kind !== "call") return [];
   const { id, callArguments, result } = part;
@@ -108,7 +108,7 @@ const contentOf = (part: Part) => {
   ];
 };
 
-const textOfPart = (part: Part): string => {
+const textOfPart = (part: ContentPart): string => {
   switch (part.kind) {
     case "said":
       return formatIndented(part.value);
@@ -125,7 +125,7 @@ const textOfPart = (part: Part): string => {
   }
 };
 
-export const textOfParts = (parts: readonly Part[] = []): string => parts.map(textOfPart).join("\n");
+export const textOfParts = (parts: readonly ContentPart[] = []): string => parts.map(textOfPart).join("\n");
 
 export const summarizeTurn = ({ parts }: Turn) => {
   const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
@@ -134,7 +134,7 @@ export const summarizeTurn = ({ parts }: Turn) => {
 };
 
 /** Assumed: an error begins with one of these words, or has a value for one of these keys. */
-const isError = (parts: readonly Part[] | undefined) => {
+const isError = (parts: readonly ContentPart[] | undefined) => {
   const text = textOfParts(parts).trimStart();
   if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
   const value = text.startsWith("{") ? tryParseRawJson(text) : undefined;
@@ -217,24 +217,24 @@ const Message = ({ turn, findings = [], isTinted = false, other, otherName }: Me
 };
 
 interface PartsProps {
-  parts: readonly Part[];
+  parts: readonly ContentPart[];
   tokens?: readonly Token[];
   lines?: number | undefined;
-  others?: readonly Part[] | undefined;
+  others?: readonly ContentPart[] | undefined;
 }
 
-const noPart: Part = { kind: "thought", text: "" };
+const noPart: ContentPart = { kind: "thought", text: "" };
 
 /** Pairs parts by kind, and parts of one kind by order. */
 const Parts = ({ parts, others, ...shown }: PartsProps) =>
   parts.map((part, at) => {
-    const isSameKind = ({ kind }: Part) => kind === part.kind;
+    const isSameKind = ({ kind }: ContentPart) => kind === part.kind;
     const nth = parts.slice(0, at).filter(isSameKind).length;
     const other = others && (others.filter(isSameKind)[nth] ?? noPart);
     return <PartView key={at} {...shown} part={part} other={other} />;
   });
 
-type PartProps = Omit<PartsProps, "parts" | "others"> & { part: Part; other: Part | undefined };
+type PartProps = Omit<PartsProps, "parts" | "others"> & { part: ContentPart; other: ContentPart | undefined };
 
 const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
   const text = textOfPart(part);

@@ -23,9 +23,13 @@ const CopyableText = ({ text, name }: { text: string; name: string }) => (
   </span>
 );
 
-export const Position = ({ place: { file, line }, call }: { place: SourcePosition; call?: string | undefined }) => (
-  <CopyableText text={call ?? `${file}:${line}`} name={call ? "the id of the call" : "the file and line"} />
-);
+export const CopyablePosition = ({
+  position: { file, line },
+  call,
+}: {
+  position: SourcePosition;
+  call?: string | undefined;
+}) => <CopyableText text={call ?? `${file}:${line}`} name={call ? "the id of the call" : "the file and line"} />;
 
 export const Command = ({ command, logged }: GroupDetail) =>
   command !== null && (

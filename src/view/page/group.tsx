@@ -4,27 +4,27 @@ import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
-import { Command, Position } from "./copy.tsx";
+import { Command, CopyablePosition } from "./copy.tsx";
 import { Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, useLink, usePage } from "./navigation.tsx";
 import {
-  counted,
   formatAdvantage,
   formatCount,
   formatMeasure,
   formatTime,
   Moments,
+  pluralizeCount,
   Reward,
   RewardStrip,
 } from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
-import { Table, type TableColumn } from "./table.tsx";
+import { type PageColumn, Table } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;
 
-type RankedMember = TrajectorySummary & { at: number };
+type RankedTrajectory = TrajectorySummary & { at: number };
 
 /** Sorts by reward, but puts the worst trajectory second. */
 const rankTrajectories = (members: readonly TrajectorySummary[]) => {
@@ -52,7 +52,7 @@ const GroupView = ({ detail }: GroupProps) => {
     return to === null ? undefined : { ...query, page, group: to + 1 };
   };
   const facts = [
-    isReadable ? counted(members.length, "trajectory") : "unreadable line",
+    isReadable ? pluralizeCount(members.length, "trajectory") : "unreadable line",
     untrainable ?? [],
     key === null ? [] : `key ${key}`,
   ].flat();
@@ -74,7 +74,7 @@ const GroupView = ({ detail }: GroupProps) => {
       </h1>
       <div class="tools">
         {logged === null ? (
-          <Position {...detail} />
+          <CopyablePosition {...detail} />
         ) : (
           <p class="quiet">
             logged to {logged.model} as {logged.split}, {formatTime(logged.loggedAt)} UTC
@@ -89,11 +89,11 @@ const GroupView = ({ detail }: GroupProps) => {
         </p>
       )}
       <ProblemList findings={detail.findings.filter(({ trajectory }) => trajectory === null)} />
-      {exceptions.length > 0 && <h2>{counted(exceptions.length, "exception")}</h2>}
+      {exceptions.length > 0 && <h2>{pluralizeCount(exceptions.length, "exception")}</h2>}
       {exceptions.map((text, at) => (
         <LongText key={at} text={text} kind="raw" />
       ))}
-      {isReadable && <MemberTable detail={detail} ranked={ranked} />}
+      {isReadable && <TrajectoryTable detail={detail} ranked={ranked} />}
       {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
       <section class="beside" aria-label="trajectories side by side">
         {ranked.map((member, position) => (
@@ -110,21 +110,24 @@ const GroupView = ({ detail }: GroupProps) => {
   );
 };
 
-type MemberColumn = TableColumn<RankedMember> & {
-  value: (member: RankedMember) => number | boolean | null | undefined;
+type TrajectoryColumn = PageColumn<RankedTrajectory> & {
+  value: (member: RankedTrajectory) => number | boolean | null | undefined;
 };
 
-const MemberTable = ({ detail: { members, findings, logged }, ranked }: GroupProps & { ranked: RankedMember[] }) => {
+const TrajectoryTable = ({
+  detail: { members, findings, logged },
+  ranked,
+}: GroupProps & { ranked: RankedTrajectory[] }) => {
   const link = useLink();
   const [{ by, isDescending }, setSort] = useState({ by: "reward", isDescending: true });
-  const column = (name: string, value: MemberColumn["value"]): MemberColumn => {
+  const column = (name: string, value: TrajectoryColumn["value"]): TrajectoryColumn => {
     const sort = () => setSort({ by: name, isDescending: name !== by || !isDescending });
     return { name, class: "n", value, cell: (member) => formatMeasure(value(member)), sort };
   };
-  const problemsOf = ({ at }: RankedMember) => findings.filter(({ trajectory }) => trajectory === at).length;
-  const linkTo = ({ at }: RankedMember) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
+  const problemsOf = ({ at }: RankedTrajectory) => findings.filter(({ trajectory }) => trajectory === at).length;
+  const linkTo = ({ at }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
   const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))];
-  const columns: readonly MemberColumn[] = [
+  const columns: readonly TrajectoryColumn[] = [
     { ...column("trajectory", ({ at }) => at), class: "", cell: linkTo },
     { ...column("reward", ({ reward }) => reward), cell: ({ reward }) => <Reward value={reward} /> },
     { ...column("advantage", ({ advantage }) => advantage), cell: ({ advantage }) => formatAdvantage(advantage) },
@@ -133,9 +136,9 @@ const MemberTable = ({ detail: { members, findings, logged }, ranked }: GroupPro
     { ...column("size", ({ bytes }) => bytes), cell: ({ bytes }) => formatRoundedSize(bytes) },
     { ...column("problems", problemsOf), cell: (member) => problemsOf(member) || "" },
   ];
-  const call = { name: "call", cell: ({ at }: RankedMember) => <code>{logged?.callIds[at]}</code> };
+  const call = { name: "call", cell: ({ at }: RankedTrajectory) => <code>{logged?.callIds[at]}</code> };
   const sorted = columns.find(({ name }) => name === by);
-  const rank = (member: RankedMember) => Number(sorted?.value(member) ?? Number.NaN);
+  const rank = (member: RankedTrajectory) => Number(sorted?.value(member) ?? Number.NaN);
   const rows = ranked.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
   return (
     <div class="members">
@@ -144,15 +147,15 @@ const MemberTable = ({ detail: { members, findings, logged }, ranked }: GroupPro
   );
 };
 
-const useMember = (member: RankedMember | undefined) => {
+const useRankedTrajectory = (member: RankedTrajectory | undefined) => {
   const { query } = usePage();
   const { value, error } = useAnswer("trajectory", member && { ...query, trajectory: member.at + 1 });
   return { value, error, parsed: useTrajectory(value) };
 };
 
-const CommonMessages = ({ count, member }: { count: number; member: RankedMember | undefined }) => {
-  const turns = useMember(member).parsed?.turns(0, count) ?? [];
-  const title = `${counted(count, "message")} at the start of all trajectories`;
+const CommonMessages = ({ count, member }: { count: number; member: RankedTrajectory | undefined }) => {
+  const turns = useRankedTrajectory(member).parsed?.turns(0, count) ?? [];
+  const title = `${pluralizeCount(count, "message")} at the start of all trajectories`;
   return (
     <Fold class="common" title={title} text={turns.map(({ parts }) => textOfParts(parts)).join("\n")}>
       <Conversation turns={turns} />
@@ -160,7 +163,7 @@ const CommonMessages = ({ count, member }: { count: number; member: RankedMember
   );
 };
 
-type ColumnProps = GroupProps & { member: RankedMember; isShown: boolean; other: RankedMember | undefined };
+type ColumnProps = GroupProps & { member: RankedTrajectory; isShown: boolean; other: RankedTrajectory | undefined };
 
 const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const { common, isReadable } = detail;
@@ -170,8 +173,8 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const { isMarkdownOn } = usePage();
   const [isRequested, setRequested] = useState(isShown);
-  const { value, error, parsed } = useMember(isRequested ? member : undefined);
-  const others = useMember(isRequested ? other : undefined).parsed;
+  const { value, error, parsed } = useRankedTrajectory(isRequested ? member : undefined);
+  const others = useRankedTrajectory(isRequested ? other : undefined).parsed;
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
   const otherTurns = useMemo(() => others?.turns(common), [others]);
   const compared = other && otherTurns && { turns: otherTurns, name: `trajectory ${other.at + 1}` };

@@ -16,16 +16,16 @@ import {
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { linkTo, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
 import {
-  counted,
   formatCount,
   formatMeasure,
   formatPercent,
   formatRange,
   Moments,
+  pluralizeCount,
   Reward,
   RewardStrip,
 } from "./numbers.tsx";
-import { Facts, Table, type TableColumn } from "./table.tsx";
+import { Facts, type PageColumn, Table } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 type GroupsProps = { state: PageState; summary: Summary };
@@ -67,7 +67,7 @@ const editionOf = ({ progress: { phase, done, of } }: PageState) =>
 /** An empty table keeps the columns of the previous rows, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 
-const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly TableColumn<GroupRow>[] => {
+const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly PageColumn<GroupRow>[] => {
   if (rows.length > 0) lastRows = rows;
   const sorting = (name: SortKey) => {
     const descending = query.sort === name ? !query.descending : name !== "group";
@@ -144,21 +144,21 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
   const { files, fileCount, groups, trajectories, rules, trainable, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
-    groups.rejected > 0 && counted(groups.rejected, "group"),
-    trajectories.rejected > 0 && counted(trajectories.rejected, "trajectory"),
+    groups.rejected > 0 && pluralizeCount(groups.rejected, "group"),
+    trajectories.rejected > 0 && pluralizeCount(trajectories.rejected, "trajectory"),
   ].filter(Boolean);
   return (
     <section class="facts" aria-label="summary">
       <h1 title={files.join("\n")}>
         {files[0] ?? "nothing"}
-        {fileCount > 1 && <span class="quiet"> and {counted(fileCount - 1, "other file")}</span>}
+        {fileCount > 1 && <span class="quiet"> and {pluralizeCount(fileCount - 1, "other file")}</span>}
       </h1>
       <Facts
         facts={{
           "mean reward": trajectories.read > trajectories.rejected && <Moments {...reward} />,
           invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,
           problems: problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>,
-          trainable: groups.read > 0 && `${formatCount(trainable)} of ${counted(groups.read, "group")}`,
+          trainable: groups.read > 0 && `${formatCount(trainable)} of ${pluralizeCount(groups.read, "group")}`,
           trajectories: formatCount(trajectories.read),
         }}
       />
@@ -178,11 +178,11 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
 const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
   const { filteredOut, groups } = summary;
   const sentences = filteredOut.map(({ by, trajectories, groups: complete }) => {
-    const more = complete === 0 ? "" : ` and ${counted(complete, "group")}`;
-    return `--${by} filtered out ${counted(trajectories, "trajectory")}${more}`;
+    const more = complete === 0 ? "" : ` and ${pluralizeCount(complete, "group")}`;
+    return `--${by} filtered out ${pluralizeCount(trajectories, "trajectory")}${more}`;
   });
   if (written && written.groups < groups.read) {
-    sentences.push(`this page contains ${formatCount(written.groups)} of ${counted(groups.read, "group")}`);
+    sentences.push(`this page contains ${formatCount(written.groups)} of ${pluralizeCount(groups.read, "group")}`);
   }
   return sentences.length > 0 && <p class="quiet">{sentences.join(", ")}</p>;
 };

@@ -23,7 +23,7 @@ export const formatRange = ([from, to, below]: Range) =>
 
 export const formatPercent = (done: number, of: number) => `${of === 0 ? 0 : Math.floor((done / of) * 100)}%`;
 
-export const counted = (count: number, noun: string) =>
+export const pluralizeCount = (count: number, noun: string) =>
   `${formatCount(count)} ${count === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 
 export const formatTime = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");

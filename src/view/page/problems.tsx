@@ -1,17 +1,17 @@
 /** Shows the problems that `rollcall check` reports. */
 import type { Finding } from "../answers.ts";
 import { useLink, usePage } from "./navigation.tsx";
-import { counted, formatCount } from "./numbers.tsx";
+import { formatCount, pluralizeCount } from "./numbers.tsx";
 import { useAnswer } from "./use-answer.ts";
 
-const formatPlace = ({ place }: Finding) =>
-  place === null ? "" : [place.file, place.line, place.column ?? []].flat().join(":");
+const formatLocation = ({ position }: Finding) =>
+  position === null ? "" : [position.file, position.line, position.column ?? []].flat().join(":");
 
 export const ProblemList = ({ findings }: { findings: readonly Finding[] }) => (
   <>
     {findings.map((finding, at) => (
       <div key={at} class={`problem ${finding.severity}`}>
-        <i>{finding.severity}</i> {formatPlace(finding)} <b>{finding.message}</b>{" "}
+        <i>{finding.severity}</i> {formatLocation(finding)} <b>{finding.message}</b>{" "}
         <span class="quiet">[{finding.rule}]</span>
         {finding.advice !== "" && <div class="advice">{finding.advice}</div>}
       </div>
@@ -46,7 +46,7 @@ export const ProblemsView = () => {
         <a href={link({ problems: undefined })}>groups</a>
         {rule !== "any" && <a href={link({ problems: "any" })}>all rules</a>}
       </div>
-      <h1>{rule === "any" ? counted(total, "problem") : `problems of the rule ${rule}`}</h1>
+      <h1>{rule === "any" ? pluralizeCount(total, "problem") : `problems of the rule ${rule}`}</h1>
       {rules.map(({ rule: name, severity, count, listed }) => (
         <div key={`${severity} ${name}`} class={`problem ${severity}`}>
           <h2>
@@ -54,9 +54,9 @@ export const ProblemsView = () => {
           </h2>
           <ul>
             {listed.map((finding, at) => (
-              <li key={at} title={formatPlace(finding)}>
+              <li key={at} title={formatLocation(finding)}>
                 {finding.group !== null && <a href={targetOf(finding)}>group {formatCount(finding.group + 1)}</a>}{" "}
-                {formatPlace(finding).split("/").at(-1)} {finding.message}
+                {formatLocation(finding).split("/").at(-1)} {finding.message}
                 {finding.advice !== listed[at + 1]?.advice && <p class="advice">{finding.advice}</p>}
               </li>
             ))}

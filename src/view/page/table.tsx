@@ -17,7 +17,7 @@ export const Facts = ({ facts, ...attributes }: { facts: Record<string, Componen
   </dl>
 );
 
-export interface TableColumn<Row> {
+export interface PageColumn<Row> {
   name: string;
   class?: string;
   cell: (row: Row) => ComponentChildren;
@@ -26,7 +26,7 @@ export interface TableColumn<Row> {
 
 interface TableProps<Row> {
   name: string;
-  columns: readonly TableColumn<Row>[];
+  columns: readonly PageColumn<Row>[];
   rows: readonly Row[];
   classOf?: (row: Row) => string;
   /** The name of the column that sorts the rows. */

@@ -12,7 +12,7 @@ import {
   tokensOf,
   useTrajectory,
 } from "./conversation.tsx";
-import { Command, CopyButton, Position } from "./copy.tsx";
+import { Command, CopyablePosition, CopyButton } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatMeasure, Reward } from "./numbers.tsx";
@@ -91,7 +91,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
         <Outline turns={turns} show={show} />
         <div class="talk" ref={talk}>
           <div class="tools">
-            {member !== undefined && <Position {...member} call={detail.logged?.callIds[at]} />}
+            {member !== undefined && <CopyablePosition {...member} call={detail.logged?.callIds[at]} />}
             <Command {...detail} />
           </div>
           {metrics.length > 0 && <Facts class="metrics" facts={Object.fromEntries(metrics)} />}

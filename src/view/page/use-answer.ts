@@ -69,10 +69,10 @@ export const serverEndedEvent = "rollcall-server-ended";
 
 const pollIntervalMs = 250;
 
-type Answer<Of extends AnswerName> = { key: string; value: AnswerTypes[Of] };
+type PageAnswer<Of extends AnswerName> = { key: string; value: AnswerTypes[Of] };
 
 /** A component starts with its last answer, which remains visible if the server has ended. */
-const lastAnswers: { [Of in AnswerName]?: Answer<Of> } = {};
+const lastAnswers: { [Of in AnswerName]?: PageAnswer<Of> } = {};
 
 /**
  * `latest` can be the answer to the previous query or edition. If the server has ended, `error` is empty, because the
@@ -84,7 +84,7 @@ export const useAnswer = <Of extends AnswerName>(
   { isComplete = () => true, edition }: { isComplete?: (value: AnswerTypes[Of]) => boolean; edition?: number } = {},
 ) => {
   const key = query && `${formatQuery(query)} ${edition}`;
-  const last: Answer<Of> | undefined = lastAnswers[name];
+  const last: PageAnswer<Of> | undefined = lastAnswers[name];
   const [answer, setAnswer] = useState(last?.key === key ? last : undefined);
   const [failure, setFailure] = useState<{ key: string; error: string }>();
   useEffect(() => {

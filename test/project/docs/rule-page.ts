@@ -33,7 +33,7 @@ export const problemsIn = async ({ files, split, groupBy, against }: ExampleInpu
       host: testHost(),
       files: names.map((name) => join(folder, name)),
       split,
-      splitNeeded: false,
+      isSplitRequired: false,
       maxUnpackedBytes: 2 ** 36,
       groupBy,
       foreign: { from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },

@@ -13,9 +13,9 @@ import {
   requireSafeOwnership,
 } from "../files.ts";
 import type { Host } from "../host.ts";
+import { bomLength, isObject, type JsonObject, locateOffset } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { findAt, readRoot, spanOf } from "../json/table.ts";
-import { bomLength, isObject, type JsonObject, locateOffset } from "../json/walk.ts";
 import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile } from "./failures.ts";
 
 export type FolderHost = Pick<Host, "env" | "platform">;

@@ -1,6 +1,17 @@
 /** Defines the schemas of `log`, `check`, `convert`, `view` and `ledger`. */
-import * as s from "./shape.ts";
-import { count, describe, list, nullable, object, oneOf, optional, optionalAbout, sameKeys, text } from "./shape.ts";
+import * as s from "./schema-parts.ts";
+import {
+  count,
+  describe,
+  list,
+  nullable,
+  object,
+  oneOf,
+  optional,
+  optionalAbout,
+  sameKeys,
+  text,
+} from "./schema-parts.ts";
 
 const outcomes = object({
   read: count,

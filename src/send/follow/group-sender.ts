@@ -9,14 +9,14 @@ import { graceMs } from "../request.ts";
 /** A group with `isAfterError` is not sent, because an earlier error ends the run. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
 
-/** `isAfterSignal` allows one attempt for each request. `canBePartial` allows a last request below the limit. */
-type BatchOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
+/** If `isAfterSignal`, each request has one attempt. If `canBePartial`, the last request may be smaller than the limit. */
+type GroupSenderOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
 
-export const openBatches = (delivery: Delivery) => {
+export const openGroupSender = (delivery: Delivery) => {
   const { dataset, options } = delivery;
   const { outcomes, runLedger, host, maxWaitMs, priorOutcomes, numberOf } = options;
-  const { groups, found } = dataset;
-  const { columns } = found.parts;
+  const { groups, scan } = dataset;
+  const { columns } = scan.parts;
   const graceWait = { signal: host.urgent, maxWaitMs: Math.min(maxWaitMs, graceMs) };
   const reportProblems = openGroupReporter(dataset);
   /** Complete groups that are not sent yet, and groups with an unknown outcome of another run. */
@@ -40,7 +40,7 @@ export const openBatches = (delivery: Delivery) => {
     updateWaiting();
   };
 
-  const sendBatch = async (batch: BatchOptions) => {
+  const sendPending = async (batch: GroupSenderOptions) => {
     try {
       await runLedger.acquire(batch.isAfterSignal ? graceWait : undefined);
     } catch (thrown) {
@@ -62,8 +62,8 @@ export const openBatches = (delivery: Delivery) => {
     if (stop && !isFailure(stop, "interrupted")) throw stop;
   };
 
-  const sendWithLedger = async ({ isAfterSignal, canBePartial }: BatchOptions) => {
-    // Equal groups of two files have the same dedup key, so `sendBatch` sends one.
+  const sendWithLedger = async ({ isAfterSignal, canBePartial }: GroupSenderOptions) => {
+    // Equal groups of two files have the same dedup key, so `sendPending` sends one.
     const byKey = new Map<number, number>();
     for (const group of listPending("not_sent")) byKey.set(numberOf(group), byKey.get(numberOf(group)) ?? group);
     const candidates = Uint32Array.from(byKey.values());
@@ -112,10 +112,10 @@ export const openBatches = (delivery: Delivery) => {
     },
     async sendFull() {
       const bytes = listPending("not_sent").reduce((sum, group) => sum + groups.bytesOf(group) + 1, 0);
-      if (bytes > delivery.limit().bytes) await sendBatch({});
+      if (bytes > delivery.limit().bytes) await sendPending({});
     },
     async sendAll(isAfterSignal: boolean) {
-      if (pending.length > 0) await sendBatch({ isAfterSignal, canBePartial: true });
+      if (pending.length > 0) await sendPending({ isAfterSignal, canBePartial: true });
     },
   };
 };

@@ -1,11 +1,11 @@
 /** Finds rewards and builds trajectories, or throws ConversionError. */
 import { basename } from "node:path";
-import { type Path, shortName } from "../check/rules/positions.ts";
+import { type Path, shortenName } from "../check/rules/positions.ts";
 import { findRewardColumns } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import type { Rollout, Run } from "./format.ts";
+import type { FormatRun, Rollout } from "./format.ts";
 import { unwrap } from "./messages.ts";
 import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "./output-json.ts";
 import { ConversionError, type Members, Value } from "./value.ts";
@@ -74,7 +74,10 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
 };
 
 /** `--reward-from` and `--rewards` override `readOwn`. `identity` is a part of the dedup key. */
-export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { reward: Json; identity?: string } => {
+export const findReward = (
+  run: FormatRun,
+  { record, ids, readOwn }: RewardQuery,
+): { reward: Json; identity?: string } => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom) {
     const value = readPath(record, rewardFrom);
@@ -102,7 +105,7 @@ export const findReward = (run: Run, { record, ids, readOwn }: RewardQuery): { r
   return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
 
-export const toReward = (run: Run, value: Value) => {
+export const toReward = (run: FormatRun, value: Value) => {
   if (value.isNumber) return value;
   if (!value.canBeMetric) return undefined;
   run.note("converted the rewards true and false to 1 and 0");
@@ -112,7 +115,7 @@ export const toReward = (run: Run, value: Value) => {
 const numberPattern = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?|true|false)$/i;
 
 /** Accepts strings, because many tables contain only strings. */
-const parseReward = (run: Run, value: Value) => {
+const parseReward = (run: FormatRun, value: Value) => {
   const { text = "" } = value;
   if (!numberPattern.test(text)) return undefined;
   run.note("converted rewards from strings to numbers");
@@ -169,5 +172,5 @@ const describeNumbers = (record: Value, path: Path) => {
   const paths = listValues(record.members(), matches).map(([name]) => name);
   if (paths.length === 0) return `the record has no ${kind}`;
   const named = new Set([findNearest(path.join("."), paths) ?? [], paths].flat());
-  return `paths of ${kind} in the record: ${formatList([...named].map(shortName), maxNamedPaths)}`;
+  return `paths of ${kind} in the record: ${formatList([...named].map(shortenName), maxNamedPaths)}`;
 };

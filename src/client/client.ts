@@ -2,7 +2,7 @@
 import { promisify } from "node:util";
 import type { Credential, Endpoint, Schema, SchemaInput } from "../contract/endpoint.ts";
 import { getErrorCode } from "../files.ts";
-import { bomLength } from "../json/walk.ts";
+import { bomLength } from "../json/json-bytes.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
@@ -35,7 +35,7 @@ interface RequestContent
   headers?: Readonly<Record<string, string>>;
 }
 
-export interface TryResult extends exchanges.ExchangeResult {
+export interface AttemptResult extends exchanges.ExchangeResult {
   retryAfterMs: number | undefined;
   credential: Credential | undefined;
 }
@@ -45,7 +45,7 @@ type StreamedRequest<P extends Schema> = Readonly<{
   body: StreamedBody;
   headers?: Readonly<Record<string, string>>;
   /** The time since the end of the first attempt. */
-  waitedMs?: number;
+  sinceFirstAttemptMs?: number;
   signal?: AbortSignal;
 }>;
 
@@ -57,11 +57,11 @@ export const openClient = (options: ClientOptions) => {
   const announceRetry = openRetryNotices(options.onRetry);
   let connections: Promise<Connections> | undefined;
 
-  const tryOnce = async (
+  const attemptOnce = async (
     { endpoint, path, url, route, silenceMs }: failures.RequestContext,
     { headers: own, ...content }: RequestContent,
     credential: Credential | undefined,
-  ): Promise<TryResult> => {
+  ): Promise<AttemptResult> => {
     const { method } = endpoint;
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
@@ -74,12 +74,15 @@ export const openClient = (options: ClientOptions) => {
     return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
   };
 
-  const tryRequest = async (context: failures.RequestContext, content: RequestContent): Promise<TryResult> => {
+  const attemptWithCredential = async (
+    context: failures.RequestContext,
+    content: RequestContent,
+  ): Promise<AttemptResult> => {
     const credential = await findCredential(options, context);
-    const tried = await tryOnce(context, content, credential);
+    const tried = await attemptOnce(context, content, credential);
     if (tried.status !== 401 || !credential || content.signal.aborted) return tried;
     const another = await findCredential(options, context, credential);
-    return another ? await tryOnce(context, content, another) : tried;
+    return another ? await attemptOnce(context, content, another) : tried;
   };
 
   const send = async <P extends Schema, B extends Schema, R>(
@@ -92,10 +95,10 @@ export const openClient = (options: ClientOptions) => {
     const json: unknown = endpoint.body.parse(request.body);
     const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
     const budget = openReadBudget(options, silenceMs);
-    for (let tries = 1; ; tries++) {
-      const context = { ...target, silenceMs, tries };
+    for (let attempts = 1; ; attempts++) {
+      const context = { ...target, silenceMs, attempts };
       const content = { body, ...budget.limits(), maxReplyLength: exchanges.maxReplyBytes, signal };
-      const tried = await tryRequest(context, content);
+      const tried = await attemptWithCredential(context, content);
       signal.throwIfAborted();
       const { status, error } = tried;
       if (isSuccess(status) && !error) {
@@ -112,23 +115,29 @@ export const openClient = (options: ClientOptions) => {
       if (!endpoint.repeatable || !canRetry) throw failure;
       const minMs = isRefused ? tried.retryAfterMs : undefined;
       const onWait = (retry: Retry) => {
-        trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${tries}`);
+        trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${attempts}`);
         announceRetry(failure.message, retry);
       };
-      if (!(await budget.wait(minMs, { attempt: tries + 1, onWait }))) throw failure;
+      if (!(await budget.wait(minMs, { attempt: attempts + 1, onWait }))) throw failure;
     }
   };
 
   /** @throws Failure of the URL or the credential; errors of `body.chunks` */
   const attempt = async <P extends Schema>(
     endpoint: Endpoint<P>,
-    { parameters, body, headers = {}, waitedMs = 0, signal = host.signal }: StreamedRequest<P>,
+    { parameters, body, headers = {}, sinceFirstAttemptMs = 0, signal = host.signal }: StreamedRequest<P>,
   ): Promise<Attempt> => {
     const silenceMs = options.timeoutMs ?? logSilenceMs;
     const encoding = headers["Content-Encoding"];
-    const context = { ...findTarget(options, endpoint, parameters), silenceMs, tries: 1, encoding };
-    const limits = { totalMs: replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - waitedMs };
-    const tried = await tryRequest(context, { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal });
+    const context = { ...findTarget(options, endpoint, parameters), silenceMs, attempts: 1, encoding };
+    const limits = { totalMs: replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - sinceFirstAttemptMs };
+    const tried = await attemptWithCredential(context, {
+      body,
+      headers,
+      ...limits,
+      maxReplyLength: maxLogReplyBytes,
+      signal,
+    });
     const { status, isBodySent, error, retryAfterMs, bytes } = tried;
     const toFailure = () => failures.toReplyFailure(context, tried);
     if (status === undefined) return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure: toFailure() };

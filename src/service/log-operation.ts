@@ -10,18 +10,18 @@ import {
   type ValidationItem,
 } from "../contract/log.ts";
 import { Tally } from "../groups/metrics/metrics.ts";
+import { isObject, openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
-import { isObject, openBrace, openBracket, sliceText } from "../json/walk.ts";
 import {
   detailError,
   findFaults,
+  HttpRefusal,
   invalidRequest,
   type Loc,
   type Operation,
   parseBounded,
   parseOrRefuse,
-  Refusal,
   readBody,
 } from "./operation.ts";
 import type { TrajectorySpan } from "./store/ids.ts";
@@ -58,7 +58,7 @@ const invalidKey = (input: string, fault: { msg: string; type: string }) =>
   invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
 /** The number of bytes between pauses for other requests. */
-const yieldBytes = 2 ** 20;
+const maxBytesBetweenTurns = 2 ** 20;
 const maxNames = 10_000;
 
 const reader = json.openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
@@ -74,11 +74,11 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
   if (!isArray(groups)) faults.push(...findFaults(LogRequest, parseBounded(root), ["body"]));
   else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
-  let nextYield = yieldBytes;
+  let nextYield = maxBytesBetweenTurns;
   const yieldTurn = async (value: json.JsonValue) => {
     const { end } = json.spanOf(value);
     if (end < nextYield) return;
-    nextYield = end + yieldBytes;
+    nextYield = end + maxBytesBetweenTurns;
     await new Promise((resolve) => setImmediate(resolve));
   };
   for (const [group, value] of json.elementsOf(groups).entries()) {
@@ -144,5 +144,8 @@ const addTrajectory = (tally: Tally, { table, node }: json.JsonValue) => {
 
 const checkNameCount = (count: number) => {
   if (count > maxNames)
-    throw new Refusal(413, `the body has more than ${maxNames} metrics, or more than ${maxNames} keys in one object`);
+    throw new HttpRefusal(
+      413,
+      `the body has more than ${maxNames} metrics, or more than ${maxNames} keys in one object`,
+    );
 };

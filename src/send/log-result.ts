@@ -11,10 +11,10 @@ import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } fro
 import { type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
-export type CheckResult = ReturnType<typeof checkResult>;
+export type CheckResult = ReturnType<typeof composeCheckResult>;
 
 /** @param canSkip true if the command has `--on-invalid skip` */
-export const checkResult = (dataset: Dataset, canSkip = false) => {
+export const composeCheckResult = (dataset: Dataset, canSkip = false) => {
   const { problems, split } = dataset;
   const { groups, trajectories } = rejectInvalid(dataset).countByOutcome(dataset.groups);
   const valid = canSkip ? groups.read - groups.rejected : undefined;
@@ -35,7 +35,7 @@ export const checkResult = (dataset: Dataset, canSkip = false) => {
 const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
   unreadable: countUnreadable(dataset),
   filteredOut: dataset.filteredOut,
-  metrics: dataset.found.tally.groups === 0 ? {} : dataset.found.tally.metrics(split),
+  metrics: dataset.scan.tally.groups === 0 ? {} : dataset.scan.tally.metrics(split),
 });
 
 interface LogResultParts
@@ -46,16 +46,16 @@ interface LogResultParts
   planned?: readonly Readonly<{ groups: number; bytes: number; key: string | null }>[];
   rejectsFile?: string | undefined;
   rejectsFailure?: Failure | undefined;
-  rejectsEmpty?: boolean;
+  areRejectsEmpty?: boolean;
   replaced?: readonly string[];
   runLedger?: Pick<RunLedger, "resultFacts">;
 }
 
 type LogStatus = "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
 
-export type LogResult = ReturnType<typeof logResult>;
+export type LogResult = ReturnType<typeof composeLogResult>;
 
-export const logResult = (dataset: Dataset, run: LogResultParts) => {
+export const composeLogResult = (dataset: Dataset, run: LogResultParts) => {
   const { planned, sent, modelId, split, batch, rejectsFile } = run;
   const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
   const failure = planned ? undefined : withUnwrittenRejects(dataset, { ...run, groups });
@@ -98,7 +98,7 @@ const withUnwrittenRejects = (dataset: Dataset, run: LogResultParts & { groups: 
 };
 
 const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCounts }) => {
-  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", rejectsEmpty: isEmpty = false } = run;
+  const { sent, groups, ledgerArgs, resendLogged, rejectsFile: file = "", areRejectsEmpty: isEmpty = false } = run;
   const { unknown, stop } = sent;
   const { logged, already_logged: alreadyLogged, not_sent: notSent, rejected } = groups;
   const hasLedger = Boolean(run.runLedger?.resultFacts);

@@ -29,13 +29,13 @@ export type RecordedOutcome = Readonly<{
 
 /** In a file, one run per scope writes at a time. In PostgreSQL, concurrent runs write different groups. */
 export type Writer = Readonly<{
-  /** SQL to append to the `SET` clause of each change. */
+  /** The end of a `SET` clause that updates the column `changed`. Empty for a file. */
   changedSql: string;
   /** Returns undefined after the maximum wait. */
   acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
   /** Sets requests of dead runs to `unknown`. */
   recover(scope?: entries.LedgerScope): Promise<void>;
-  /** Returns the request's row, or the dedup keys that other runs claim. */
+  /** Returns the id of the request, or the dedup keys that other runs claim. */
   recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
   /** Returns false if the request was resolved, or if another run logged or retries the request. */
   recordRetry(request: number, now: number): Promise<boolean>;
@@ -54,7 +54,7 @@ export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
 
 export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
 
-export const makeFileWriter = (database: db.Database): Writer => {
+export const createFileWriter = (database: db.Database): Writer => {
   const recoverScope = async (scope: entries.LedgerScope) =>
     void (await database.query(recoverSql, entries.toScopeValues(scope)));
   return {

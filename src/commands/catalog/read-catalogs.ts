@@ -1,22 +1,22 @@
 /** Reads the selected catalogs from the service or the data folder. */
 
 import * as catalogs from "../../catalogs/index.ts";
-import { effectiveSettings, openClient } from "../../connect.ts";
+import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listAnalysisModels, listRouterModels } from "../../contract/models.ts";
-import { textOf } from "../../contract/replies.ts";
+import { toText } from "../../contract/replies.ts";
 import { findNearest } from "../../nearest.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
-import type { TypedSource } from "../lists/options.ts";
-import { noteSkippedNulls } from "../lists/selection.ts";
+import type { CatalogSourceOptions } from "../lists/options.ts";
+import { noteSkippedNulls } from "../lists/sort-rows.ts";
 
 export const readCatalogs = async (
   context: Context,
-  typed: Partial<TypedSource> & { readonly catalog?: catalogs.CatalogName | undefined },
+  typed: Partial<CatalogSourceOptions> & { readonly catalog?: catalogs.CatalogName | undefined },
   selected: { readonly settings?: Settings; readonly names?: readonly catalogs.CatalogName[] | undefined } = {},
 ) => {
-  const settings = selected.settings ?? (await effectiveSettings(context));
+  const settings = selected.settings ?? (await readEffectiveSettings(context));
   const names = selected.names ?? selectCatalogs(settings, typed.catalog);
   const progress = context.screen.startProgress("reading catalogs");
   const reading = names.map((catalog) => readCatalog(context, { settings, catalog, typed }));
@@ -38,10 +38,14 @@ export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName)
 /** @throws Failure `setting-missing` */
 export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
-  return { address: settings.local ? "local" : settings.address("base"), catalog, provider };
+  return { baseUrl: settings.local ? "local" : settings.serviceUrl("base"), catalog, provider };
 };
 
-type CatalogRequest = Readonly<{ settings: Settings; catalog: catalogs.CatalogName; typed: Partial<TypedSource> }>;
+type CatalogRequest = Readonly<{
+  settings: Settings;
+  catalog: catalogs.CatalogName;
+  typed: Partial<CatalogSourceOptions>;
+}>;
 
 /** @throws Failure `catalog-not-cached` */
 export const readCatalog = async (
@@ -63,7 +67,7 @@ export const readCatalog = async (
     return { ...id, models, asOf };
   }
   if (offline) throw catalogNotCached(id);
-  const client = await openClient(context, settings);
+  const client = await openServiceClient(context, settings);
   const { provider } = id;
   const { bytes, value: models } =
     catalog === "analysis"
@@ -81,7 +85,7 @@ type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName }>;
 
 /** A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
-  const idOf = ({ entry }: catalogs.CatalogEntry) => textOf(entry.id) ?? "";
+  const idOf = ({ entry }: catalogs.CatalogEntry) => toText(entry.id) ?? "";
   const tests = names.map(({ id, catalog }) => {
     const matchesGlob = /[*?]/.test(id) && catalog === undefined ? catalogs.compilePattern(id) : undefined;
     return (one: catalogs.CatalogEntry) =>

@@ -1,16 +1,16 @@
 /** Delivers the groups of complete files, and writes rejected groups. */
 import { basename } from "node:path";
 import { Failure, isFailure, toFailure } from "../failure.ts";
-import { wrongValue } from "../failures.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
-import { compress, readBody } from "./body.ts";
+import { composeBody, compress } from "./body.ts";
 import { type DeliverOptions, type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
+import { composeLogResult } from "./log-result.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import { openRejects, type RejectedGroup } from "./rejects.ts";
-import { logResult } from "./result.ts";
 import { emptySendResult } from "./send-result.ts";
 import type { Job } from "./sender.ts";
 
@@ -32,7 +32,7 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) =
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
     // A signal ended a wait before the first request.
-    return logResult(dataset, { ...options, outcomes, sent: emptySendResult(thrown) });
+    return composeLogResult(dataset, { ...options, outcomes, sent: emptySendResult(thrown) });
   } finally {
     await runLedger?.close();
   }
@@ -80,7 +80,7 @@ const sendAndReport = async (delivery: Delivery) => {
       const { groups, bytes } = job.request;
       return { groups: groups.length, bytes, key: delivery.findIdempotencyKey(job) };
     });
-    return logResult(dataset, { ...options, planned, sent: emptySendResult() });
+    return composeLogResult(dataset, { ...options, planned, sent: emptySendResult() });
   }
   const sent = jobs.length === 0 ? emptySendResult() : await send(delivery, jobs);
   const replaced = jobs.length === 0 ? [] : dataset.sources.filter((source) => source.isReplaced?.());
@@ -88,13 +88,13 @@ const sendAndReport = async (delivery: Delivery) => {
   const rejected = listRejected(outcomes, sent.refused);
   // The result must show the logged groups even if rollcall cannot write the rejects file.
   const rejectsFailure = await rejects?.append(rejected).then(() => undefined, toFailure);
-  return logResult(dataset, {
+  return composeLogResult(dataset, {
     ...options,
     sent: { ...sent, stop: sent.stop ?? rejectsFailure },
     rejectsFailure,
     replaced: replaced.map(({ name }) => name),
     rejectsFile: rejected.length > 0 && !rejectsFailure ? rejectsFile : undefined,
-    rejectsEmpty: rejects?.countLines() === 0,
+    areRejectsEmpty: rejects?.countLines() === 0,
   });
 };
 
@@ -103,8 +103,8 @@ const writeBody = async (delivery: Delivery, jobs: readonly Job[]) => {
   if (!body) return;
   const request = jobs[body.number - 1]?.request;
   if (!request)
-    throw wrongValue("--body", String(body.number), `at most ${jobs.length}, the number of planned requests`);
-  const chunks = readBody(delivery.dataset, { envelope: delivery.envelope(), request });
+    throw invalidOptionValue("--body", String(body.number), `at most ${jobs.length}, the number of planned requests`);
+  const chunks = composeBody(delivery.dataset, { envelope: delivery.envelope(), request });
   for await (const piece of compression ? await compress(chunks, compression) : chunks) await body.write(piece);
 };
 

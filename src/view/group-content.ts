@@ -1,10 +1,10 @@
 /** Reads a group, and formats the command that logs or reads the group. */
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
+import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
 import * as table from "../json/table.ts";
-import { isObject, sliceText } from "../json/walk.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
@@ -26,13 +26,13 @@ export type ReadInput = () => Promise<ViewInput>;
 /** @throws Failure `input-changed` */
 export const readGroupContent = async (input: ViewInput, group: number): Promise<Omit<GroupContent, "findings">> => {
   const { dataset } = input;
-  const { groups, found } = dataset;
+  const { groups, scan } = dataset;
   const trajectories = (await grouping.readGroupTrajectories(dataset, group)).map(parseTrajectory);
-  const kind = found.parts.kindOf(groups.firstOf(group));
+  const kind = scan.parts.kindOf(groups.firstOf(group));
   const { mean, deviation } = grouping.computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
   const bytes = kind === "group" ? grouping.readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
   return {
-    place: grouping.locateGroup(dataset, group),
+    position: grouping.locateGroup(dataset, group),
     isReadable: kind !== "unreadable",
     members: trajectories.map(({ messages, ...facts }) => ({
       ...facts,
@@ -54,7 +54,7 @@ const readExceptions = (bytes: Buffer) =>
 
 const isNumber = (value: unknown): value is number => Number.isFinite(value);
 
-const parseTrajectory = ({ bytes, place }: grouping.SourceTrajectory) => {
+const parseTrajectory = ({ bytes, position }: grouping.SourceTrajectory) => {
   const root = table.readRoot(bytes);
   const [reward, metrics] = ["reward", "metrics"].map((key) => {
     const value = table.memberAt(root, key);
@@ -65,7 +65,7 @@ const parseTrajectory = ({ bytes, place }: grouping.SourceTrajectory) => {
   );
   const messages = table.elementsOf(table.memberAt(root, "messages_and_choices"));
   return {
-    place,
+    position,
     bytes: bytes.length,
     reward: isNumber(reward) ? reward : null,
     metrics: Object.fromEntries(measures),

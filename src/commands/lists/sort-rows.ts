@@ -1,6 +1,6 @@
 /** Sorts the rows of a list, and prints notes about omitted rows. */
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
-import { wrongValue } from "../../failures.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Column, findColumn, formatPlainValue, type Screen } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -17,7 +17,7 @@ export const parseOrder = <Row>(typed: readonly string[], columns: readonly Colu
     const names = columns.map((one) => one.name);
     const near = findNearest(name, names);
     const wanted = `a column (with - in front for descending order): ${names.join(", ")}`;
-    throw wrongValue("--sort", value, wanted, near && sign + near);
+    throw invalidOptionValue("--sort", value, wanted, near && sign + near);
   });
 
 /** A narrow terminal never omits the columns of filters, and omits the columns of `--sort` last. */
@@ -37,9 +37,9 @@ export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]
     return keyed.sort((a, b) => compareSortKeys(a.key, b.key, descending ? -1 : 1)).map(({ row }) => row);
   }, rows);
 
-type SortKey = { readonly number: number; readonly exact: Decimal | undefined } | string;
+type ComparableValue = { readonly number: number; readonly exact: Decimal | undefined } | string;
 
-const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): SortKey => {
+const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): ComparableValue => {
   const canBeNumber = typeof value === "number" || (align !== "left" && typeof value === "string");
   const exact = canBeNumber ? parseDecimal(String(value).trim()) : undefined;
   const number = typeof value === "number" || exact ? Number(value) : Number.NaN;
@@ -49,10 +49,10 @@ const toSortKey = (value: unknown, align: Column<unknown>["align"] = "left"): So
 };
 
 /** In both directions, numbers come first, then texts, then absent values. */
-const compareSortKeys = (a: SortKey, b: SortKey, direction: number) => {
+const compareSortKeys = (a: ComparableValue, b: ComparableValue, direction: number) => {
   if (typeof a !== "string" && typeof b !== "string")
     return direction * (a.exact && b.exact ? compareDecimals(a.exact, b.exact) : a.number - b.number);
-  const rank = (key: SortKey) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
+  const rank = (key: ComparableValue) => (typeof key !== "string" ? 0 : key === "" ? 2 : 1);
   return rank(a) - rank(b) || (a === b ? 0 : a < b ? -direction : direction);
 };
 

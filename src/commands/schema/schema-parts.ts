@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import type { Schema } from "../../contract/endpoint.ts";
 import { describe, withNotes } from "../../contract/replies.ts";
-import type { JsonObject } from "../../json/walk.ts";
+import type { JsonObject } from "../../json/json-bytes.ts";
 
 export { looseObject, nullable, optional, strictObject as object, union, unknown } from "zod/mini";
 export { describe } from "../../contract/replies.ts";
