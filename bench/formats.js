@@ -27,7 +27,7 @@ writeGroups(groups, { bytes: megabytes * 1e6 });
 const linesOf = (file) => createInterface({ input: createReadStream(file, "utf8") });
 
 /** Writes the text that `make` returns for each group. */
-const written = async (file, make) => {
+const writeRecords = async (file, make) => {
   const stream = createWriteStream(file);
   let at = 0;
   for await (const line of linesOf(groups))
@@ -47,7 +47,7 @@ const splitMessages = ({ messages_and_choices: said }) => {
 };
 
 const rowsOf = async () =>
-  await written(join(folder, "results.jsonl"), ({ trajectories }, group) =>
+  await writeRecords(join(folder, "results.jsonl"), ({ trajectories }, group) =>
     trajectories
       .map((one) => {
         const [prompt, completion] = splitMessages(one);

@@ -73,7 +73,7 @@ const readSampleTexts = (ascii) => {
   return { spoken, calls };
 };
 
-/** Removes non-ASCII characters. V8 needs only half the memory for ASCII text. */
+/** V8 needs only half the memory for ASCII text. */
 const removeNonAscii = (text) => text.replace(/[\u0080-\uffff]/g, "");
 
 const samples = new URL("../test/samples/", import.meta.url);

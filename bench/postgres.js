@@ -23,7 +23,6 @@ const owner = () => {
   return { uid, gid };
 };
 
-/** Returns a free loopback port. */
 const freePort = async () => {
   const server = createServer();
   await new Promise((settle) => server.listen(0, "127.0.0.1", settle));
@@ -96,9 +95,7 @@ export const postgresAt = ({ folder, port }) => {
     address: addressOf("rollcall", "rollcall"),
     sql,
     start: () => control("start"),
-    /** Stops immediately, like a crash. */
     stopNow,
-    /** Creates a database and returns its URL. */
     newDatabase: (name, user = "rollcall") => {
       sql(`CREATE DATABASE "${name}" OWNER ${user}`);
       return addressOf(name, user);

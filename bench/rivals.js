@@ -10,7 +10,7 @@ import { gunzipSync } from "node:zlib";
 const [which, ...args] = process.argv.slice(2);
 
 /** Parses each line of a file. */
-const parsed = async (file) => {
+const parseLines = async (file) => {
   const values = [];
   const lines = createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY });
   for await (const line of lines) if (line.trim() !== "") values.push(JSON.parse(line));
@@ -59,7 +59,7 @@ const mustBe = (isSo, what) => {
 };
 
 /** Checks that the service accepts a trajectory and that a trainer can read it. */
-const checked = (trajectory) => {
+const checkTrajectory = (trajectory) => {
   const { messages_and_choices, reward, metrics = {} } = trajectory;
   mustBe(Number.isFinite(reward), "reward");
   for (const value of Object.values(metrics))
@@ -83,7 +83,7 @@ const writeGrouped = async (file, trajectories) => {
   const groups = new Map();
   const sums = new Map();
   for await (const [key, trajectory, source] of trajectories) {
-    const { reward, metrics = {} } = checked(trajectory);
+    const { reward, metrics = {} } = checkTrajectory(trajectory);
     for (const [name, value] of [["reward", reward], ...Object.entries(metrics)]) {
       sums.set(name, (sums.get(name) ?? 0) + Number(value));
     }
@@ -150,7 +150,7 @@ const rivals = {
     for await (const line of createInterface({ input: createReadStream(file) })) JSON.parse(line);
   },
   log: async ([file, url]) =>
-    await post(url, JSON.stringify({ split: "train", trajectory_groups: await parsed(file) })),
+    await post(url, JSON.stringify({ split: "train", trajectory_groups: await parseLines(file) })),
   lines: async (files) => void linesOf(files),
   document: async (files) => {
     for (const file of files) JSON.parse(readFileSync(file).toString());

@@ -137,7 +137,6 @@ export const openCountingService = async ({ slownessMs, chance, echoes = false }
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** True if a program is installed. */
 export const isInstalled = async (program) =>
   await run([program, "--version"]).then(
     () => true,

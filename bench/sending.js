@@ -16,7 +16,7 @@ writeGroups(groups, { bytes: megabytes * 1e6 });
 const ledger = join(folder, "ledger.db");
 
 /** Removes the ledger, because logged groups are not sent again. */
-const logging = (...words) => {
+const prepareLog = (...words) => {
   for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
   return ["bin/rollcall.js", "log", "m", "--split", "train", "--ledger", ledger, ...words];
 };
@@ -31,7 +31,7 @@ const overSlowLink = async () => {
   const node = (args) => run([process.execPath, ...args], { env });
   const { ms, ratio } = await takeTurns(
     {
-      log: () => node(logging(groups, "--max-request-size", "2MiB")),
+      log: () => node(prepareLog(groups, "--max-request-size", "2MiB")),
       script: () => node(["bench/rivals.js", "parts", url, String(requestBytes), groups]),
     },
     rounds,
@@ -45,7 +45,7 @@ const overSlowLink = async () => {
 };
 
 /** Writes the groups, every second one without a reward. */
-const halfValid = async () => {
+const writeHalfValid = async () => {
   const lines = [];
   for await (const line of createInterface({ input: createReadStream(groups, "utf8") })) {
     lines.push(lines.length % 2 === 0 ? line : line.replace('"reward":', '"rewarded":'));
@@ -61,17 +61,17 @@ const partial = 7;
 const withRejects = async () => {
   const { address, close } = await openService("sink");
   const env = environment(folder, { ROLLCALL_BASE_URL: address });
-  const { file, rejected } = await halfValid();
+  const { file, rejected } = await writeHalfValid();
   const rejects = join(folder, "rejects.jsonl");
   const log = () => {
     for (const end of ["", ".reasons"]) rmSync(`${rejects}${end}`, { force: true });
-    return processorMs(logging(file, "--on-invalid", "skip", "--rejects", rejects), { env, code: partial });
+    return processorMs(prepareLog(file, "--on-invalid", "skip", "--rejects", rejects), { env, code: partial });
   };
   const url = `${address}/v1/preview/models/m/log`;
   const { ms, ratio } = await takeTurns(
     {
       log,
-      "all valid": () => processorMs(logging(groups), { env }),
+      "all valid": () => processorMs(prepareLog(groups), { env }),
       script: () => processorMs(["bench/rivals.js", "valid", url, file, join(folder, "rejected.jsonl")], { env }),
     },
     rounds,

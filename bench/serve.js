@@ -107,7 +107,7 @@ const catalogOf = (count) => {
 };
 
 /** Answers every request with the same body after a delay. */
-const answering = (text, delayMs = 0) => {
+const openAnswering = (text, delayMs = 0) => {
   const body = Buffer.from(text);
   const head = { "content-type": "application/json", "content-length": body.length };
   return createHttpServer((request, response) => {
@@ -118,9 +118,9 @@ const answering = (text, delayMs = 0) => {
 const kinds = {
   sink: () => createServer(sink),
   far: (roundTripMs) => createServer(far(Number(roundTripMs))),
-  calls: (delayMs, bytes) => answering(callOf(Number(bytes)), Number(delayMs)),
-  catalog: (entries) => answering(catalogOf(Number(entries))),
-  file: (path) => answering(readFileSync(path)),
+  calls: (delayMs, bytes) => openAnswering(callOf(Number(bytes)), Number(delayMs)),
+  catalog: (entries) => openAnswering(catalogOf(Number(entries))),
+  file: (path) => openAnswering(readFileSync(path)),
 };
 const server = kinds[kind](...args);
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));

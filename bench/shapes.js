@@ -21,7 +21,7 @@ const plain = join(folder, "plain.jsonl");
 writeGroups(plain, { bytes: megabytes * 1e6 });
 
 /** Writes the groups with each trajectory changed. */
-const changed = async (name, change) => {
+const writeChanged = async (name, change) => {
   const lines = [];
   for await (const line of linesOf(plain)) {
     lines.push(JSON.stringify({ trajectories: JSON.parse(line).trajectories.map(change) }));
@@ -45,7 +45,7 @@ const toolOf = (name) => ({
 });
 
 /** Writes seven groups to each file. */
-const many = async () => {
+const writeMany = async () => {
   mkdirSync(join(folder, "many"));
   const files = [];
   let lines = [];
@@ -60,7 +60,7 @@ const many = async () => {
 };
 
 /** Writes one trajectory per line, with the key of its group. */
-const flat = async () => {
+const writeFlat = async () => {
   const lines = [];
   let group = 0;
   for await (const line of linesOf(plain)) {
@@ -73,7 +73,7 @@ const flat = async () => {
 };
 
 /** Writes all groups as one document. */
-const document = async (name, indent, wrap) => {
+const writeDocument = async (name, indent, wrap) => {
   const groups = [];
   for await (const line of linesOf(plain)) groups.push(JSON.parse(line));
   const file = join(folder, name);
@@ -84,7 +84,7 @@ const document = async (name, indent, wrap) => {
 const nulls = { tools: null, start_time: null, additional_histories: null, initial_policy_version: null };
 
 /** Writes one trajectory with many tool calls, in one message or in one message each. */
-const calling = async (count, together) => {
+const writeCalls = async (count, together) => {
   const calls = Array.from({ length: count }, (_, at) => ({
     id: `call_${at}`,
     type: "function",
@@ -115,37 +115,42 @@ const cases = {
     },
     min: 0.4,
   },
-  "many files of 30 kB": { make: many, min: 1 },
+  "many files of 30 kB": { make: writeMany, min: 1 },
   "with tools": {
-    make: async () => await changed("tools.jsonl", (one) => ({ ...one, tools: toolNames(one).map(toolOf) })),
+    make: async () => await writeChanged("tools.jsonl", (one) => ({ ...one, tools: toolNames(one).map(toolOf) })),
     log: 2,
     min: 2,
   },
-  "with nulls": { make: async () => await changed("nulls.jsonl", (one) => ({ ...one, ...nulls })), log: 2, min: 2 },
-  "flat, by a key": { make: flat, args: ["--group-by", "prompt_id"], log: 2, min: 2 },
+  "with nulls": {
+    make: async () => await writeChanged("nulls.jsonl", (one) => ({ ...one, ...nulls })),
+    log: 2,
+    min: 2,
+  },
+  "flat, by a key": { make: writeFlat, args: ["--group-by", "prompt_id"], log: 2, min: 2 },
   "a warning on every line": {
-    make: async () => await changed("warnings.jsonl", (one) => ({ ...one, start_time: "2026-01-01T10:00:00" })),
+    make: async () => await writeChanged("warnings.jsonl", (one) => ({ ...one, start_time: "2026-01-01T10:00:00" })),
     log: 2,
     min: 2,
   },
   "a call without an answer on every line": {
     make: async () =>
-      await changed("calls.jsonl", (one) => ({
+      await writeChanged("calls.jsonl", (one) => ({
         ...one,
         messages_and_choices: one.messages_and_choices.filter(({ role }) => role !== "tool"),
       })),
     log: 2,
     min: 2,
   },
-  "2,000 calls of tools that are not listed": { make: async () => await calling(2000, false), min: 0.5 },
-  "80,000 calls at once": { make: async () => await calling(80_000, true), min: 0.5 },
+  "2,000 calls of tools that are not listed": { make: async () => await writeCalls(2000, false), min: 0.5 },
+  "80,000 calls at once": { make: async () => await writeCalls(80_000, true), min: 0.5 },
   "one pretty-printed document": {
-    make: async () => await document("pretty.json", 2, (groups) => groups),
+    make: async () => await writeDocument("pretty.json", 2, (groups) => groups),
     isDocument: true,
     min: 1,
   },
   "one request on one line": {
-    make: async () => await document("request.json", 0, (groups) => ({ split: "train", trajectory_groups: groups })),
+    make: async () =>
+      await writeDocument("request.json", 0, (groups) => ({ split: "train", trajectory_groups: groups })),
     isDocument: true,
     min: 1,
   },
@@ -153,8 +158,8 @@ const cases = {
 
 const ledger = join(folder, "ledger.db");
 
-/** Removes the ledger, because logged groups are not sent again. */
-const logged = async (words) => {
+/** Removes the ledger, because logged groups are not sent again, and measures `log`. */
+const measureLog = async (words) => {
   for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
   return await processorMs(["bin/rollcall.js", "log", "m", "--split", "train", "--ledger", ledger, ...words], { env });
 };
@@ -171,7 +176,7 @@ for (const [name, { make, args = [], isDocument = false, log, min }] of Object.e
     ...(log === undefined
       ? {}
       : {
-          log: () => logged([...args, ...files]),
+          log: () => measureLog([...args, ...files]),
           sender: () => script("send", `${sink.address}/v1/preview/models/m/log`, ...files),
         }),
   };

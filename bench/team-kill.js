@@ -17,7 +17,6 @@ process.on("exit", () => {
 });
 const env = environment(folder, { ROLLCALL_LOCAL_KEY: "key", ROLLCALL_STORE: database.address });
 
-/** Starts a service on its previous port. */
 const serve = async (port) => {
   const service = await startService(env, "--port", port);
   children.add(service.child);

@@ -11,7 +11,6 @@ const folder = newFolder();
 const key = "key";
 const database = await openTeamDatabase();
 
-/** Starts a service and returns its URL. */
 const serve = async (own) => {
   const env = environment(folder, { ROLLCALL_LOCAL_KEY: key, ...own });
   const { child, url } = await startService(env, "--port", "0", "--data-dir", join(folder, "data"));
@@ -20,7 +19,6 @@ const serve = async (own) => {
 };
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 
-/** Logs a body and returns the status. */
 const log = (url, body) =>
   new Promise((resolve, reject) => {
     const headers = {

@@ -8,7 +8,7 @@ const left = (call: unknown, prefix = "vendor") =>
   JSON.parse(omitContent(parseRawJson(JSON.stringify(call)), prefix).json);
 
 describe("a call without its content", () => {
-  it("keeps ids, times, numbers and states, and the sizes of the rest", () => {
+  it("keeps ids, times, numbers and states, and the sizes of omitted fields", () => {
     const { call } = JSON.parse(readFileSync("test/samples/call.exception.json", "utf8"));
     const { summary, omitted_bytes, ...rest } = left(call);
     expect(Object.keys(omitted_bytes)).toEqual(["attributes", "inputs", "exception", "summary"]);
@@ -20,7 +20,7 @@ describe("a call without its content", () => {
     expect(summary.vendor).not.toHaveProperty("trace_name");
   });
 
-  it("contains no other text, at any position", () => {
+  it("contains no text of its fields with content, at any depth", () => {
     const marker = "MARK";
     const secret = fc.constantFrom(`${marker} text`, { deep: [`${marker}`, { x: marker }] }, [marker], [[1, marker]]);
     const fields = ["inputs", "output", "exception", "attributes", "display_name", "summary", "unheard_of"];
@@ -62,11 +62,11 @@ describe("a call without its content", () => {
     expect(omitContent(parseRawJson(json), "vendor").json).toBe(json);
   });
 
-  it("counts bytes, not characters", () => {
+  it("counts the omitted bytes, not characters", () => {
     expect(left({ inputs: "ééé😀" })).toEqual({ omitted_bytes: { inputs: 12 } });
   });
 
-  it("keeps the fields with the prefix of the deployment", () => {
+  it("keeps the fields with the prefix of the deployed service", () => {
     expect(left({ acme_username: "mia", other_username: "mia" }, "acme")).toEqual({
       acme_username: "mia",
       omitted_bytes: { other_username: 5 },

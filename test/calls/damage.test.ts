@@ -30,7 +30,7 @@ const damage: fc.Arbitrary<Json> = fc.oneof(
   fc.jsonValue({ maxDepth: 3 }).map((value): Json => JSON.parse(JSON.stringify(value))),
 );
 
-/** Replaces one part of a value. Each fraction of `way` chooses a member, one level further down. */
+/** Replaces a part of a value. Each fraction of `way` selects a member, one level deeper. */
 const damaged = (value: Json, way: readonly number[], by: Json): Json => {
   const [here, ...below] = way;
   if (here === undefined || typeof value !== "object" || value === null) return by;
@@ -67,7 +67,7 @@ const printed = async (
 
 describe("a damaged call", () => {
   itHolds(
-    "prints in every form, and its JSON is unchanged",
+    "is printed in every form, and unchanged as JSON",
     fc.asyncProperty(call, async (value) => {
       const one = parseRawJson(JSON.stringify(value));
       expect(JSON.parse(await printed(one, { json: true }))).toEqual({ call: value });
@@ -82,7 +82,7 @@ describe("a damaged call", () => {
 
   const path = parsePath("output.choices[0].message.content", "--path");
   itHolds(
-    "counts in a summary, converts or says why it cannot, and loses its content",
+    "is counted in a summary, is converted or gives a reason, and loses its content",
     fc.property(call, (value) => {
       const one = parseRawJson(JSON.stringify(value));
       const summary = openSummary("vendor");

@@ -2,7 +2,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseCallIds } from "../../src/calls/index.ts";
 
-/** Text in chunks of a number of bytes. */
 async function* chunked(text: string | Uint8Array, size: number): AsyncGenerator<Uint8Array, void> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -17,11 +16,11 @@ const collected = async <Value>(values: AsyncIterable<Value>): Promise<readonly 
 const idsIn = async (text: string | Uint8Array, size = 64): Promise<readonly string[]> =>
   await collected(parseCallIds(chunked(text, size)));
 
-/** A valid id: no white space around it, and not the start of JSON. */
+/** A valid id, which has no white space at its ends and is not the start of JSON. */
 const id = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9:._ -]{0,40}[A-Za-z0-9]$/);
 
 describe("reading call ids from lines", () => {
-  it("finds the same ids in every form of a line, for any chunks", async () => {
+  it("finds equal ids in every form of a line, for any chunks", async () => {
     const spelled = fc.tuple(id, fc.integer({ min: 0, max: 4 }), fc.string()).map(([own, form, rest]) => {
       const field = rest.replaceAll(/[\n\r]/g, " ");
       const line = [own, `${own}\t${field}`, JSON.stringify(own), JSON.stringify({ rest, id: own }), `  ${own}\r`][

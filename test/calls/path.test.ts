@@ -62,7 +62,7 @@ describe("a path into a call", () => {
     ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["[0]"]],
     ["id.x", '{"id":"x"}', "id.x", undefined, []],
     ["id[0]", '{"id":null}', "id[0]", undefined, []],
-  ])("names the missing part and similar names, for %s in %s", (path, json, where, near, found) => {
+  ])("gives the missing part and similar names, for %s in %s", (path, json, where, near, found) => {
     expect(at(json, path)).toEqual({ kind: "missing", path: where, near, candidates: found });
   });
 

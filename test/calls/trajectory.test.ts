@@ -65,7 +65,7 @@ describe("a call as a trajectory", () => {
     );
   });
 
-  it("loses the line ends of JSON on several lines, and nothing else", () => {
+  it("loses only the line ends of JSON on several lines", () => {
     const spread = JSON.stringify(
       { inputs: { messages: [{ role: "user", content: "a\n  b" }] }, output: "ok" },
       null,
@@ -92,7 +92,7 @@ describe("a call as a trajectory", () => {
     expect(JSON.parse(trajectory({ ...done, output })).messages_and_choices).toEqual([...messages, ...added]);
   });
 
-  it("names the model that answered rather than the requested one", () => {
+  it("names the model that answered rather than the requested model", () => {
     const modelOf = (own: object) => JSON.parse(trajectory({ ...done, ...own })).metadata.model;
     const inputs = { messages, model: "alias" };
     expect(modelOf({ inputs, output: { choices: [choice], model: "exact" } })).toBe("exact");
@@ -104,11 +104,14 @@ describe("a call as a trajectory", () => {
     expect(JSON.parse(trajectory(call)).messages_and_choices[0]).toEqual({ role: "system", content: "be kind" });
   });
 
-  it.each(["system", "developer"])("starts with a %s message, and not with the system prompt outside it", (role) => {
-    const start = [{ role, content: "be short" }, ...messages];
-    const call = { ...done, inputs: { messages: start, system: "be kind" } };
-    expect(JSON.parse(trajectory(call)).messages_and_choices).toEqual([...start, choice]);
-  });
+  it.each(["system", "developer"])(
+    "starts with a %s message, without the system prompt outside the messages",
+    (role) => {
+      const start = [{ role, content: "be short" }, ...messages];
+      const call = { ...done, inputs: { messages: start, system: "be kind" } };
+      expect(JSON.parse(trajectory(call)).messages_and_choices).toEqual([...start, choice]);
+    },
+  );
 
   it.each([
     ["it has no output", { ...done, ended_at: null, output: null }],
@@ -148,7 +151,7 @@ describe("a call as a trajectory", () => {
 });
 
 describe("a call as messages", () => {
-  it("consists of its messages and those of its choices", () => {
+  it("consists of its messages and the messages of its choices", () => {
     expect(JSON.parse(textOf(toMessages(parseRawJson(JSON.stringify(done)))))).toEqual([...messages, choice.message]);
   });
 });

@@ -16,7 +16,7 @@ const usage = fc
   })
   .map(({ share, ...counts }) => ({ ...counts, cached_tokens: Math.floor((counts.prompt_tokens * share) / 100) }));
 
-/** A price in 10^-18 dollars, and one of its spellings. */
+/** A price in units of 10^-18 dollars, and one of its spellings. */
 const price = fc
   .tuple(fc.bigInt(0n, 10n ** 15n), fc.nat({ max: 3 }))
   .map(([digits, spelling]): readonly [bigint, string] => {
@@ -25,7 +25,7 @@ const price = fc
     return [digits, [plain, `${digits}e-18`, `${digits}0E-19`, ` ${plain} `][spelling] ?? plain];
   });
 
-/** Dollars, exactly, of an amount in 10^-18 of them. */
+/** The exact dollars of an amount in units of 10^-18 dollars. */
 const dollars = (amount: bigint): string => {
   const text = String(amount).padStart(19, "0");
   return `${text.slice(0, -18)}.${text.slice(-18)}`.replace(/\.?0+$/, "");
@@ -148,7 +148,7 @@ describe("the recorded usage", () => {
 
   const one = { prompt_tokens: 5, completion_tokens: 3 };
 
-  it("comes from the output of a call, with cached tokens, if the summary counts the same", () => {
+  it("comes from the output of a call, with cached tokens, if the summary has equal counts", () => {
     const output = { usage: { ...one, prompt_tokens_details: { cached_tokens: 4 } } };
     expect(callWith({ output, summary: { usage: { m: one } } })).toMatchObject({ cached_tokens: 4, prompt_tokens: 5 });
     expect(callWith({ output })).toMatchObject({ cached_tokens: 4 });
@@ -161,7 +161,7 @@ describe("the recorded usage", () => {
     expect(callWith({ output: { usage: one }, summary: { usage: { m: summed } } })).toMatchObject(summed);
   });
 
-  it("comes from the summary of a call, over all models, if calls below it used some", () => {
+  it("comes from the summary of a call, over all models, if its child calls used models", () => {
     const summary = { usage: { m: { ...one, requests: 2 }, n: { prompt_tokens: 1, completion_tokens: 1 } } };
     expect(callWith({ output: { usage: one }, summary })).toMatchObject({
       prompt_tokens: 6,
@@ -171,7 +171,7 @@ describe("the recorded usage", () => {
   });
 
   it.each([{}, { output: "text" }, { summary: null, output: null }, { summary: { usage: [] } }, { summary: 5 }])(
-    "does not exist in the call %j",
+    "is missing in the call %j",
     (call) => {
       expect(callWith(call)).toBeUndefined();
     },

@@ -15,7 +15,7 @@ const decimal: fc.Arbitrary<Decimal> = fc.record({
   places: fc.nat({ max: 30 }),
 });
 
-/** The same amount with all its digits on the left of the point: what is compared and multiplied there is exact. */
+/** An amount as a whole number of 10^-60, whose arithmetic is exact. */
 const scaled = ({ digits, places }: Decimal): bigint => digits * 10n ** BigInt(60 - places);
 
 describe("a decimal", () => {

@@ -13,7 +13,7 @@ const mirrored = ({ change, from, to, ...others }: Change): Change => ({
   from: to,
   to: from,
 });
-/** The name in the later catalog, or else in the earlier one. */
+/** The changes without the name, which comes from the later catalog if both have one. */
 const facts = (changes: readonly Change[]) =>
   changes.map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to])).sort();
 
@@ -38,7 +38,7 @@ describe("the difference of two catalogs", () => {
     );
   });
 
-  it("contains a model as added or gone if and only if one catalog lacks it", () => {
+  it("contains a model as added or gone only if one catalog lacks the model", () => {
     fc.assert(
       fc.property(entries, entries, (one, other) => {
         const ids = (data: readonly unknown[]) =>
@@ -60,7 +60,7 @@ describe("the difference of two catalogs", () => {
     ["a price as a number", { pricing: { prompt: "0.5" } }, { pricing: { prompt: 0.5 } }],
     ["a list in another order", { supported_features: ["a", "b"] }, { supported_features: ["b", "a"] }],
     [
-      "a second data centre in a country",
+      "a second data center in a country",
       { datacenters: [{ country_code: "FI" }] },
       { datacenters: [{ country_code: "FI" }, { country_code: "FI" }] },
     ],

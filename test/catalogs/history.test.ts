@@ -16,7 +16,7 @@ const newFolder = (): string => mkdtempSync(join(tmpdir(), "history-"));
 const save = (folder: string, id: string, fetchedAt: number, place = router) =>
   saveCatalog(folder, place, Buffer.from(JSON.stringify({ data: [{ id }] })), new Date(fetchedAt));
 
-/** The time and the id of the catalog as it was at a time. */
+/** The catalog at a time, as its own time and the id of its model. */
 const at = (folder: string, time: number, place = router) => {
   const saved = findSavedCatalog(folder, place, time);
   return saved === undefined
@@ -29,7 +29,7 @@ const ownFolder = (folder: string): string =>
   join(folder, "catalog-history", readdirSync(join(folder, "catalog-history"))[0] ?? "");
 
 describe("the history of catalogs", () => {
-  it("has a catalog as it was at a time, and the first one before that", () => {
+  it("returns the catalog of a time, or the first catalog for an earlier time", () => {
     const folder = newFolder();
     for (const [id, time] of [
       ["a", noon],
@@ -50,7 +50,7 @@ describe("the history of catalogs", () => {
     ]);
   });
 
-  it("has a file for each change, and writes nothing for the latest reply again", () => {
+  it("writes a file for each change, and nothing if the latest reply is repeated", () => {
     const folder = newFolder();
     for (const time of [noon, noon + hour, noon + day]) save(folder, "a", time);
     expect(at(folder, noon + 9 * day)).toEqual([noon, "a"]);
@@ -61,7 +61,7 @@ describe("the history of catalogs", () => {
     );
   });
 
-  it("keeps catalogs of another URL, kind or provider apart", () => {
+  it("separates catalogs by URL, kind and provider", () => {
     const folder = newFolder();
     save(folder, "a", noon);
     for (const other of [{ baseUrl: "local" }, { catalog: "analysis" as const }, { provider: "s" }]) {
@@ -69,7 +69,7 @@ describe("the history of catalogs", () => {
     }
   });
 
-  it("ignores files that it did not write, whatever is in them", () => {
+  it("ignores files that it did not write, with any content", () => {
     const folder = newFolder();
     save(folder, "a", noon);
     const own = ownFolder(folder);
@@ -99,7 +99,7 @@ describe("the history of catalogs", () => {
     expect(at(folder, noon)).toEqual([noon + 1, "a"]);
   });
 
-  it("removes the oldest replies of a catalog beyond its limit", { tags: "slow" }, () => {
+  it("removes the oldest replies of a catalog beyond the limit", { tags: "slow" }, () => {
     const folder = newFolder();
     for (let id = 0; id < maxSavedReplies + 5; id++) save(folder, `${id}`, noon + id * day);
     expect(readdirSync(ownFolder(folder))).toHaveLength(maxSavedReplies);

@@ -43,7 +43,7 @@ const run = async (words: readonly string[]): Promise<string> => {
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** An entry as JSON, with numbers spelled as JavaScript would not. */
+/** An entry as JSON, with numbers in spellings that JavaScript does not print. */
 const spelledOf = (entry: Entry): string =>
   JSON.stringify(entry).replaceAll(":8000", ":8.000e3").replaceAll(":0,", ":0.0,");
 
@@ -75,12 +75,12 @@ const codesOf = (entry: Entry): readonly (string | undefined)[] =>
     ? entry.datacenters.map((one) => textOf(memberOf(one, "country_code")) || undefined)
     : [];
 
-interface Choice {
+interface FilterCase {
   readonly words: readonly string[];
   readonly holds: (entry: Entry) => boolean;
 }
 
-const choice = (words: string, holds: (entry: Entry) => boolean): Choice => ({ words: words.split(" "), holds });
+const choice = (words: string, holds: (entry: Entry) => boolean): FilterCase => ({ words: words.split(" "), holds });
 
 const deprecatedOn = (entry: Entry): string | undefined =>
   /^\d{4}-/.test(textOf(entry.deprecation_date)) ? textOf(entry.deprecation_date) : undefined;
@@ -88,8 +88,8 @@ const deprecatedOn = (entry: Entry): string | undefined =>
 const noDeprecation = ({ deprecation_date: date }: Entry): boolean =>
   date === undefined || date === null || date === "";
 
-/** Filters, each with a second implementation. */
-const choices: readonly Choice[] = [
+/** Filters with an independent implementation. */
+const choices: readonly FilterCase[] = [
   choice("--input-modality image", (entry) => listOf(entry.input_modalities).includes("image")),
   choice("--output-modality text", (entry) => listOf(entry.output_modalities).includes("text")),
   choice("--feature tools --feature reasoning", (entry) => {
@@ -119,13 +119,13 @@ const choices: readonly Choice[] = [
   choice("?/t*", (entry) => /^.\/t/su.test(textOf(entry.id).toLowerCase())),
 ];
 
-/** Some of the filters, each option at most once, with at most one pattern. */
+/** Up to three filters with different options, and at most one pattern. */
 const filter = fc.subarray([...choices], { maxLength: 3 }).filter((all) => {
   const names = all.map(({ words }) => (words[0]?.startsWith("--") ? words[0].replace("--not-", "--") : "pattern"));
   return new Set(names).size === names.length;
 });
 
-/** The sort key of a value: numbers before words before absent values. */
+/** The sort key of a value. Numbers come before words, and absent values last. */
 const rankOf = (value: unknown, isNumber: boolean, isPrice = false): readonly [number, number | string] => {
   if (value === undefined || value === null || value === "") return [2, 0];
   const number = typeof value === "number" ? value : isNumber && /^\d/.test(textOf(value)) ? Number(value) : Number.NaN;
@@ -147,7 +147,6 @@ const sorts: Readonly<Record<string, (entry: Entry) => readonly [number, number 
 
 const order = fc.subarray(["id", "-context_length", "pricing.prompt"], { maxLength: 3 });
 
-/** True if the entry may precede the other one. */
 const mayPrecede = (one: Entry, other: Entry, by: readonly string[]): boolean => {
   for (const key of by) {
     const rank = sorts[key.replace("-", "")];

@@ -28,7 +28,7 @@ const lockFileOf = async (data: readonly unknown[]) => {
 };
 
 describe("a lock file", () => {
-  it("reads back as it was written, and is not written again for the same facts", async () => {
+  it("contains the facts of all models, and is not written again if no fact changed", async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {
         const { lock, models, write } = await lockFileOf(data);
@@ -42,7 +42,7 @@ describe("a lock file", () => {
     );
   });
 
-  it("reports only deprecations for the catalog that it was made from", async () => {
+  it("causes only reports of deprecations for its own catalog", async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {
         const { lock } = await lockFileOf(data);
@@ -54,7 +54,7 @@ describe("a lock file", () => {
     );
   });
 
-  it("compares a model with the locked one of two models with the same id", async () => {
+  it("is compared with the locked one of two models with equal ids", async () => {
     const ending = { id: "a/one", output_modalities: ["text"], deprecation_date: "2020-01-31" };
     for (const data of [
       [{ id: "a/one" }, ending],
@@ -67,7 +67,7 @@ describe("a lock file", () => {
     }
   });
 
-  it("reports every model as gone for an empty catalog, each at the line of its id", async () => {
+  it("causes a report of every model for an empty catalog, at the line of its id", async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (data) => {
         const { lock, models, text } = await lockFileOf(data);
@@ -86,7 +86,7 @@ describe("a lock file", () => {
   it.each([
     ["a cheaper model", "1e-6", "other"],
     ["no model at the same price", "2e-6", undefined],
-  ])("offers %s in place of a model whose price rose", async (_, price, replacement) => {
+  ])("causes the advice of %s in place of a model whose price rose", async (_, price, replacement) => {
     const entry = (id: string, amount: string) => ({ id, pricing: { prompt: amount, completion: amount } });
     const { lock } = await lockFileOf([entry("own", "1e-7")]);
     if (lock === undefined) throw new Error("no lock");
@@ -98,7 +98,7 @@ describe("a lock file", () => {
     ]);
   });
 
-  it("compares prices as exact decimals", async () => {
+  it("is compared with prices as exact decimals", async () => {
     const price = fc.bigInt(0n, 10n ** 12n);
     await fc.assert(
       fc.asyncProperty(price, price, fc.nat({ max: 300 }), async (was, is, percent) => {

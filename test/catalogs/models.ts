@@ -18,7 +18,7 @@ export const priceText = fc.oneof(
 
 const words = (...of: readonly string[]) => fc.subarray([...of]);
 
-/** An entry of a catalog, before it is parsed. */
+/** An unparsed entry of a catalog. */
 export const entry = fc.record(
   {
     id: maybe(fc.constantFrom("a/one", "a/two", "b/three", "b/four", "c/five")),
@@ -49,10 +49,9 @@ export const entry = fc.record(
   { requiredKeys: [] },
 );
 
-/** Entries of a catalog. */
 export const entries = fc.array(entry, { maxLength: 8 });
 
-/** The models that are read from a reply with such entries. */
+/** Parses the models of a reply with these entries. */
 export const modelsOf = (data: readonly unknown[]): readonly CatalogModel[] => parseModels(JSON.stringify({ data }));
 
 export const parseModels = (text: string): readonly CatalogModel[] => parseEntries(text).map(({ value }) => value);

@@ -12,7 +12,7 @@ import { openMemoryBytes } from "../../src/input/source.ts";
 import { isObject, parseJson } from "../../src/json/json-bytes.ts";
 import { itHolds } from "../support/property.ts";
 
-/** All that is found in a block of lines. */
+/** All findings in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: string) => {
   const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
   const scan = new Scan(source, { index: 0, groupBy, result: createScanResult(defaultStrictness) });
@@ -35,15 +35,15 @@ const valuesIn = (bytes: Buffer): readonly unknown[] =>
     .flatMap((line) => (isUtf8(line) ? (parseJson(line.toString().replace(/^\ufeff/, ""))?.value ?? []) : []));
 
 /** JSON of a value in which objects are lists of members, so that a key can occur twice. */
-type Written = string | number | boolean | null | Raw | Members | readonly Written[];
-interface Raw {
+type JsonInput = string | number | boolean | null | RawJson | JsonMembers | readonly JsonInput[];
+interface RawJson {
   readonly raw: string;
 }
-interface Members {
-  readonly members: readonly (readonly [string, Written])[];
+interface JsonMembers {
+  readonly members: readonly (readonly [string, JsonInput])[];
 }
 
-const written = (value: Written, space: string): string => {
+const written = (value: JsonInput, space: string): string => {
   if (Array.isArray(value)) return `[${space}${value.map((one) => written(one, space)).join(`,${space}`)}${space}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if ("raw" in value) return value.raw;
@@ -52,27 +52,27 @@ const written = (value: Written, space: string): string => {
   return `{${space}${members.join(`${space},${space}`)}${space}}`;
 };
 
-const raw = (text: string): Raw => ({ raw: text });
+const raw = (text: string): RawJson => ({ raw: text });
 
-const object = (members: Readonly<Record<string, Written>>): Members => ({
+const object = (members: Readonly<Record<string, JsonInput>>): JsonMembers => ({
   members: Object.entries(members).map(([key, value]) => [JSON.stringify(key), value]),
 });
 
 const words = ["", "a", "naïve", "\u2028", "😀", "\n", '"', "\\", "a longer text, which goes on for more than sixteen"];
 
-/** The usual, and now and then the odd. */
+/** Mostly usual values, and a few odd ones. */
 const mostly = <Value>(usual: fc.Arbitrary<Value>, odd: fc.Arbitrary<Value>): fc.Arbitrary<Value> =>
   fc.oneof({ weight: 40, arbitrary: usual }, { weight: 1, arbitrary: odd });
 
-const texts: fc.Arbitrary<Written> = mostly(
+const texts: fc.Arbitrary<JsonInput> = mostly(
   fc.oneof(
-    fc.constantFrom<Written>(...words, raw('"\\ud83d"'), raw('"\\u0041\\/\\b\\f\\r\\t"')),
+    fc.constantFrom<JsonInput>(...words, raw('"\\ud83d"'), raw('"\\u0041\\/\\b\\f\\r\\t"')),
     fc.string({ unit: "grapheme", maxLength: 40 }),
   ),
   fc.constantFrom(...["\\x", "\\u12g4", "\t", "sk-0123abcd4567efgh89ij"].map((text) => raw(`"${text}"`))),
 );
 
-const numbers: fc.Arbitrary<Written> = mostly(
+const numbers: fc.Arbitrary<JsonInput> = mostly(
   fc.oneof(
     fc.integer(),
     fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -88,13 +88,13 @@ const numbers: fc.Arbitrary<Written> = mostly(
   ),
 );
 
-const scalars: fc.Arbitrary<Written> = fc.oneof(texts, numbers, fc.boolean(), fc.constant(null));
+const scalars: fc.Arbitrary<JsonInput> = fc.oneof(texts, numbers, fc.boolean(), fc.constant(null));
 
-const anything: fc.Arbitrary<Written> = fc.oneof(
+const anything: fc.Arbitrary<JsonInput> = fc.oneof(
   { weight: 3, arbitrary: scalars },
   {
     weight: 1,
-    arbitrary: fc.constantFrom<Written>(
+    arbitrary: fc.constantFrom<JsonInput>(
       [],
       object({}),
       [1, [2, "x"]],
@@ -104,11 +104,11 @@ const anything: fc.Arbitrary<Written> = fc.oneof(
   },
 );
 
-/** Members of an object: most of the usual ones, and now and then one more, one twice, or one out of its place. */
-const objectOf = (fields: Readonly<Record<string, fc.Arbitrary<Written>>>): fc.Arbitrary<Members> => {
+/** An object with most of its usual members. A few objects have an additional, repeated or misplaced member. */
+const objectOf = (fields: Readonly<Record<string, fc.Arbitrary<JsonInput>>>): fc.Arbitrary<JsonMembers> => {
   const names = Object.keys(fields);
   const member = (name: string) =>
-    (fields[name] ?? anything).map((value): readonly [string, Written] => [JSON.stringify(name), value]);
+    (fields[name] ?? anything).map((value): readonly [string, JsonInput] => [JSON.stringify(name), value]);
   const odd = fc.oneof(
     fc.constantFrom(...names).chain(member),
     fc.tuple(fc.constantFrom(...names.map((name) => JSON.stringify(name))), anything),
@@ -129,21 +129,21 @@ const objectOf = (fields: Readonly<Record<string, fc.Arbitrary<Written>>>): fc.A
   );
 };
 
-const listOf = (element: fc.Arbitrary<Written>, maxLength = 4): fc.Arbitrary<Written> =>
-  mostly<Written>(
+const listOf = (element: fc.Arbitrary<JsonInput>, maxLength = 4): fc.Arbitrary<JsonInput> =>
+  mostly<JsonInput>(
     fc.array(element, { maxLength }),
     fc.tuple(fc.array(element, { maxLength: 2 }), anything).map(([own, odd]) => [...own, odd]),
   );
 
 const ids = mostly(
-  fc.constantFrom<Written>("call_1", "call_2"),
-  fc.constantFrom<Written>("", 1, raw('"c\\u0061ll_1"')),
+  fc.constantFrom<JsonInput>("call_1", "call_2"),
+  fc.constantFrom<JsonInput>("", 1, raw('"c\\u0061ll_1"')),
 );
 const toolNames = mostly(
-  fc.constantFrom<Written>("find", "naïve"),
-  fc.constantFrom<Written>("", 1, raw('"f\\u0069nd"')),
+  fc.constantFrom<JsonInput>("find", "naïve"),
+  fc.constantFrom<JsonInput>("", 1, raw('"f\\u0069nd"')),
 );
-const roles = fc.constantFrom<Written>(
+const roles = fc.constantFrom<JsonInput>(
   "system",
   "user",
   "assistant",
@@ -165,7 +165,7 @@ const content = fc.oneof(
 );
 
 const message = fc.oneof(
-  { weight: 4, arbitrary: objectOf({ role: fc.constantFrom<Written>("system", "user", "assistant"), content }) },
+  { weight: 4, arbitrary: objectOf({ role: fc.constantFrom<JsonInput>("system", "user", "assistant"), content }) },
   { weight: 1, arbitrary: objectOf({ role: roles, content, tool_calls: listOf(call, 2) }) },
   { weight: 1, arbitrary: objectOf({ role: fc.constant("tool"), tool_call_id: ids, content }) },
   { weight: 1, arbitrary: objectOf({ role: fc.constant("assistant"), content, tool_calls: fc.constant(null) }) },
@@ -195,24 +195,24 @@ const answered = ids.chain((id) =>
 const conversation = fc
   .tuple(
     listOf(fc.oneof({ weight: 4, arbitrary: message }, { weight: 1, arbitrary: choice })),
-    fc.oneof(fc.constant<readonly Written[]>([]), answered),
+    fc.oneof(fc.constant<readonly JsonInput[]>([]), answered),
     assistant,
   )
-  .map(([own, more, last]): Written => (Array.isArray(own) ? [...own, ...more, last] : own));
+  .map(([own, more, last]): JsonInput => (Array.isArray(own) ? [...own, ...more, last] : own));
 
 const rewards = fc.oneof(
   { weight: 9, arbitrary: fc.double({ min: -1, max: 1, noNaN: true }) },
   { weight: 1, arbitrary: numbers },
 );
 
-const versions = mostly<Written>(fc.integer({ min: 3, max: 4 }), anything);
+const versions = mostly<JsonInput>(fc.integer({ min: 3, max: 4 }), anything);
 
-const optional: Readonly<Record<string, fc.Arbitrary<Written>>> = {
+const optional: Readonly<Record<string, fc.Arbitrary<JsonInput>>> = {
   metrics: objectOf({ turns: fc.nat(), score: numbers, right: fc.boolean() }),
   metadata: objectOf({
     task: scalars,
     level: scalars,
-    seed: mostly(fc.constantFrom<Written>("s-1", 7, null), fc.constantFrom<Written>(raw("7.0"), { members: [] })),
+    seed: mostly(fc.constantFrom<JsonInput>("s-1", 7, null), fc.constantFrom<JsonInput>(raw("7.0"), { members: [] })),
   }),
   logs: listOf(texts),
   tools: listOf(
@@ -222,20 +222,20 @@ const optional: Readonly<Record<string, fc.Arbitrary<Written>>> = {
     }),
   ),
   start_time: mostly(
-    fc.constantFrom<Written>("2024-05-15T15:00:00Z", "2024-05-15T15:00+02:00", "2024-05-15 15:00 -0500", "noon"),
-    fc.constantFrom<Written>("2024-05-15 15:00:00", "2024-05-15", "2024-05-15T15:00:0z ", 5),
+    fc.constantFrom<JsonInput>("2024-05-15T15:00:00Z", "2024-05-15T15:00+02:00", "2024-05-15 15:00 -0500", "noon"),
+    fc.constantFrom<JsonInput>("2024-05-15 15:00:00", "2024-05-15", "2024-05-15T15:00:0z ", 5),
   ),
   initial_policy_version: versions,
   final_policy_version: versions,
   additional_histories: listOf(objectOf({ messages_and_choices: conversation })),
   group_id: mostly(
-    fc.constantFrom<Written>("g-1", 1, null, true),
-    fc.constantFrom<Written>("naïve", 10 ** 16, [], raw("1.0"), raw("-0"), raw('"g\\u002d1"')),
+    fc.constantFrom<JsonInput>("g-1", 1, null, true),
+    fc.constantFrom<JsonInput>("naïve", 10 ** 16, [], raw("1.0"), raw("-0"), raw('"g\\u002d1"')),
   ),
-  seed: mostly(fc.constantFrom<Written>("s-1", 7, null), fc.constantFrom<Written>([], raw("-0"))),
+  seed: mostly(fc.constantFrom<JsonInput>("s-1", 7, null), fc.constantFrom<JsonInput>([], raw("-0"))),
 };
 
-const sometimesNull = (value: fc.Arbitrary<Written>): fc.Arbitrary<Written> =>
+const sometimesNull = (value: fc.Arbitrary<JsonInput>): fc.Arbitrary<JsonInput> =>
   fc.oneof({ weight: 9, arbitrary: value }, { weight: 1, arbitrary: fc.constant(null) });
 
 const trajectory = fc.subarray(Object.keys(optional), { maxLength: 4 }).chain((names) =>
@@ -248,7 +248,7 @@ const trajectory = fc.subarray(Object.keys(optional), { maxLength: 4 }).chain((n
 
 const group = objectOf({ trajectories: listOf(trajectory) });
 
-const values: fc.Arbitrary<Written> = fc.oneof(
+const values: fc.Arbitrary<JsonInput> = fc.oneof(
   { weight: 6, arbitrary: group },
   { weight: 6, arbitrary: trajectory },
   {
@@ -279,7 +279,7 @@ const sample = (name: string): Buffer => readFileSync(`test/samples/${name}`);
 
 const linesOf = (bytes: Buffer): readonly string[] => bytes.toString("latin1").split("\n");
 
-/** A line of the samples, changed in any byte. */
+/** A line of the samples with a changed byte. */
 const changedLine = fc
   .tuple(
     fc.constantFrom(
@@ -337,7 +337,7 @@ describe("the checker", () => {
     { quick: 100, slow: 1000 },
   );
 
-  it("measures trajectories with more keys and shapes than are remembered", { tags: "slow" }, () => {
+  it("measures trajectories with more keys and shapes than it remembers", { tags: "slow" }, () => {
     const lines = Array.from({ length: 12_000 }, (_, at) => ({
       messages_and_choices: [
         { role: "user", content: "é" },
@@ -375,8 +375,8 @@ describe("the checker", () => {
     { what: "counts no result for the calls of its own message", answers: ["c"], count: 3 },
     { what: "counts no calls of histories", answers: ["a", "b"], count: 0, inHistory: true },
   ]) {
-    // More calls are looked up in a map.
-    it.each([0, 100])(`${what}, after %i other calls`, (others) => {
+    // The checker finds many calls in a map.
+    it.each([0, 100])(`${what}, after %i other tool calls`, (others) => {
       const callOf = (id: string, at: number) => ({
         id,
         type: "function",
@@ -393,7 +393,7 @@ describe("the checker", () => {
       const messages_and_choices = [calling, ...results, { role: "assistant", content: "a" }];
       const additional_histories = inHistory ? [{ messages_and_choices: [calling] }] : [];
       const line = JSON.stringify({ messages_and_choices, reward: 1, additional_histories });
-      // The same ids are the same in any spelling.
+      // Ids are equal in any spelling.
       for (const text of [line, line.replace('"tool_call_id":"a"', String.raw`"tool_call_id":"\u0061"`)]) {
         expect(foundIn(Buffer.from(text)).counts["missing-tool-result"] ?? 0).toBe(count);
       }

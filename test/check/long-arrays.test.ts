@@ -9,14 +9,14 @@ import { allOf, filesOf, read } from "../support/inputs.ts";
 const plain = { messages_and_choices: [{ role: "user", content: "hi" }], reward: 1 };
 const group = (...rewards: readonly number[]) => ({ trajectories: rewards.map((reward) => ({ ...plain, reward })) });
 
-/** More than is read at once, as a text by itself. */
+/** More bytes than one read of a file returns. */
 const block = 2 ** 20;
 
 const usual = fc
   .array(fc.double({ noNaN: true, min: -1, max: 1 }), { minLength: 2, maxLength: 4 })
   .map((rewards) => group(...rewards));
 
-/** Usual elements, and other values in lists. */
+/** Usual elements and other JSON values. */
 const element = fc.oneof(
   { weight: 8, arbitrary: usual },
   {
@@ -41,19 +41,19 @@ const element = fc.oneof(
 const seldom = <Value>(arbitrary: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
-/** Texts with lists: the text through the white space after the bracket, the text after it, and the line end. */
+/** A text with an array, in three parts: to the white space after the bracket, the rest, and the line end. */
 const text = fc
   .record({
     elements: fc.array(element, { minLength: 1, maxLength: 8 }),
     /** White space between elements. */
     space: fc.constantFrom("", "\n", "\r\n", "\n \t"),
     indent: fc.constantFrom(0, 2),
-    /** Lines before and after a list on one line. */
-    neighbours: fc.constantFrom(["", ""], [`${JSON.stringify(group(1, 2))}\n`, `\n${JSON.stringify(group(3, 4))}`]),
+    /** Lines before and after an array on one line. */
+    neighbors: fc.constantFrom(["", ""], [`${JSON.stringify(group(1, 2))}\n`, `\n${JSON.stringify(group(3, 4))}`]),
     damaged: seldom(fc.tuple(fc.nat(), fc.constantFrom(...'{}[],:"\\x0 \u0001\r\u00ff'))),
     cut: seldom(fc.nat()),
   })
-  .map(({ elements, space, indent, neighbours: [above, below], damaged, cut }) => {
+  .map(({ elements, space, indent, neighbors: [above, below], damaged, cut }) => {
     const isOneLine = space === "";
     const list = elements.map((one) => JSON.stringify(one, undefined, isOneLine ? 0 : indent)).join(`,${space}`);
     const rest = Buffer.from(`${list}${space}]`.replaceAll("\n", space === "\r\n" ? "\r\n" : "\n"));
@@ -68,14 +68,14 @@ const text = fc
     };
   });
 
-interface Place {
+interface Position {
   readonly line?: number;
   readonly column?: number;
   readonly offset?: number;
 }
 
 describe("an array that is longer than a block", () => {
-  /** Returns how many of the lists contain only valid elements. */
+  /** Returns the number of arrays with only valid elements. */
   const checkLists = async (numRuns: number, seed?: number): Promise<number> => {
     const [file = ""] = filesOf("");
     let whole = 0;
@@ -84,13 +84,13 @@ describe("an array that is longer than a block", () => {
         const at = Buffer.byteLength(before);
         const line = before.split("\n").length;
         const blanks = block - Math.floor(share * rest.length);
-        /** Reads the list with blanks after its bracket; returns positions as without the blanks. */
+        /** Reads an array with blanks after its bracket. Returns the positions without the blanks. */
         const seen = async (count: number) => {
           writeFileSync(
             file,
             Buffer.concat([Buffer.from(before), Buffer.alloc(count, " "), rest, Buffer.from(behind)]),
           );
-          const placed = <Located extends Place>({ offset = 0, column, ...where }: Located) => ({
+          const placed = <Located extends Position>({ offset = 0, column, ...where }: Located) => ({
             ...where,
             offset: offset > at ? offset - count : offset,
             column: where.line === line && offset > at ? (column ?? 0) - count : column,
@@ -120,11 +120,11 @@ describe("an array that is longer than a block", () => {
     return whole;
   };
 
-  it("is read like a short list for three lists", async () => {
+  it("is read like a short array for three arrays", async () => {
     expect(await checkLists(3, 9)).toBeGreaterThan(0);
   });
 
-  it("has the columns of its one line without the byte order mark", async () => {
+  it("has columns without the byte order mark if it is on one line", async () => {
     const long = `{"messages_and_choices":[],"reward":1,"logs":["${"x".repeat(2 ** 19)}"]}`;
     const elements = [long, long, long].join(",");
     const [file = ""] = filesOf(`\ufeff[${elements},{"messages_and_choices":[],"reward":"1"}]`);
@@ -143,7 +143,7 @@ describe("an array that is longer than a block", () => {
     expect(errors).toMatchObject([{ rule: "wrong-type", line: 3 }]);
   });
 
-  it("is read like a short list, whatever it contains and wherever a block ends", { tags: "slow" }, async () => {
+  it("is read like a short array, for any content and any end of a block", { tags: "slow" }, async () => {
     expect(await checkLists(80)).toBeGreaterThan(5);
   });
 

@@ -9,7 +9,7 @@ import { defaultStrictness } from "../../src/check/rules/rules.ts";
 import { Failure, isFailure } from "../../src/failure.ts";
 import { decompressionLimit } from "../../src/input/spool.ts";
 import { testHost } from "../support/host.ts";
-import { filesOf, newFolder, problemsOf, read, refusal } from "../support/inputs.ts";
+import { filesOf, newFolder, problemsOf, read, readFailure } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 import { runRollcall } from "../support/run.ts";
 
@@ -86,7 +86,7 @@ describe("a shape of input", () => {
   });
 });
 
-describe("the findings of several files", () => {
+describe("the problems of several files", () => {
   const turns = (text: string) => `[{"role":"user","content":"${text}"},{"role":"assistant","content":"ok ${text}"}]`;
   const one = (text: string, reward: unknown, more = "") =>
     `{"messages_and_choices":${turns(text)},"reward":${reward}${more}}`;
@@ -111,7 +111,7 @@ describe("the findings of several files", () => {
     ),
   ];
 
-  it("are at their positions, in their order, with the numbers of other lines, as warnings and with --strict", async () => {
+  it("have their positions, order and line numbers, as warnings and as errors with --strict", async () => {
     const files = filesOf(...contents);
     const found = async (strict: boolean) => {
       const reading = await read(files, { strictness: { strict, allowed: new Set(["no-assistant-turn"]) } });
@@ -171,7 +171,7 @@ describe("grouping", () => {
     return Array.from({ length: groups.count }, (_, at) => groups.trajectoriesOf(at));
   };
 
-  it("joins adjacent lines of a file with the same group_id, and makes one group per line without one", async () => {
+  it("joins adjacent lines with equal group_ids, and makes one group per line without a group_id", async () => {
     const text = [1, 1, undefined, undefined, "1", null, 2].map((id) => with_("group_id", id)).join("\n\n");
     expect(await sizes([text, with_("group_id", 2)])).toEqual([2, 1, 1, 1, 1, 1, 1]);
   });
@@ -182,7 +182,7 @@ describe("grouping", () => {
     expect(await sizes([text])).toEqual([2, 1, 1]);
   });
 
-  it("gathers lines by a key at the top or in metadata, by type and value", async () => {
+  it("gathers lines by a key at the top level or in metadata, by type and value", async () => {
     const text = [
       with_("id", 1),
       with_("metadata", { id: 1 }),
@@ -217,7 +217,7 @@ describe("grouping", () => {
     expect(problems.isInputBroken).toBe(true);
   });
 
-  it("reports more scattered groups than a call can have arguments", { tags: "slow" }, async () => {
+  it("reports more scattered groups than a function call can have arguments", { tags: "slow" }, async () => {
     const lines = Array.from({ length: 150_000 }, (_, at) => with_("group_id", at % 2));
     const { problems } = await read(filesOf(lines.join("\n")));
     expect(problems.counts).toContainEqual({ rule: "group-scattered", severity: "error", count: 150_000 - 2 });
@@ -241,16 +241,13 @@ describe("grouping", () => {
     }
   });
 
-  it.each(['{"event":"log"}', "7", "null"])(
-    "rejects no group because of the line %s between its lines",
-    async (line) => {
-      const text = [with_("group_id", 1), line, with_("group_id", 1), with_("group_id", 2)].join("\n");
-      const { problems, groups, scan } = await read(filesOf(text));
-      expect(problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
-      const sizes = Array.from({ length: groups.count }, (_, at) => groups.isValid(at) && groups.trajectoriesOf(at));
-      expect([sizes, scan.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
-    },
-  );
+  it.each(['{"event":"log"}', "7", "null"])("rejects no group for the line %s between its lines", async (line) => {
+    const text = [with_("group_id", 1), line, with_("group_id", 1), with_("group_id", 2)].join("\n");
+    const { problems, groups, scan } = await read(filesOf(text));
+    expect(problems.counts.map(({ rule }) => rule)).not.toContain("ambiguous-group");
+    const sizes = Array.from({ length: groups.count }, (_, at) => groups.isValid(at) && groups.trajectoriesOf(at));
+    expect([sizes, scan.parts.has("unreadable")]).toEqual([[2, false, 1], false]);
+  });
 
   it("leaves all lines of an invalid group out of the metrics", async () => {
     const id = (id: number, reward: unknown) =>
@@ -274,18 +271,18 @@ describe("a whole request in the input", () => {
   const request = (split: string | undefined, more: object = {}) =>
     JSON.stringify({ ...(split === undefined ? {} : { split }), ...more, trajectory_groups: [group(1)] });
 
-  it("gives the split if all requests agree, and ends the run if they do not", async () => {
+  it("gives the split if all requests have the same split, and ends the run otherwise", async () => {
     const failures = [
       `${request("train")}\n${request("val")}`,
       `${request("train")}\n${request(undefined)}`,
       request(undefined),
       `${request("train")}\n${line}`,
       line,
-    ].map(async (text) => await refusal(filesOf(text), { isSplitRequired: true }));
+    ].map(async (text) => await readFailure(filesOf(text), { isSplitRequired: true }));
     for (const thrown of await Promise.all(failures)) expect(isFailure(thrown, "missing-split")).toBe(true);
   });
 
-  it("is rejected if it has a structural key twice, however the key is spelled", async () => {
+  it("is rejected if it has a structural key twice, in any spelling", async () => {
     const texts = [
       '{"trajectory_groups":[],"split":"t","trajectory_groups":[{"trajectories":[]}]}',
       `{"split":"s","trajectory_groups":[{"trajectories":[${line}]}],"split":"t"}`,
@@ -302,7 +299,7 @@ describe("a whole request in the input", () => {
 
 describe("an input file", () => {
   const rulesOf = async (name: string, asked = {}) => {
-    const thrown = await refusal([name], asked);
+    const thrown = await readFailure([name], asked);
     if (thrown instanceof Failure) return [thrown.code, ...(thrown.details.problems ?? []).map(({ rule }) => rule)];
     return (await read([name], asked)).problems.counts.map(({ rule }) => rule);
   };
@@ -330,9 +327,9 @@ describe("an input file", () => {
     expect(await rulesOf(file("none", "[]"))).toEqual(["input-empty"]);
   });
 
-  it("is named with the command that helps if it is an archive or a pointer", async () => {
+  it("is reported with a command that helps if it is an archive or a pointer", async () => {
     const files = filesOf("PK\u0003\u0004....", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n");
-    expect(await refusal(files)).toMatchObject({
+    expect(await readFailure(files)).toMatchObject({
       details: {
         problems: [
           { rule: "not-json", advice: expect.stringContaining("unzip -p") },
@@ -346,7 +343,7 @@ describe("an input file", () => {
     [10, 2 ** 40, 2 ** 26],
     [1_000_000, 2 ** 40, 1_000_000_000],
     [1_000_000, 500, 500],
-  ])("of %i compressed bytes, of which %i may be decompressed, has at most %i", (compressed, max, limit) => {
+  ])("has, for %i compressed bytes and a limit of %i, at most %i decompressed bytes", (compressed, max, limit) => {
     expect(decompressionLimit(compressed, max)).toBe(limit);
   });
 
@@ -357,7 +354,7 @@ describe("an input file", () => {
     );
     expect(2 ** 24 / statSync(small).size).toBeGreaterThan(1000);
     expect((await read([small])).groups.count).toBe(1);
-    expect(await refusal([bomb])).toMatchObject({ details: { problems: [{ rule: "decompressed-too-large" }] } });
+    expect(await readFailure([bomb])).toMatchObject({ details: { problems: [{ rule: "decompressed-too-large" }] } });
   });
 
   it.each([["check"], ["ledger", "verify", "--no-color"]])(
@@ -370,7 +367,7 @@ describe("an input file", () => {
     },
   );
 
-  it("is reported as a pattern that the shell did not expand if it would match", async () => {
+  it("is reported as a pattern that the shell did not expand if files match it", async () => {
     const [path = ""] = filesOf(line);
     const ran = await runRollcall(["check", join(dirname(path), "*.jsonl")]);
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining("the shell did not expand") });
@@ -382,12 +379,12 @@ describe("an input file", () => {
     expect([ran.status, ran.stderr]).toEqual([3, expect.stringContaining("binary data")]);
   });
 
-  it("is named with all others that cannot be opened", async () => {
-    const thrown = await refusal(["/nowhere/a", "/nowhere/b"]);
+  it("is reported together with all other files that cannot be opened", async () => {
+    const thrown = await readFailure(["/nowhere/a", "/nowhere/b"]);
     expect(thrown).toMatchObject({ details: { problems: [{ file: "/nowhere/a" }, { file: "/nowhere/b" }] } });
   });
 
-  it("is found by a glob that the shell did not expand", async () => {
+  it("is found by rollcall's own glob on Windows", async () => {
     const folder = newFolder();
     mkdirSync(join(folder, "runs"));
     for (const name of ["runs/b.jsonl", "runs/a.jsonl", "runs/a.txt", "runs/.c.jsonl"])
@@ -398,7 +395,7 @@ describe("an input file", () => {
     expect(await rulesOf(join(folder, "*.csv"), { host })).toEqual(["invalid_input", "glob-without-match"]);
   });
 
-  it("may be one of hundreds, which need few descriptors and equal one file with all lines", {
+  it("can be one of 400 that need fewer than 256 descriptors and equal one file with all lines", {
     tags: "slow",
   }, async () => {
     const folder = newFolder();
@@ -450,10 +447,10 @@ describe("an input file", () => {
     expect(await rulesOf("/dev/null")).toEqual(["invalid_input", "input-empty"]);
   });
 
-  it("counts as changed if it becomes shorter while one document is read", async () => {
+  it("counts as changed if it becomes shorter while its document is read", async () => {
     const [path = ""] = filesOf(JSON.stringify([{ ...plain, metadata: { text: "é".repeat(2 ** 20) } }], null, 2));
-    // The first block is still there, and tells that it is a document.
-    expect(await refusal([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
+    // The first block remains, so rollcall knows that the file is one document.
+    expect(await readFailure([path], { onOpened: () => truncateSync(path, 2 ** 20 + 1) })).toMatchObject({
       kind: "input-changed",
     });
   });
@@ -461,31 +458,31 @@ describe("an input file", () => {
   it("counts as changed if it becomes shorter before scattered groups are reported", async () => {
     const [path = ""] = filesOf([1, 2, 1].map((id) => JSON.stringify({ ...plain, group_id: id })).join("\n"));
     // The file is one block, which was read before this call.
-    expect(await refusal([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
+    expect(await readFailure([path], { onProgress: () => truncateSync(path, 5) })).toMatchObject({
       kind: "input-changed",
     });
   });
 
-  it("is left when the run is told to stop, and not read again for duplicates", async () => {
+  it("is not read further after a signal, and not read again for duplicates", async () => {
     const one = `${JSON.stringify(group(0, 0))}\n`;
     for (const content of [one, one.repeat(20_000)]) {
       const stop = new AbortController();
       const reason = new Error("told to stop");
       const onProgress = () => stop.abort(reason);
-      expect(await refusal(filesOf(content), { host: { ...testHost(), signal: stop.signal }, onProgress })).toBe(
+      expect(await readFailure(filesOf(content), { host: { ...testHost(), signal: stop.signal }, onProgress })).toBe(
         reason,
       );
     }
   });
 
   it("is standard input by default, unless that is a terminal", async () => {
-    const thrown = await refusal([], { host: testHost({ terminal: { stdin: true } }) });
+    const thrown = await readFailure([], { host: testHost({ terminal: { stdin: true } }) });
     expect(isFailure(thrown, "input-missing")).toBe(true);
-    expect(isFailure(await refusal(["-", "-"]), "duplicate-stdin")).toBe(true);
+    expect(isFailure(await readFailure(["-", "-"]), "duplicate-stdin")).toBe(true);
   });
 });
 
-describe("a request on one line", () => {
+describe("a request on a single line", () => {
   /** Returns the bytes that were searched for newlines while a number of groups was read. */
   const bytesSearched = async (count: number): Promise<number> => {
     const own = group(0.5, 0.5);
@@ -506,7 +503,7 @@ describe("a request on one line", () => {
     return searched;
   };
 
-  it("takes twice the work for twice the groups", async () => {
+  it("takes at most twice the work for twice the groups", async () => {
     expect(await bytesSearched(400)).toBeLessThan(2.5 * (await bytesSearched(200)));
   });
 });
@@ -548,11 +545,11 @@ describe("a line", () => {
     ['[{"messages_and_choices":[{"role":"usr"}],"reward":1}]', "unknown-role 1:35 0.messages_and_choices.0.role"],
   ];
 
-  it.each(cases)("like %j gives %s", async (text, problem) => {
+  it.each(cases)("with the text %j causes the problem %s", async (text, problem) => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
 
-  /** The positions of a long line, and how often its end is looked for. */
+  /** The positions of a long line, and the number of searches for its end. */
   const positionsOfLine = () => {
     const bytes = Buffer.from("[1],".repeat(1000));
     let looks = 0;
@@ -601,7 +598,7 @@ describe("a line", () => {
     }),
   );
 
-  it("has a number within the document if a request is pretty-printed", async () => {
+  it("has its number in the document if a request is pretty-printed", async () => {
     const text = JSON.stringify(
       { split: "t", trajectory_groups: [group(1), { trajectories: [{ ...plain, reward: "1" }] }] },
       null,
@@ -629,7 +626,7 @@ describe("a line", () => {
     expect((await read(filesOf(text))).scan.tally.metrics()).toMatchObject({ größe: 1, ü: 2, 長さ: 3 });
   });
 
-  it("keeps its position if it is longer than a block, between short lines, whatever ends the file", async () => {
+  it("keeps its position if it is longer than a block, between short lines, with any end of the file", async () => {
     const block = 2 ** 20;
     const lengths = [block - 1, block, block + 1, 100, 2 * block + 7, 300];
     for (const end of ["\n", "\r\n", ""]) {

@@ -15,7 +15,7 @@ import { choiceExample, rewards, tools, versions } from "../../src/check/rules/t
 import { exampleProblem } from "../../src/commands/explain/topics.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 
-/** Inputs that are nearly the example of a rule, and do not break it. */
+/** Inputs that are similar to the example of a rule, but follow the rule. */
 const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = {
   "not-utf-8": messages('{"role":"user","content":"caf\u00e9"}', answer),
   "json-nan": trajectory(0, ',"logs":["NaN"]'),
@@ -91,13 +91,16 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
 };
 
 describe("each rule that reading reports", () => {
-  it.each(readRules)("reports $name for its example, and not for its near miss", async ({ name, example }) => {
-    const ownIn = async (inputs: ExampleInputs) => (await problemsIn(inputs)).filter(({ rule }) => rule === name);
-    expect((await ownIn(example))[0]).toEqual(await exampleProblem(name));
-    const nearMiss = nearMisses[name] ?? "";
-    expect(nearMiss).not.toBe("");
-    expect(await ownIn(typeof nearMiss === "string" ? fileExample(nearMiss) : nearMiss)).toEqual([]);
-  });
+  it.each(readRules)(
+    "is reported for the example of $name, and not for a similar valid input",
+    async ({ name, example }) => {
+      const ownIn = async (inputs: ExampleInputs) => (await problemsIn(inputs)).filter(({ rule }) => rule === name);
+      expect((await ownIn(example))[0]).toEqual(await exampleProblem(name));
+      const nearMiss = nearMisses[name] ?? "";
+      expect(nearMiss).not.toBe("");
+      expect(await ownIn(typeof nearMiss === "string" ? fileExample(nearMiss) : nearMiss)).toEqual([]);
+    },
+  );
 });
 
 describe("exception-in-trajectory", () => {
@@ -133,7 +136,7 @@ describe("empty-group", () => {
     [0, "the group has no trajectories"],
     [1, "the group has exceptions but no trajectories"],
     [2, "the group has exceptions but no trajectories"],
-  ])("reports for a group with %i exceptions: %s", async (count, message) => {
+  ])("has, for a group with %i exceptions, the message: %s", async (count, message) => {
     const exceptions = JSON.stringify(Array.from({ length: count }, () => "timeout"));
     const problems = await problemsIn(fileExample(`{"exceptions":${exceptions},"trajectories":[]}\n${goodGroup}`));
     expect(problems).toContainEqual(expect.objectContaining({ rule: "empty-group", line: 1, message }));

@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { StreamedBody } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
-import { closedPort, json, scriptedServer } from "../support/server.ts";
+import { findClosedPort, json, scriptedServer } from "../support/server.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, mebibyte, rawServer, serverAfter, wireReply } from "./open.ts";
 
 describe("a log request", () => {
@@ -77,7 +77,7 @@ describe("a log request", () => {
   );
 
   it("counts as not sent if it cannot connect", async () => {
-    const port = await closedPort();
+    const port = await findClosedPort();
     expect(await attemptAt(`http://127.0.0.1:${port}`)).toMatchObject({
       kind: "broken",
       isBodySent: false,
@@ -121,7 +121,7 @@ describe("a second log request", () => {
     return await client.attempt(logTrajectories, { parameters, body: bodyOf(1, 10) });
   };
 
-  it("has a connection of its own, even if the service would keep the first one", async () => {
+  it("has its own connection, even if the service keeps the first connection open", async () => {
     const server = await scriptedServer([{ answer: json({}) }, { answer: json({}) }]);
     expect(await logTwice(server.url)).toMatchObject({ kind: "answered", status: 200 });
     expect(server.connections()).toBe(2);
@@ -143,7 +143,7 @@ describe("a second log request", () => {
 });
 
 describe("closing the client", () => {
-  it("ends a log request that is being sent, as not sent", async () => {
+  it("ends a log request in flight as not sent", async () => {
     const server = await serverAfter(mebibyte, () => arrived.tell());
     const arrived = { tell: (): void => undefined };
     const told = new Promise<void>((resolve) => {
@@ -158,12 +158,12 @@ describe("closing the client", () => {
 });
 
 describe("a broken log request", () => {
-  it("counts as not sent if it breaks before its last byte was handed over", async () => {
+  it("counts as not sent if it breaks before its last byte was given to the system", async () => {
     const server = await serverAfter(mebibyte, (socket) => socket.resetAndDestroy());
     expect(await attemptAt(server.url, bodyOf(100, mebibyte))).toMatchObject({ kind: "broken", isBodySent: false });
   });
 
-  it("ends as unknown if it breaks after its last byte was handed over", async () => {
+  it("ends as unknown if it breaks after its last byte was given to the system", async () => {
     const server = await serverAfter(10, (socket) => socket.resetAndDestroy());
     expect(await attemptAt(server.url)).toMatchObject({
       kind: "broken",
@@ -181,7 +181,7 @@ describe("a broken log request", () => {
   const breakRequests = async (count: number): Promise<void> => {
     for (let number = 0; number < count; number++) {
       const body = bodyOf(number + 1, 100_000);
-      // At its end, at the byte before, and further and further before that.
+      // Ends at the last byte, at the byte before it, or further before.
       const end = Math.max(0, body.length - (number % 4) * (number % 4) * number * 100 - (number % 4));
       const service = { hasAll: false };
       const server = await serverAfter(end, (socket, seen) => {
@@ -193,11 +193,11 @@ describe("a broken log request", () => {
     }
   };
 
-  it("never counts as not sent if the service has all of it", async () => {
+  it("never counts as not sent if the service received its whole body", async () => {
     await breakRequests(12);
   });
 
-  it("never counts as not sent if the service has all of it, for 40 lengths", { tags: "slow" }, async () => {
+  it("never counts as not sent if the service received its whole body, for 40 lengths", { tags: "slow" }, async () => {
     await breakRequests(40);
   });
 
@@ -213,7 +213,7 @@ describe("a broken log request", () => {
     expect(attempt).toMatchObject({ kind: "broken", code: "ABORTED", isBodySent });
   });
 
-  it("never starts if the run was interrupted before", async () => {
+  it("never starts after an interruption of the run", async () => {
     const server = await rawServer(() => undefined);
     const { client, interrupt } = clientAt(server.url);
     interrupt();

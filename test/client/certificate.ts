@@ -1,20 +1,20 @@
-/** Makes a certificate for this machine, signed by itself: an authority of a test's own. */
+/** Makes a self-signed certificate for this machine, as the authority of a test. */
 import { generateKeyPairSync, sign } from "node:crypto";
 
 /** A certificate and its key, as PEM. */
-export interface Certified {
+export interface CertificateWithKey {
   readonly cert: string;
   readonly key: string;
 }
 
-/** A certificate for `localhost`, 127.0.0.1 and ::1, or for other names; valid today, or only in 2020. */
+/** Makes a certificate for `localhost`, 127.0.0.1 and ::1, or for other names. It is valid today, or only in 2020. */
 export const certificate = ({
   names = ["localhost"],
   expired = false,
 }: {
   readonly names?: readonly string[];
   readonly expired?: boolean;
-} = {}): Certified => {
+} = {}): CertificateWithKey => {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectIdentifier("2a8648ce3d040302"));
   const name = sequence(tagged(0x31, sequence(objectIdentifier("550403"), tagged(0x0c, Buffer.from("rollcall test")))));
@@ -54,7 +54,7 @@ const objectIdentifier = (hex: string): Buffer => tagged(0x06, Buffer.from(hex, 
 const extension = (identifier: string, value: Buffer): Buffer =>
   sequence(objectIdentifier(identifier), tagged(0x04, value));
 
-/** Basic constraints: it may sign, itself to begin with. */
+/** Basic constraints. The certificate may sign certificates, such as itself. */
 const authority = (): Buffer => extension("551d13", sequence(tagged(0x01, Buffer.from([0xff]))));
 
 const alternativeNames = (names: readonly string[]): Buffer =>

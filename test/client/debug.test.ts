@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { closedPort, json, scriptedServer } from "../support/server.ts";
+import { findClosedPort, json, scriptedServer } from "../support/server.ts";
 import { bodyOf, clientAt, failureOf, list } from "./open.ts";
 
 describe("the --debug output", () => {
@@ -57,8 +57,8 @@ describe("the --debug output", () => {
     expect(text).not.toMatch(/hidden|aGlkZGVu|xxxx/);
   });
 
-  it("shows every try and the error that ended it", async () => {
-    const { client, traced } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 300 });
+  it("shows every attempt and its error", async () => {
+    const { client, traced } = clientAt(`http://127.0.0.1:${await findClosedPort()}`, { maxWaitMs: 300 });
     await failureOf(client.send(listModels, list));
     expect(traced.filter((line) => line.startsWith("*"))).toEqual([
       "* ECONNREFUSED after 0 ms",
@@ -71,7 +71,7 @@ describe("the --debug output", () => {
 });
 
 describe("the notice about a retry", () => {
-  it("appears once if several requests fail for the same reason", async () => {
+  it("appears once if several requests fail for one reason", async () => {
     const notices: unknown[] = [];
     const models = { answer: json({ data: [] }) };
     const server = await scriptedServer([
@@ -87,7 +87,7 @@ describe("the notice about a retry", () => {
     expect(notices).toEqual([["the service answered 503 on attempt 3", { attempt: 4, waitMs: 1000, leftMs: 58_250 }]]);
   });
 
-  it("appears for a long wait after a short wait for the same reason", async () => {
+  it("appears for a long wait after a short wait for one reason", async () => {
     const notices: unknown[] = [];
     const models = { answer: json({ data: [] }) };
     const busy = { status: 503, headers: { "Retry-After": "40" } };

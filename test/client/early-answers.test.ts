@@ -10,7 +10,7 @@ describe("an early answer", () => {
   it("reaches the caller if the service closes after 4 of 100 MB, 0 to 11 ms later", async () => {
     for (let ms = 0; ms < 12; ms++) {
       const server = await serverAfter(4 * mebibyte, (socket) =>
-        // A close with bytes unread is a reset, sooner or later.
+        // A close with unread bytes becomes a reset.
         socket.write(tooLarge, () => setTimeout(() => socket.destroy(), ms)),
       );
       const attempt = await attemptAt(server.url, bodyOf(100, mebibyte));
@@ -116,7 +116,7 @@ describe("an early answer", () => {
     });
   });
 
-  it("counts as a success if its body never ends, and 64 MiB of it are kept", { tags: "slow" }, async () => {
+  it("counts as a success if its body never ends, and keeps 64 MiB of the body", { tags: "slow" }, async () => {
     const piece = Buffer.alloc(4 * mebibyte, "[");
     const server = await serverAfter(10, (socket) => {
       const more = () => {

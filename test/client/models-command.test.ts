@@ -3,15 +3,15 @@ import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Ran, runRollcall } from "../support/run.ts";
-import { listening } from "../support/server.ts";
+import { type RunResult, runRollcall } from "../support/run.ts";
+import { listenOnLoopback } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { rawServer } from "./open.ts";
 
 const httpsService = async (options: Parameters<typeof certificate>[0] = {}) => {
   const certified = certificate(options);
   const server = createServer(certified, (_, response) => response.end('{"data":[{"id":"m"}]}'));
-  const { port } = await listening(server);
+  const { port } = await listenOnLoopback(server);
   const file = join(mkdtempSync(join(tmpdir(), "authority-")), "authority.pem");
   writeFileSync(file, certified.cert);
   return { url: `https://localhost:${port}`, file };
@@ -21,7 +21,7 @@ const models = async (
   url: string,
   env: Readonly<Record<string, string>> = {},
   args: readonly string[] = [],
-): Promise<Ran> =>
+): Promise<RunResult> =>
   await runRollcall(["models", "--max-wait", "0s", ...args], {
     env: { ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1", ...env },
   });

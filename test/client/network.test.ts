@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type Attempt, loadDownloads } from "../../src/client/index.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { testHost } from "../support/host.ts";
-import { closedPort, listening } from "../support/server.ts";
+import { findClosedPort, listenOnLoopback } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import {
   attemptAt,
@@ -47,7 +47,7 @@ describe("an answer that never ends", () => {
     expect(server.connections()).toBe(1);
   };
 
-  it.each([early, body])("ends a read at the limit of its whole time, in its %s", async (_, opening, again) => {
+  it.each([early, body])("ends a read at the limit of the whole time, in its %s", async (_, opening, again) => {
     await endsRead(opening, again, "ENDLESS");
   });
 
@@ -89,7 +89,7 @@ describe("the limit of silence", () => {
   it.each([
     ["http", "while it waits for the answer", "ENDLESS"],
     ["https", "while it connects", "CONNECT_ENDLESS"],
-  ])("ends a read at --max-wait over %s %s, even if that is shorter", async (scheme, _, systemCode) => {
+  ])("ends a read at a shorter --max-wait over %s %s", async (scheme, _, systemCode) => {
     const server = await rawServer(() => undefined);
     const url = server.url.replace("http:", `${scheme}:`);
     const failure = await failureAt(url, { maxWaitMs: 100, timeoutMs: 60_000 });
@@ -100,12 +100,12 @@ describe("the limit of silence", () => {
 
   it("ends a read if the answer stops", { tags: "slow" }, async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.write(whole.slice(0, -3))));
-    // Long enough that its bound as a whole, twice of it, is not met by a machine that is busy.
+    // So long that a busy machine does not reach the limit of the whole time, which is twice as long.
     const failure = await failureAt(server.url, { timeoutMs: 2000 });
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "SILENT" } });
   });
 
-  it("ends a log as not sent if the service does not read, and buffers little of it", async () => {
+  it("ends a log as not sent if the service does not read, after few megabytes of the body", async () => {
     const server = await rawServer((socket) => socket.pause());
     const size = 64 * 1024;
     const body = bodyOf(1000, size);
@@ -138,7 +138,7 @@ describe("the limit of silence", () => {
 
   it("lets a service read a log slowly", { tags: "slow" }, async () => {
     const length = 24 * 1024 * 1024;
-    // The server reads the end fast: the client cannot see when the system's buffers are read.
+    // The server reads the end fast, because the client cannot see when the system's buffers are read.
     const slow = length / 2;
     const step = 512 * 1024;
     const server = await rawServer((socket) => {
@@ -165,12 +165,12 @@ describe("the limit of silence", () => {
   });
 });
 
-/** A part of a name has at most 63 characters, so no resolver is asked for this one. */
+/** A part of a name has at most 63 characters, so no resolver gets this name. */
 const impossibleName = `${"a".repeat(64)}.invalid`;
 
 describe("a connection", () => {
-  it("names its host and port if it is refused", async () => {
-    const port = await closedPort();
+  it("causes a failure with host and port if it is refused", async () => {
+    const port = await findClosedPort();
     const failure = await failureAt(`http://127.0.0.1:${port}`);
     expect(failure).toMatchObject({
       code: "unavailable",
@@ -183,25 +183,25 @@ describe("a connection", () => {
     });
   });
 
-  it("names the host if the name does not exist", async () => {
+  it("causes a failure with the host if the name does not exist", async () => {
     const failure = await failureAt(`https://${impossibleName}`);
     expect(failure).toMatchObject({ code: "unavailable", message: expect.stringContaining(`${impossibleName}:443: `) });
     expect(["ENOTFOUND", "EAI_AGAIN"]).toContain(failure.details.systemCode);
   });
 
-  it("fails as cut if it closes without an answer", async () => {
+  it("causes a failure if it closes without an answer", async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.end()));
     expect(await failureAt(server.url)).toMatchObject({ code: "unavailable", details: { systemCode: "CUT" } });
   });
 
-  it("gets no second try if the other side does not speak HTTP", async () => {
+  it("causes no second attempt if the server does not speak HTTP", async () => {
     const server = await rawServer((socket) => socket.end("SSH-2.0-OpenSSH_9.6\r\n"));
     const { failure, waits } = await listFailureOf(clientAt(server.url));
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "NOT_HTTP" } });
     expect(waits).toEqual([]);
   });
 
-  it("gets no second use if the service closed it while idle", async () => {
+  it("is not used again if the service closed it while it was idle", async () => {
     const closed: unknown[] = [];
     const server = await rawServer((socket) =>
       socket.once("data", () => socket.end(whole)).once("close", () => closed.push(socket)),
@@ -250,26 +250,26 @@ describe("a connection", () => {
 describe("a download", () => {
   const limits = { timeoutMs: 5_000, maxWaitMs: 3_000, waitsForHost: false, trace: undefined };
 
-  it("fails with its address without the query, which may contain a signature", async () => {
+  it("fails with its URL without the query, which may contain a signature", async () => {
     const { openDownloads } = await loadDownloads();
     const downloads = openDownloads({ host: testHost(), ...limits });
     onTestFinished(() => downloads.close());
-    const address = `http://127.0.0.1:${await closedPort()}/step.jsonl`;
+    const address = `http://127.0.0.1:${await findClosedPort()}/step.jsonl`;
     const failure = await failureOf(downloads.get(new URL(`${address}?X-Amz-Signature=hush`), []));
     expect(failure.details.http).toEqual({ method: "GET", url: address });
   });
 
-  it("is tried again if its server refuses connections, but replied before", async () => {
+  it("is attempted again if its server replied before and then refuses connections", async () => {
     const { openDownloads } = await loadDownloads();
     const waits: number[] = [];
     const elapsed = () => waits.reduce((sum, wait) => sum + wait, 0);
     const host = { ...testHost(), elapsed, sleep: async (ms: number) => void waits.push(ms) };
     const downloads = openDownloads({ host, ...limits });
     onTestFinished(() => downloads.close());
-    await failureOf(downloads.get(new URL(`http://127.0.0.1:${await closedPort()}/step.jsonl`), []));
+    await failureOf(downloads.get(new URL(`http://127.0.0.1:${await findClosedPort()}/step.jsonl`), []));
     expect(waits).toEqual([]);
     const server = createServer((_, response) => void response.end("{}"));
-    const { url } = await listening(server);
+    const { url } = await listenOnLoopback(server);
     (await downloads.get(new URL(`${url}/step.jsonl`), [])).cancel();
     await new Promise((resolve) => {
       server.close(resolve);
@@ -290,7 +290,7 @@ describe("a connection over TLS", () => {
     return { ...server, url: server.url.replace("http:", "https:") };
   };
 
-  it("gets no second try if the certificate is self-signed", async () => {
+  it("causes no second attempt if the certificate is self-signed", async () => {
     const server = await tlsServer({});
     const { failure, waits } = await listFailureOf(clientAt(server.url));
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "DEPTH_ZERO_SELF_SIGNED_CERT" } });

@@ -1,4 +1,4 @@
-/** Opens a client on a host whose waits take no time and are recorded, and servers that misbehave like networks. */
+/** Opens a client whose waits take no time and are recorded, and servers that fail like networks. */
 
 import { createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
@@ -15,9 +15,9 @@ import { Failure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { testHost } from "../support/host.ts";
-import { listening } from "../support/server.ts";
+import { listenOnLoopback } from "../support/server.ts";
 
-export interface Opened {
+export interface OpenClient {
   readonly client: Client;
   /** The waits before each retry, in milliseconds. */
   readonly waits: readonly number[];
@@ -29,7 +29,7 @@ export interface Opened {
 export type Overrides = Partial<Omit<ClientOptions, "host" | "address">> & {
   readonly env?: Readonly<Record<string, string>>;
   readonly random?: () => number;
-  /** Replaces waits that take no time. */
+  /** Default: waits take no time. */
   readonly sleep?: (ms: number) => Promise<void>;
   readonly elapsed?: () => number;
   /** Milliseconds since 1970. */
@@ -39,7 +39,7 @@ export type Overrides = Partial<Omit<ClientOptions, "host" | "address">> & {
 export const clientAt = (
   url: string | (() => string),
   { env = {}, random = () => 0.5, now = 0, sleep, elapsed, ...options }: Overrides = {},
-): Opened => {
+): OpenClient => {
   const waits: number[] = [];
   const traced: string[] = [];
   const abort = new AbortController();
@@ -84,11 +84,10 @@ export const failureOf = async (promise: Promise<unknown>): Promise<Failure> => 
   throw new Error("it did not fail");
 };
 
-/** The request for a list of models. */
 export const list = { parameters: {}, body: undefined };
 
 /** The failure of a request for a list of models, and the waits before its retries. */
-export const listFailureOf = async ({ client, waits }: Opened) => {
+export const listFailureOf = async ({ client, waits }: OpenClient) => {
   const failure = await failureOf(client.send(listModels, list));
   return { failure, waits };
 };
@@ -99,21 +98,21 @@ export interface RawServer {
   readonly connections: () => number;
 }
 
-/** Listens until the test is finished. `serve` is given each connection, and its number from 0. */
+/** Listens until the test is finished. Calls `serve` with each connection and its number from 0. */
 export const rawServer = async (
   serve: (socket: Socket, number: number) => void,
   server: Server = createServer(),
 ): Promise<RawServer> => {
   let count = 0;
   server.on("connection", (socket: Socket) => serve(socket, count++));
-  const { port, url } = await listening(server);
+  const { port, url } = await listenOnLoopback(server);
   return { url, port, connections: () => count };
 };
 
 export const wireReply = (status: string, body: string, headers: readonly string[] = []): string =>
   [`HTTP/1.1 ${status}`, `Content-Length: ${Buffer.byteLength(body)}`, ...headers, "", body].join("\r\n");
 
-/** A body of `count` pieces of `size` bytes, and how many of them were asked for. */
+/** A body of `count` pieces of `size` bytes, and the number of pieces that were read. */
 export const bodyOf = (count: number, size: number): StreamedBody & { readonly given: () => number } => {
   const piece = Buffer.alloc(size, "x");
   let given = 0;
@@ -138,7 +137,7 @@ export const attemptAt = async (
 ): Promise<Attempt> =>
   await clientAt(url, overrides).client.attempt(logTrajectories, { parameters: { model_id: "m" }, body });
 
-/** A server that acts when it has read at least `count` bytes of a body, and does not read on by itself. */
+/** A server that acts when it has read at least `count` bytes of a body, and then stops reading. */
 export const serverAfter = async (count: number, act: (socket: Socket, seen: number) => void): Promise<RawServer> =>
   await rawServer((socket) => {
     let head = "";

@@ -4,21 +4,20 @@ import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { logTrajectories } from "../../src/contract/log.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { closedPort, listening } from "../support/server.ts";
+import { findClosedPort, listenOnLoopback } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, list, rawServer, wireReply } from "./open.ts";
 
 const whole = wireReply("200 OK", '{"data":[]}');
 
-/** A request to a proxy. */
-interface Asked {
+interface ProxyRequest {
   readonly line: string;
   readonly headers: IncomingMessage["headers"];
 }
 
-/** A proxy on loopback that leads every tunnel to one port, and answers what it is to forward by itself. */
+/** A proxy on loopback that opens every tunnel to one port, and answers forwarded requests itself. */
 const proxyTo = async (port: number, status = "200 Connection Established") => {
-  const asked: Asked[] = [];
+  const asked: ProxyRequest[] = [];
   const note = ({ method, url, headers }: IncomingMessage) => asked.push({ line: `${method} ${url}`, headers });
   const server = createServer((request, response) => {
     note(request);
@@ -34,7 +33,7 @@ const proxyTo = async (port: number, status = "200 Connection Established") => {
       .pipe(through)
       .pipe(socket);
   });
-  const { port: own, url } = await listening(server);
+  const { port: own, url } = await listenOnLoopback(server);
   return { asked, authority: `127.0.0.1:${own}`, url };
 };
 
@@ -42,7 +41,7 @@ const insecureHttp = true;
 
 describe("a proxy", () => {
   it.each(["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"])(
-    "forwards plain http if %s names it, by the whole address",
+    "forwards plain http by the whole URL if %s names the proxy",
     async (variable) => {
       const proxy = await proxyTo(1);
       const { client } = clientAt("http://service.invalid:8080/x", { env: { [variable]: proxy.url }, insecureHttp });
@@ -61,14 +60,14 @@ describe("a proxy", () => {
     ["http_proxy", "HTTP_PROXY"],
     ["HTTP_PROXY", "all_proxy"],
     ["all_proxy", "ALL_PROXY"],
-  ])("is the one in %s if %s names another", async (variable, other) => {
+  ])("comes from %s if %s names another proxy", async (variable, other) => {
     const proxy = await proxyTo(1);
     const env = { [variable]: proxy.url, [other]: "http://127.0.0.1:1" };
     await clientAt("http://service.invalid", { env, insecureHttp }).client.send(listModels, list);
     expect(proxy.asked).toHaveLength(1);
   });
 
-  it("forwards a log too", async () => {
+  it("forwards a log request", async () => {
     const proxy = await proxyTo(1);
     const { client } = clientAt("http://service.invalid", { env: { HTTP_PROXY: proxy.url }, insecureHttp });
     const request = { parameters: { model_id: "a/b" }, body: bodyOf(2, 5) };
@@ -78,7 +77,7 @@ describe("a proxy", () => {
     ]);
   });
 
-  it("gets the user and password of its URL, and no other server does", async () => {
+  it("gets the user and password of its URL, unlike all other servers", async () => {
     const proxy = await proxyTo(1);
     const withUser = proxy.url.replace("http://", "http://us%40er:p%25w@");
     const { client, traced } = clientAt("http://service.invalid", { env: { http_proxy: withUser }, insecureHttp });
@@ -135,7 +134,7 @@ describe("a proxy", () => {
     expect(waits.length > 0).toBe(waited > 0);
   });
 
-  it("is asked once if it drops a tunnel", async () => {
+  it("gets one request if it drops a tunnel", async () => {
     const server = await rawServer((socket) => socket.once("data", () => socket.destroy()));
     const env = { HTTPS_PROXY: server.url };
     const attempt = await attemptAt("https://service.invalid", bodyOf(2, 5), { env, maxWaitMs: 0 });
@@ -144,7 +143,7 @@ describe("a proxy", () => {
   });
 
   it("fails with its host and port, but not its password, if it is unreachable", async () => {
-    const port = await closedPort();
+    const port = await findClosedPort();
     const env = { HTTPS_PROXY: `http://user:word@127.0.0.1:${port}` };
     const { client } = clientAt("https://service.invalid", { env, maxWaitMs: 0 });
     const failure = await failureOf(client.send(listModels, list));
@@ -184,7 +183,7 @@ describe("a request to loopback", () => {
 describe("NO_PROXY", () => {
   const noWay = "http://127.0.0.1:1";
 
-  /** True if an address bypasses the proxy: then the failure names no proxy. */
+  /** True if a URL bypasses the proxy, so that the failure names no proxy. */
   const goesPast = async (url: string, no_proxy: string, variable = "NO_PROXY", others = {}) => {
     const { client } = clientAt(url, {
       env: { http_proxy: noWay, https_proxy: noWay, [variable]: no_proxy, ...others },
@@ -211,7 +210,7 @@ describe("NO_PROXY", () => {
     ["::ffff:7f00:1", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]:1", "http://[::ffff:7f00:1]:1"],
-  ])("lets, with %j, %s bypass the proxy", async (list, url) => {
+  ])("makes, with %j, %s bypass the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(true);
     expect(await goesPast(url, list, "no_proxy")).toBe(true);
   });
@@ -232,7 +231,7 @@ describe("NO_PROXY", () => {
     ["10.0.0.1", "http://10.0.0.11"],
     ["0.0.1", "http://10.0.0.1"],
     ["10.0.0.0/8", "http://10.0.0.1"],
-  ])("leaves, with %j, %s to the proxy", async (list, url) => {
+  ])("sends, with %j, %s to the proxy", async (list, url) => {
     expect(await goesPast(url, list)).toBe(false);
   });
 });

@@ -8,7 +8,7 @@ import { clientAt, failureOf, list, type Overrides, rawServer, wireReply } from 
 
 const { printFailure } = await loadFailurePrinter();
 
-/** The failure of a list if the service gives this answer. */
+/** The failure of a request for a list with this answer. */
 const failureAt = async (answer: Answer, overrides: Overrides = {}) => {
   const server = await scriptedServer([{ answer }]);
   return await failureOf(clientAt(server.url, { maxWaitMs: 0, ...overrides }).client.send(listModels, list));
@@ -59,7 +59,7 @@ describe("the message of a service", () => {
     ["an HTML page without a title", "<html><h1>Nothing</h1></html>", "Nothing"],
     ["broken JSON", '{"error": "no', '{"error": "no'],
     ["deeply nested JSON", "[".repeat(50_000), expect.stringMatching(/^\[{50000}$/)],
-  ])("comes from %s", async (_, body, said) => {
+  ])("comes from a body of %s", async (_, body, said) => {
     expect((await failureAt({ status: 400, body })).details.http?.said).toEqual(said);
   });
 
@@ -83,7 +83,7 @@ describe("an error reply", () => {
     });
   });
 
-  it("names no new address if a 302 has no location or a broken one", async () => {
+  it("reports an invalid location if a 302 has no location or a broken one", async () => {
     expect((await failureAt({ status: 302 })).message).toContain("redirects to an invalid location (302)");
     const broken = await failureAt({ status: 302, headers: { location: "https://[" } });
     expect(broken.message).toContain("redirects to an invalid location (302)");
@@ -91,7 +91,7 @@ describe("an error reply", () => {
 });
 
 describe("a successful reply", () => {
-  it("arrives as the checked value and the bytes it was read from", async () => {
+  it("arrives as the checked value and its bytes", async () => {
     const body = '{"object":"list","data":[{"id":"m","created":1.0,"new":1e400}],"id":12345678901234567890}';
     const server = await scriptedServer([{ answer: json(body) }]);
     const reply = await clientAt(server.url).client.send(listModels, list);
@@ -122,7 +122,7 @@ describe("a successful reply", () => {
     expect(failure.details.http?.said).toBe(said);
   });
 
-  it("names the path of a value that has another shape", async () => {
+  it("fails with the path of a value of another type", async () => {
     expect((await failureAt(json({ data: [{ id: "m" }, 7] }))).message).toMatch(/: `data\.1` is missing or invalid$/);
   });
 
@@ -153,13 +153,13 @@ describe("a successful reply", () => {
     expect(failure).toMatchObject({ code: "refused", kind: "invalid-reply" });
   });
 
-  it("fails as cut if its compressed data is cut", async () => {
+  it("fails if its compressed data is cut off", async () => {
     const body = gzipSync(JSON.stringify({ data: ["x".repeat(1000)] })).subarray(0, -10);
     const failure = await failureAt({ headers: { "content-encoding": "gzip" }, body });
     expect(failure).toMatchObject({ code: "unavailable", details: { systemCode: "CUT" } });
   });
 
-  it("fails as cut if its body is shorter than its length", async () => {
+  it("fails if its body is shorter than its length", async () => {
     const server = await rawServer((socket) =>
       socket.once("data", () => socket.end(wireReply("200 OK", '{"data":[]}').slice(0, -2))),
     );
@@ -167,7 +167,7 @@ describe("a successful reply", () => {
     expect(failure).toMatchObject({ code: "unavailable", kind: "connection-failed", details: { systemCode: "CUT" } });
   });
 
-  it("fails as cut if its chunks end early", async () => {
+  it("fails if its chunks end early", async () => {
     const server = await rawServer((socket) =>
       socket.once("data", () =>
         socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nb\r\n{"data":[]}\r\n'),
@@ -193,7 +193,7 @@ describe("a successful reply", () => {
     expect((await clientAt(server.url).client.send(listModels, list)).value.entries).toHaveLength(0);
   });
 
-  it("reuses the connection of the reply before", async () => {
+  it("arrives over the connection of the previous reply", async () => {
     const server = await rawServer((socket) =>
       socket.on("data", () => socket.write(wireReply("200 OK", '{"data":[]}'))),
     );

@@ -33,7 +33,7 @@ describe("the path of a request", () => {
     expect(failure).toMatchObject({ code: "usage", kind: "invalid-path-parameter" });
   });
 
-  it.each(["", "/", "/v1", "/v1/"])("contains the version once if the inference address ends in %j", async (end) => {
+  it.each(["", "/", "/v1", "/v1/"])("contains the version once if the inference URL ends in %j", async (end) => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     await clientAt(`${server.url}/below${end}`).client.send(listModels, list);
     expect(server.received[0]?.path).toBe("/below/v1/models");
@@ -61,7 +61,7 @@ describe("the headers of a request", () => {
     expect(server.received[0]?.headers.authorization).toBe("Basic YXBpOnNjaGzDvHNzZWw6MQ==");
   });
 
-  it("contain the project if one is set and the operation takes one", async () => {
+  it("contain the project if a project is set and the operation needs it", async () => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }, { answer: json({ call: null }) }]);
     const { client } = clientAt(server.url, { project });
     await client.send(listModels, list);
@@ -86,7 +86,7 @@ describe("the headers of a request", () => {
     expect(server.received[0]?.headers).not.toHaveProperty("content-type");
   });
 
-  it("name rollcall and its version", async () => {
+  it("contain the name and version of rollcall", async () => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     await clientAt(server.url).client.send(listModels, list);
     expect(server.received[0]?.headers["user-agent"]).toMatch(/^rollcall\/\d+\.\d+\.\d+ node\/20\.0\.0 linux$/);
@@ -148,7 +148,7 @@ describe("a credential", () => {
     },
   );
 
-  it("remains unread if it could not travel", async () => {
+  it("is not read if the request must not carry it", async () => {
     const asked: string[] = [];
     const credential = async (use: string): Promise<Credential> => {
       asked.push(use);
@@ -159,7 +159,7 @@ describe("a credential", () => {
   });
 
   it("travels over plain http to another machine if that is allowed", async () => {
-    // A part of a name has at most 63 characters, so no resolver is asked for this one.
+    // A part of a name has at most 63 characters, so no resolver gets this name.
     const { client } = clientAt(`http://${"a".repeat(64)}.invalid`, { insecureHttp: true, maxWaitMs: 0 });
     expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "unavailable" });
   });
@@ -179,7 +179,7 @@ describe("a credential", () => {
     expect(waits).toEqual([]);
   });
 
-  it("changes after a 401 if only its user name is another one", async () => {
+  it("changes after a 401 if only the user name differs", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({ call: null }) }]);
     const { client } = clientAt(server.url, {
       credential: async (_, { refused }) => ({ secret: "pw", username: refused ? "bob" : "ann", from: "a login" }),
@@ -189,7 +189,7 @@ describe("a credential", () => {
     expect(sent.map((pair) => Buffer.from(pair, "base64").toString())).toEqual(["ann:pw", "bob:pw"]);
   });
 
-  it("stays after a 403, which another credential would get too", async () => {
+  it("stays after a 403", async () => {
     const server = await scriptedServer([{ answer: json({}, 403) }]);
     const { client } = clientAt(server.url, {
       credential: async (_, { refused }) => ({ secret: refused ? "new" : "old", from: "a command" }),
@@ -197,7 +197,7 @@ describe("a credential", () => {
     expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "auth" });
   });
 
-  it("changes once, and the request fails if the service refuses both", async () => {
+  it("changes once, and the request fails if the service refuses both credentials", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({}, 401) }]);
     let number = 0;
     const { client } = clientAt(server.url, {
@@ -206,7 +206,7 @@ describe("a credential", () => {
     expect(await failureOf(client.send(listModels, list))).toMatchObject({ code: "auth" });
   });
 
-  it("changes after a 401 for a log too", async () => {
+  it("changes after a 401 for a log request", async () => {
     const server = await scriptedServer([{ answer: json({}, 401) }, { answer: json({}) }]);
     const attempt = await attemptAt(server.url, bodyOf(2, 3), {
       credential: async (_, { refused }) => ({ secret: refused ? "new" : "old", from: "a command" }),

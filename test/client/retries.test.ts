@@ -2,12 +2,12 @@ import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
 import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listModels } from "../../src/contract/models.ts";
-import { type Answer, closedPort, json, scriptedServer } from "../support/server.ts";
+import { type Answer, findClosedPort, json, scriptedServer } from "../support/server.ts";
 import { clientAt, failureOf, list, listFailureOf, type Overrides, rawServer, wireReply } from "./open.ts";
 
 const models = json({ data: [] });
 
-/** Waits of a client that meets these answers, one after the other, before it has a list. */
+/** The waits of a client that gets these answers in turn before a list. */
 const waitsFor = async (answers: readonly Answer[], overrides: Overrides = {}): Promise<readonly number[]> => {
   const server = await scriptedServer([...answers, models].map((answer) => ({ answer })));
   const { client, waits } = clientAt(server.url, overrides);
@@ -26,7 +26,7 @@ describe("a read", () => {
     expect(await waitsFor([busy({}, status)])).toHaveLength(1);
   });
 
-  it("tries again by POST too", async () => {
+  it("tries again for a POST", async () => {
     const server = await scriptedServer([{ answer: busy() }, { answer: json({ call: null }) }]);
     const { client } = clientAt(server.url);
     const reply = await client.send(readCall, { parameters: {}, body: { project_id: "t/p", id: "1" } });
@@ -40,7 +40,7 @@ describe("a read", () => {
     expect(waits).toEqual([]);
   });
 
-  it("ends after one try if its endpoint is not repeatable", async () => {
+  it("ends after one attempt if its endpoint is not repeatable", async () => {
     const server = await scriptedServer([{ answer: busy() }]);
     const once: Endpoint = { ...listModels, repeatable: false };
     expect(await failureOf(clientAt(server.url).client.send(once, list))).toMatchObject({ code: "unavailable" });
@@ -48,7 +48,7 @@ describe("a read", () => {
 
   it("tries again after a refused connection until no wait is left", async () => {
     const { failure, waits } = await listFailureOf(
-      clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 3_000 }),
+      clientAt(`http://127.0.0.1:${await findClosedPort()}`, { maxWaitMs: 3_000 }),
     );
     expect(failure).toMatchObject({
       code: "unavailable",
@@ -108,7 +108,7 @@ describe("the wait before a retry", () => {
     expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
   });
 
-  it("does not start if the service asks for more than is left, and the failure says how much", async () => {
+  it("does not start if the service asks for more time than is left, and the failure says how much", async () => {
     const server = await scriptedServer([
       { answer: busy({ "retry-after": "20" }) },
       { answer: busy({ "retry-after": "50" }) },
@@ -130,7 +130,7 @@ describe("the wait before a retry", () => {
   });
 
   it("ends when the run is interrupted", async () => {
-    const { client, interrupt } = clientAt(`http://127.0.0.1:${await closedPort()}`, { maxWaitMs: 1e12 });
+    const { client, interrupt } = clientAt(`http://127.0.0.1:${await findClosedPort()}`, { maxWaitMs: 1e12 });
     const sending = failureOf(client.send(listModels, list));
     interrupt();
     expect(await sending).toMatchObject({ code: "interrupted" });
@@ -138,7 +138,7 @@ describe("the wait before a retry", () => {
 
   it("stays within the limit of all waits, for any random number", async () => {
     for (const chance of [0, 0.1, 0.9, 1]) {
-      const { client, waits } = clientAt(`http://127.0.0.1:${await closedPort()}`, {
+      const { client, waits } = clientAt(`http://127.0.0.1:${await findClosedPort()}`, {
         maxWaitMs: 10_000,
         random: () => chance,
       });
@@ -149,7 +149,7 @@ describe("the wait before a retry", () => {
 });
 
 describe("the retry budget of a run", () => {
-  it("limits all waits of the run together", async () => {
+  it("limits the sum of all waits of the run", async () => {
     const { client, waits } = clientAt("http://127.0.0.1:1", { maxWaitMs: 5_000 });
     const patience = client.retryBudget();
     expect(await patience.wait(3_000)).toBe(true);

@@ -10,7 +10,7 @@ import { endOf, newHome, type RunOptions, runRollcall, startInTurn } from "../su
 import { type Answer, json, scriptedServer } from "../support/server.ts";
 
 /** A failing command: its arguments, the expected exit code, and the options of its run. */
-interface Failing extends RunOptions {
+interface FailingCommand extends RunOptions {
   readonly args: readonly string[];
   readonly code: number;
   /** The answers of the service, in order. `URL` in argv and the environment is replaced by its URL. */
@@ -38,7 +38,7 @@ const cutOff: Answer = (_, response) => {
   response.write('{"data":[', () => response.socket?.destroy());
 };
 
-const usage: readonly Failing[] = [
+const usage: readonly FailingCommand[] = [
   { args: ["modles"], code: 2 },
   { args: ["models", "--sotr", "id"], code: 2 },
   { args: ["two\n::error::lines"], code: 2 },
@@ -69,7 +69,7 @@ const usage: readonly Failing[] = [
   { args: ["serve", "--port", "70000"], code: 2 },
 ];
 
-const input: readonly Failing[] = [
+const input: readonly FailingCommand[] = [
   { args: ["log", "m", "missing.jsonl", "--split", "train"], code: 3, env: service },
   { args: ["log", "m", join(folder, "directory"), "--split", "train"], code: 3, env: service },
   { args: ["log", "m", file("empty.jsonl", ""), "--split", "train"], code: 3, env: service },
@@ -84,7 +84,7 @@ const input: readonly Failing[] = [
   { args: ["check", file("wrong.jsonl", group('"one"'))], code: 3, hasResult: true },
 ];
 
-const answered: readonly Failing[] = [
+const answered: readonly FailingCommand[] = [
   { args: ["models"], code: 4, env: { ROLLCALL_INFERENCE_BASE_URL: nobody } },
   { args: ["models"], code: 4, env: service, answers: [json({ error: { message: "no" } }, 401)] },
   { args: ["call", "read", "id"], code: 4, env: calls, answers: [json({ reason: "no" }, 403)] },
@@ -126,7 +126,7 @@ const answered: readonly Failing[] = [
 ];
 
 /** Runs the command against a new service, whose URL replaces `URL` in argv and the environment. */
-const failing = async ({ args, answers = [], env = {}, ...rest }: Failing, ...more: readonly string[]) => {
+const failing = async ({ args, answers = [], env = {}, ...rest }: FailingCommand, ...more: readonly string[]) => {
   const server = await scriptedServer(answers.map((answer) => ({ answer })));
   const at = (word: string | undefined) => word?.replace("URL", server.url);
   return await runRollcall([...args.map((word) => at(word) ?? ""), ...more], {
@@ -161,7 +161,7 @@ const codes: Readonly<Record<number, string>> = {
   143: "interrupted",
 };
 
-/** The error of a run: one JSON document on one line of standard error, and nothing else there. */
+/** Returns the error of a run. Standard error must contain only its JSON document, on one line. */
 const errorOf = (stderr: string): Record<string, unknown> => {
   expect(stderr).toMatch(/^\{.*\}\n$/);
   const { error, ...others } = JSON.parse(stderr);
@@ -171,7 +171,7 @@ const errorOf = (stderr: string): Record<string, unknown> => {
   return error;
 };
 
-describe("a failing call with --json", () => {
+describe("a failing command with --json", () => {
   it.each([...usage, ...input, ...answered])(
     "exits with $code for $args, and prints one error document",
     async (call) => {
@@ -183,17 +183,9 @@ describe("a failing call with --json", () => {
     },
   );
 
-  it("prints the same document for wrong words with -o json", async () => {
+  it("prints the same document for an unknown command with -o json", async () => {
     const { code, stdout, stderr } = await failing({ args: ["modles"], code: 2 }, "-o", "json");
     expect([code, stdout, errorOf(stderr).code]).toEqual([2, "", "usage"]);
-  });
-
-  it("has a test for every exit code", () => {
-    const tried = [...usage, ...input, ...answered].map(({ code }) => code);
-    // These have tests below, and `differs` in test/promises/unknown-requests.test.ts.
-    const apart = [exitCodes.internal, exitCodes.storage, exitCodes.differs, ...Object.values(exitCodes.interrupted)];
-    const all = Object.values(exitCodes).flatMap((code) => (typeof code === "number" ? [code] : Object.values(code)));
-    expect(new Set([...tried, ...apart])).toEqual(new Set(all));
   });
 
   it.each([
@@ -210,7 +202,7 @@ describe("a failing call with --json", () => {
     expect(errorOf(stderr)).toMatchObject({ code: "interrupted", exit_code: code });
   });
 
-  it("reports an internal defect with exit code 1, and says how to report it", async () => {
+  it("reports an internal defect with exit code 1 and a hint to report the defect", async () => {
     const planted = "data:text/javascript,Date.now=()=>{throw new Error('planted')}";
     const { code, stdout, stderr } = await runRollcall(["catalog", "router", "--local", "--json"], {
       env: { NODE_OPTIONS: `--import "${planted}"` },
@@ -239,13 +231,13 @@ describe("a failing call with --json", () => {
   });
 });
 
-describe("a failing call without --json", () => {
+describe("a failing command without --json", () => {
   let tree: CommandTree;
   beforeAll(async () => {
     tree = await readCommandTree();
   });
 
-  it("does not print the value of an option that takes none, because it may be a key", async () => {
+  it("does not print the value of an option that takes no value, because the value may be a key", async () => {
     const { code, stderr } = await runRollcall(["auth", "login", "--with-token=sesame-1234"]);
     expect(code).toBe(2);
     expect(stderr).toContain("rollcall: --with-token takes no value\n");
@@ -253,7 +245,7 @@ describe("a failing call without --json", () => {
   });
 
   it.each([...usage, ...input, ...answered])(
-    "exits with $code for $args, with a message or the usage, and hints only at what exists",
+    "exits with $code for $args, with a message or the usage, and with hints that name only existing options",
     async (call) => {
       const { code, stderr } = await failing(call);
       expect(code).toBe(call.code);
@@ -261,10 +253,20 @@ describe("a failing call without --json", () => {
       expect(stderr).toMatch(/^rollcall: |^Usage: |\nUsage: |\nrollcall: /);
       const hints = Array.from(stderr.matchAll(/^hint: (.*)$/gm), ([, hint = ""]) => hint);
       const unknown = hints.flatMap((hint) => tree.unknownIn(hint, call.args));
-      // `serve` and --local share the hint about the folder of the local service; only `serve` has the option.
+      // `serve` and --local share the hint about the folder of the local service, but only `serve` has the option.
       expect(unknown.filter((name) => name !== "--data-dir")).toEqual([]);
     },
   );
+});
+
+describe("this file", () => {
+  it("has a test for every exit code", () => {
+    const tried = [...usage, ...input, ...answered].map(({ code }) => code);
+    // These codes have other tests. The test of `differs` is in test/promises/unknown-requests.test.ts.
+    const apart = [exitCodes.internal, exitCodes.storage, exitCodes.differs, ...Object.values(exitCodes.interrupted)];
+    const all = Object.values(exitCodes).flatMap((code) => (typeof code === "number" ? [code] : Object.values(code)));
+    expect(new Set([...tried, ...apart])).toEqual(new Set(all));
+  });
 });
 
 describe("a malformed URL with a password", () => {

@@ -6,12 +6,12 @@ import { describe, expect, it } from "vitest";
 import { commandPaths } from "../project/docs/commands.ts";
 import { runHereOnTerminal } from "../support/here.ts";
 import { newHome, runRollcall } from "../support/run.ts";
-import { seeLine } from "../support/terminal.ts";
+import { runOnTerminal } from "../support/terminal.ts";
 
 const commands = commandPaths().map((path) => path.slice(1));
 const nameOf = (path: readonly string[]): string => ["rollcall", ...path].join(" ");
 
-/** The examples of a command: each with the lines that belong to it. */
+/** The examples of a command, each with all of its lines. */
 const examplesIn = (help: string): readonly string[] => {
   const [, listed = ""] = /\nExamples:\n((?: {2}.*\n)+)/.exec(help) ?? [];
   return listed
@@ -31,20 +31,20 @@ const shortHelps = new Map<string, string>();
 const wholeHelp = async (path: readonly string[], columns: number): Promise<string> =>
   (await runRollcall([...path, "--help"], { env: { COLUMNS: `${columns}` } })).stdout;
 
-/** The words of a text on a line of their own each: what is the same however it is laid out. */
+/** The words of a text with single spaces, which do not depend on the layout. */
 const wordsOf = (text: string): string => text.split(/\s+/).join(" ");
 
 const reference = wordsOf(readFileSync("docs/commands.md", "utf8"));
 
 describe("the help", () => {
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "fits one screen for %s -h, has examples, and ends with the way to all options",
+    "fits one screen for %s -h, with examples, and ends with the command for all options",
     async (name, path) => {
       const { code, stdout, stderr } = await runRollcall([...path, "-h"]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       shortHelps.set(name, stdout);
       const lines = stdout.split("\n").slice(0, -1);
-      // One line of the screen is the prompt's.
+      // The prompt takes one line of the screen.
       expect(lines.length).toBeLessThan(24);
       for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
       expect(lines.at(-1)).toMatch(/^All options.*: /);
@@ -60,7 +60,7 @@ describe("the help", () => {
       const items = (await helpOf(path)).matchAll(/^ {2}(\S.*?) {2,}(\S.*(?:\n {3,}\S.*)*)$/gm);
       const texts = Array.from(items, ([, term = "", text = ""]) => {
         const about = wordsOf(text).replace(/ \([^ ]*\)$/, "");
-        // Options in groups are only named; so are the commands in the last line of rollcall's own list.
+        // The help gives only the names of grouped options, and of the commands in the last line of rollcall's list.
         if (about.startsWith("--") || term === "more") return about.split(/, | (?=--)/);
         return term.startsWith("-") ? `${term} ${about}` : about;
       });
@@ -69,7 +69,7 @@ describe("the help", () => {
   );
 
   it.each(commands.map((path) => [nameOf(path), path] as const))(
-    "has the same text at any width, and no longer line, for %s --help",
+    "has the same text at 40 and 80 columns, and no longer line, for %s --help",
     async (_, path) => {
       const [narrow, wide] = [await wholeHelp(path, 40), await wholeHelp(path, 80)];
       expect(wordsOf(narrow)).toBe(wordsOf(wide));
@@ -84,7 +84,7 @@ describe("the help", () => {
     },
   );
 
-  it("of a noun without its verb has the width of the terminal", async () => {
+  it("fits the width of the terminal for a noun without its verb", async () => {
     const { stdout } = await runRollcall(["catalog", "-h"], { env: { COLUMNS: "40" } });
     const written = stdout.replaceAll("\n", "\r\n");
     expect(await runHereOnTerminal(["catalog"], { columns: 40 })).toEqual({ code: 2, written });
@@ -95,7 +95,7 @@ describe("the help", () => {
     const pager = join(folder, "pager");
     writeFileSync(pager, "#!/bin/sh\nsed 's/^/| /'\n", { mode: 0o755 });
     const see = (words: string) =>
-      seeLine(`${process.execPath} bin/rollcall.js ${words}`, {
+      runOnTerminal(`${process.execPath} bin/rollcall.js ${words}`, {
         env: { ...newHome(), PATH: process.env.PATH, PAGER: pager },
         columns: 80,
         rows: 24,
@@ -115,7 +115,7 @@ describe("the help", () => {
     const runnable = [...new Set(all)].filter((line) => /--local|^ {2}echo|^ {2}rollcall config/.test(line));
     const home = newHome();
     const run = async (line: string) => {
-      // A line that a shell would only split into words needs no shell.
+      // A line without shell syntax needs no shell.
       if (!/[|<>"\\\n]/.test(line)) {
         const [, ...args] = line.trim().replaceAll("'", "").split(" ");
         return await runRollcall(args, { env: home, cwd: bin });
@@ -162,7 +162,7 @@ describe("the help", () => {
     expect(stderr).not.toMatch(/did you mean/i);
   });
 
-  it("has the same text for every way to ask for a verb's help", async () => {
+  it("has one text for all command lines that ask for a verb's help", async () => {
     const { stdout: asked } = await runRollcall(["ledger", "status", "--help"]);
     const ways = [
       ["ledger", "status", "-h", "--help"],
@@ -187,7 +187,7 @@ describe("the help", () => {
   });
 });
 
-describe("-h in any position", () => {
+describe("rollcall with -h in any position", () => {
   it.each([
     ["-h models", "models -h"],
     ["--help ledger", "ledger --help"],
@@ -196,7 +196,7 @@ describe("-h in any position", () => {
     ["-h log my-model file.jsonl", "log -h"],
     ["models -h pattern", "models -h"],
     ["models pattern --sort -h -qh", "models -h"],
-  ])("prints for `rollcall %s` what `rollcall %s` prints", async (typed, same) => {
+  ])("prints for `rollcall %s` the output of `rollcall %s`", async (typed, same) => {
     const [one, other] = await Promise.all([typed, same].map((words) => runRollcall(words.split(" "))));
     expect(one).toEqual({ ...other, code: 0 });
     expect(one?.stdout).not.toBe((await runRollcall(["-h"])).stdout);

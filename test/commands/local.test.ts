@@ -4,35 +4,34 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { PassThrough, Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { newHome, type Ran, runRollcall } from "../support/run.ts";
-import { listening } from "../support/server.ts";
+import { newHome, type RunResult, runRollcall } from "../support/run.ts";
+import { listenOnLoopback } from "../support/server.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
-/** The data folder of a home. */
 const dataOf = (home: { readonly XDG_DATA_HOME: string }): string => join(home.XDG_DATA_HOME, "rollcall");
 
-/** Something that listens, and how many connections came to it. */
+/** Opens a server that counts its connections. */
 const recorder = async (): Promise<{ readonly url: string; readonly connections: () => number }> => {
   let count = 0;
   const server = createServer((socket) => {
     count++;
     socket.destroy();
   });
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   return { url, connections: () => count };
 };
 
 const { main }: { main(node: NodeJS.Process): Promise<number> } = createRequire(import.meta.url)("../../dist/main.cjs");
 
-/** Runs words in this process, and does not wait for its end; gives the exit code. */
+/** Runs a command line in this process, which continues. Returns the exit code. */
 const runHere = async (words: readonly string[], env: object): Promise<number> => {
   const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()];
   const own = { argv: ["node", "rollcall", ...words], env, stdin: Readable.from([]), stdout, stderr };
   return await main(new Proxy(process, { get: (real, name) => Reflect.get(name in own ? own : real, name) }));
 };
 
-const jsonOf = (ran: Ran) => JSON.parse(ran.stdout);
+const jsonOf = (ran: RunResult) => JSON.parse(ran.stdout);
 
 const tiny = (reward: number): string =>
   JSON.stringify({
@@ -54,15 +53,18 @@ describe("--local on a new machine", () => {
     expect(read.stdout).toContain("###STOP###");
   });
 
-  it.each(["analysis", "router"])("shows a sample for `catalog %s`, and marks each model as a sample", async (kind) => {
-    const listed = await runRollcall(["catalog", kind, "--local"], { env: newHome() });
-    expect(listed.code).toBe(0);
-    const lines = listed.stdout.trimEnd().split("\n");
-    expect(lines.length).toBeGreaterThan(1);
-    expect(lines.every((line) => line.split("\t")[1]?.endsWith(" (sample)"))).toBe(true);
-  });
+  it.each(["analysis", "router"])(
+    "prints a sample for `catalog %s`, and marks each model as a sample",
+    async (kind) => {
+      const listed = await runRollcall(["catalog", kind, "--local"], { env: newHome() });
+      expect(listed.code).toBe(0);
+      const lines = listed.stdout.trimEnd().split("\n");
+      expect(lines.length).toBeGreaterThan(1);
+      expect(lines.every((line) => line.split("\t")[1]?.endsWith(" (sample)"))).toBe(true);
+    },
+  );
 
-  it("shows the catalog in its data folder", async () => {
+  it("prints the catalog in its data folder", async () => {
     const env = newHome();
     const folder = join(dataOf(env), "catalog", "router");
     mkdirSync(folder, { recursive: true });
@@ -75,7 +77,7 @@ describe("--local on a new machine", () => {
     const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap");
     const before = listeners();
     expect(await runHere(["models", "--local"], newHome())).toBe(0);
-    // A handle is listed until the turn after it was closed.
+    // Node lists a handle until the turn after its close.
     await new Promise((resolve) => setImmediate(resolve));
     expect(listeners()).toEqual(before);
   });
@@ -99,7 +101,7 @@ describe("--local on a new machine", () => {
 });
 
 describe("--local with a service, a key and a proxy in the environment", () => {
-  it("sends nothing to either address", async () => {
+  it("sends nothing to the service or the proxy", async () => {
     const proxy = await recorder();
     const elsewhere = await recorder();
     const secret = "sk-not-for-anybody-else";

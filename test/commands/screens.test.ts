@@ -1,4 +1,4 @@
-/** Whole sessions. To change one, edit its `$` and `<` lines, run this test with `--update`, and read the diff. */
+/** Complete sessions. To change one, edit its `$` and `<` lines, run this test with `--update`, and read the diff. */
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { replay } from "../support/transcript.ts";
@@ -6,7 +6,7 @@ import { replay } from "../support/transcript.ts";
 const folder = "test/commands/golden/screens";
 
 describe("a session", () => {
-  it.each(readdirSync(folder))("prints, sends, writes and ends as in %s", async (name) => {
+  it.each(readdirSync(folder))("has the output, requests, files and exit codes in %s", async (name) => {
     await expect(await replay(readFileSync(`${folder}/${name}`, "utf8"))).toMatchFileSnapshot(`golden/screens/${name}`);
   });
 });

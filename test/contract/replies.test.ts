@@ -23,7 +23,7 @@ const listOf = (text: string) => {
 const entriesOf = (text: string): readonly ReplyEntry[] => listOf(text).entries;
 const valuesOf = (text: string): readonly unknown[] => entriesOf(text).map(({ value }) => value);
 
-/** Texts that are JSON with a list, or nearly. */
+/** JSON texts with a list, and similar texts. */
 const documents = fc
   .tuple(fc.array(fc.jsonValue({ maxDepth: 3 })), fc.jsonValue({ maxDepth: 2 }), fc.constantFrom("", " ", "\n\t"))
   .map(([list, other, blank]) => {
@@ -31,14 +31,14 @@ const documents = fc
     return `${blank}{"object":${JSON.stringify(other)},${blank}"data"${blank}:[${blank}${entries}${blank}]${blank},"data ":1}${blank}`;
   });
 
-/** Values that a field may have, of its type or not. */
+/** Values of any type for a field. */
 const anything = fc.oneof(
   fc.constantFrom("text", 7, null, true, 1e-7, ""),
   fc.array(fc.constantFrom("text", "image", 7, null)),
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** Entries with the fields of the interface, each of its type or not, and other fields. */
+/** Entries with other fields, and with the fields of the interface, which can have any type. */
 const entry = fc.record(
   {
     id: fc.oneof(fc.string(), anything),

@@ -17,8 +17,8 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type Database, type DatabaseSchema, openDatabase, tryLock, waitForLock } from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
-import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
-import { listening } from "../support/server.ts";
+import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
+import { listenOnLoopback } from "../support/server.ts";
 
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
 
@@ -57,7 +57,6 @@ const addNote = async (database: Database, text: string): Promise<void> =>
 const notes = async (database: Database): Promise<readonly string[]> =>
   (await database.query("SELECT text FROM rollcall.notes ORDER BY id")).map((row) => row.text("text"));
 
-/** Returns the failure that `work` ends with. */
 const failureOf = async (work: () => unknown): Promise<Failure> => {
   try {
     await work();
@@ -68,8 +67,8 @@ const failureOf = async (work: () => unknown): Promise<Failure> => {
   throw new Error("it did not fail");
 };
 
-describe("a file with checkpoints after answers", () => {
-  it("writes to its log at once, and to its file later", async () => {
+describe("a database with checkpoints after answers", () => {
+  it("writes to its write-ahead log at once, and to its file later", async () => {
     const path = newPath();
     const database = await open(path, { checkpointTime: "after answers" });
     const sizeOf = (file: string) => statSync(file).size;
@@ -77,7 +76,7 @@ describe("a file with checkpoints after answers", () => {
     for (let note = 0; note < 12; note++) await addNote(database, "x".repeat(500_000));
     expect(sizeOf(path)).toBe(before);
     expect(sizeOf(`${path}-wal`)).toBeGreaterThan(5_000_000);
-    // Another connection reads all of it, as after a crash.
+    // Another connection reads all rows, as after a crash.
     const other = await open(path);
     expect(await notes(other)).toHaveLength(12);
     await other.close();
@@ -97,8 +96,8 @@ const mayWrite = (folder: string): boolean => {
   }
 };
 
-describe("a file in a read-only folder", () => {
-  it("is read with what is only in its log", async (context) => {
+describe("a database in a read-only folder", () => {
+  it("is read with the rows that are only in its write-ahead log", async (context) => {
     const path = newPath();
     const folder = join(path, "..");
     const database = await open(path, { checkpointTime: "after answers" });
@@ -117,7 +116,7 @@ describe("a file in a read-only folder", () => {
   });
 });
 
-describe("a new file", () => {
+describe("a new database in a file", () => {
   it("has mode 0600, in a folder of mode 0700", async () => {
     const path = newPath();
     await addNote(await open(path), "one");
@@ -203,7 +202,7 @@ for (const { body, newPlace, skip, tags } of bodies)
       expect(answers.map((rows) => rows.map((row) => row.text("text")))).toEqual([["a"], ["a"]]);
     });
 
-    it("shows the writes of another connection, and keeps its rows", async () => {
+    it("returns the rows that another connection wrote, and keeps rows that were read before", async () => {
       const path = await newPlace();
       const [one, other] = [await open(path), await open(path)];
       await addNote(one, "a");
@@ -215,6 +214,22 @@ for (const { body, newPlace, skip, tags } of bodies)
       await again.close();
     });
   });
+
+describe("a closed database", () => {
+  it("ignores a second close, and its lock ignores a second release", async () => {
+    const path = newPath();
+    const database = await open(path);
+    await database.close();
+    await database.close();
+    const file = { path: `${path}.lock`, title: "a lock" };
+    const first = tryLock(file);
+    first?.release();
+    const second = tryLock(file);
+    first?.release();
+    expect([second?.isHeld(), tryLock(file)]).toEqual([true, undefined]);
+    second?.release();
+  });
+});
 
 describe("opening an unusable file", () => {
   it.each([
@@ -249,7 +264,7 @@ describe("opening an unusable file", () => {
     expect(readFileSync(path, "utf8")).toBe("dear diary, ".repeat(1000));
   });
 
-  it("fails if it is cut, and never starts a new one", async () => {
+  it("fails if it is cut, and creates no new database", async () => {
     const path = newPath();
     const database = await open(path);
     for (let at = 0; at < 20; at++) await addNote(database, `${at} `.repeat(5000));
@@ -259,20 +274,6 @@ describe("opening an unusable file", () => {
     const read = async () => await notes(await open(path));
     expect((await failureOf(read)).kind).toBe("database-corrupt");
     expect((await failureOf(read)).kind).toBe("database-corrupt");
-  });
-
-  it("ignores a second close of a database, and a second release of its lock", async () => {
-    const path = newPath();
-    const database = await open(path);
-    await database.close();
-    await database.close();
-    const file = { path: `${path}.lock`, title: "a lock" };
-    const first = tryLock(file);
-    first?.release();
-    const second = tryLock(file);
-    first?.release();
-    expect([second?.isHeld(), tryLock(file)]).toEqual([true, undefined]);
-    second?.release();
   });
 
   it("fails if a file is in place of its folder", async () => {
@@ -305,13 +306,13 @@ const openRefusingServer = async (code: string) => {
     head.writeInt32BE(fields.length + 4, 1);
     socket.on("error", () => undefined).once("data", () => socket.end(Buffer.concat([head, fields])));
   });
-  const { port } = await listening(server);
+  const { port } = await listenOnLoopback(server);
   return { path: `postgres://me@127.0.0.1:${port}/own`, connections: () => connections };
 };
 
 describe.skipIf(!hasPostgres)("a new database in PostgreSQL", { tags: "database" }, () => {
-  it("gets its tables once, without an error in the server's log, if several open it at the same time", async (context) => {
-    const { address, folder } = await ownServer(context);
+  it("gets its tables once, without an error in the log, if many open it at once", async (context) => {
+    const { address, folder } = await startOwnServer(context);
     const databases = await Promise.all(Array.from({ length: 8 }, async () => await open(address)));
     await Promise.all(databases.map(async (database) => await addNote(database, "one")));
     expect(await Promise.all(databases.map(notes))).toEqual(
@@ -336,7 +337,7 @@ describe("opening a database that PostgreSQL refuses", () => {
       "grant the database user the rights to create",
     ],
     ["25006", "storage", "database-failed", "it is read-only", "use the URL of the server that accepts writes"],
-  ])("retries, fails and advises by the code %s", async (sqlState, code, kind, message, hint) => {
+  ])("fails with the attempts and the advice for the code %s", async (sqlState, code, kind, message, hint) => {
     const { path, connections } = await openRefusingServer(sqlState);
     let elapsed = 0;
     const sleep = async (ms: number) => {
@@ -353,7 +354,7 @@ describe("opening a database that PostgreSQL refuses", () => {
 });
 
 describe("a lock that another holder has", () => {
-  it("is taken when it is free, and the wait is reported once", async () => {
+  it("is taken when the holder releases it, after one notice about the wait", async () => {
     const file = { path: `${newPath()}.lock`, title: "a lock" };
     const holder = tryLock(file);
     let [elapsed, told] = [0, 0];
@@ -387,7 +388,7 @@ describe("a write that fails", () => {
     holder.close();
   });
 
-  it("leaves nothing behind if the disk is full, and fails with that reason", async () => {
+  it("leaves no row if the disk is full, and fails with the reason", async () => {
     const database = await open(newPath());
     await addNote(database, "kept");
     await database.query("PRAGMA max_page_count = 20");

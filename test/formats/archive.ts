@@ -1,10 +1,10 @@
-/** Writes zip archives, valid and damaged ones. */
+/** Writes valid and damaged zip archives. */
 import { crc32, deflateRawSync } from "node:zlib";
 
 export interface Member {
   readonly name: string;
   readonly text: string;
-  /** Its compression. Default: deflate. */
+  /** Default: deflate. */
   readonly method?: "stored" | "deflate" | "zstd" | "bzip2";
   /** Replace its length and checksum. */
   readonly claims?: { readonly length?: number; readonly crc?: number };

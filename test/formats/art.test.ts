@@ -32,7 +32,6 @@ const digitsOf = (value: number): Buffer => {
   return Buffer.from(digits);
 };
 
-/** A data page. */
 interface ClaimedPage {
   readonly values: number;
   /** The run of its levels. Default: nulls. */
@@ -63,7 +62,7 @@ const parquetOf = (
     const column = file.row_groups[0]?.columns[0]?.meta_data;
     const { values, run = [...digitsOf(values), 0], positions, encoding = positions === undefined ? 0 : 8 } = claimed;
     const content = [run.length, 0, 0, 0, ...run, ...(positions ?? [])];
-    // The first bytes are its type and sizes, and then its number of values and their encoding.
+    // The first bytes are the page's type and sizes. Then come the number of values and their encoding.
     const sizes = [0x15, 0, 0x15, ...digitsOf(content.length), 0x15, ...digitsOf(content.length)];
     const header = [...sizes, 0x2c, 0x15, ...digitsOf(values), 0x15, 2 * encoding, 0x15, 6, 0x15, 6, 0, 0];
     const page = Buffer.from([...header, ...content]);
@@ -150,7 +149,7 @@ describe("a Parquet file of ART", () => {
     });
   });
 
-  it("writes a trajectory of several lines on the line of its group", async () => {
+  it("is converted to one line per group, also for a trajectory on several lines", async () => {
     const json = '{"messages_and_choices": [],\n "reward": 1,\r\n "logs": ["a\\nb"]}';
     const { lines } = await convertFile(parquetOf([rowOf(0, 0, { trajectory_json: json })]));
     expect(lines).toEqual([`{"trajectories":[${json.replaceAll("\n", " ")}]}`]);
@@ -162,14 +161,14 @@ describe("a Parquet file of ART", () => {
     expect(rewards).toEqual([[0.5], [0.5, 1.5, 2.5]]);
   });
 
-  it("reports a column that differs from the JSON", async () => {
+  it("causes a report of a column that differs from the JSON", async () => {
     const { left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
     expect(left).toEqual([
       ["metrics.edited", "the column differs from group_json or trajectory_json, which are converted"],
     ]);
   });
 
-  it("takes the reward from the column of --reward-from or the file of --rewards", async () => {
+  it("gets rewards from the column of --reward-from or the file of --rewards", async () => {
     const rewards = join(mkdtempSync(join(tmpdir(), "art-")), "rewards.jsonl");
     writeFileSync(rewards, '{"id":"0/0","reward":7.0}\n');
     const file = parquetOf([rowOf(0, 0)]);
@@ -177,7 +176,7 @@ describe("a Parquet file of ART", () => {
     expect((await convertFile(file, ["--reward-from", "seed"])).lines[0]).toContain('"reward":12345678901234567890');
   });
 
-  it("gives the row of each problem", async () => {
+  it("has problems with their rows", async () => {
     const of = (trajectory_json: string) => ({ trajectory_json });
     const rows = [
       rowOf(0, 0, of('{"reward":1')),
@@ -226,7 +225,7 @@ describe("a Parquet file of ART", () => {
     ]);
   });
 
-  it("gives the row and the path within the JSON for problems of trajectories", async () => {
+  it("has problems of trajectories with the row and the path within the JSON", async () => {
     const broken = rowOf(0, 1, {
       trajectory_json: '{"messages_and_choices":[{"role":"user","content":5}],"reward":1}',
     });
@@ -237,7 +236,7 @@ describe("a Parquet file of ART", () => {
     expect(Object.keys(problem)).not.toContain("line");
   });
 
-  it("gives one problem if it is damaged or has a row group that is too large", async () => {
+  it("causes one problem if it is damaged or has too large a row group", async () => {
     const large = parquetOf([rowOf(0, 0)], { claimedBytes: 300n * 2n ** 20n });
     const tooLarge = "its row group 1 decompresses to 300 MiB, over the limit of 256 MiB";
     expect((await convertFile(large, ["--from", "art"])).stderr).toContain(

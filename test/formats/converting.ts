@@ -9,7 +9,7 @@ interface Group {
   readonly trajectories: readonly object[];
 }
 
-/** Files by their names: rows that become lines, or their text. */
+/** Rows or texts of files by name. */
 type Files = Readonly<Record<string, readonly (object | string)[] | string>>;
 
 const linesOf = (rows: readonly (object | string)[]): string =>
@@ -27,7 +27,6 @@ export const folderOf = (files: Files): string => {
   return folder;
 };
 
-/** Writes rows into a new file, one per line. */
 export const fileOf = (rows: readonly (object | string)[], name = "rows.jsonl"): string => {
   const file = join(mkdtempSync(join(tmpdir(), "rows-")), name);
   writeFileSync(file, linesOf(rows));
@@ -62,7 +61,6 @@ export const convertFile = async (file: string, args: readonly string[] = []) =>
 export const convertRows = async (rows: readonly (object | string)[], args: readonly string[] = []) =>
   await convertFile(fileOf(rows), args);
 
-/** A choice. */
 export const turn = (content: string, finish_reason = "stop") => ({
   finish_reason,
   index: 0,

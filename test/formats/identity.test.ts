@@ -29,7 +29,7 @@ const logger = (file: string) => {
 };
 
 describe("the dedup key of a converted group", () => {
-  it("depends on its records alone, so that another converter logs nothing twice", async () => {
+  it("depends only on its records, so another converter logs nothing twice", async () => {
     const file = fileOf(rows);
     const made = async (from: string) => {
       const { stdout } = await runRollcall(["convert", file, "--from", from, "-q"]);
@@ -43,7 +43,7 @@ describe("the dedup key of a converted group", () => {
     expect(await log()).toEqual({ logged: 0, already_logged: 2 });
   });
 
-  it("is the same for any order and container of its records", async () => {
+  it("does not depend on the order and the container of its records", async () => {
     const env = newHome();
     const logged = async (file: string) => {
       const { stdout } = await runRollcall(["log", "m", file, "--split", "train", "--local", "--json", "-q"], { env });
@@ -56,7 +56,7 @@ describe("the dedup key of a converted group", () => {
     expect(await logged(list)).toMatchObject({ logged: 0, already_logged: 2 });
   });
 
-  it("includes the reward if that comes from another file or key", async () => {
+  it("includes a reward from another file or key", async () => {
     const file = fileOf(rows);
     const log = logger(file);
     expect(await log()).toEqual({ logged: 2, already_logged: 0 });
@@ -69,7 +69,7 @@ describe("the dedup key of a converted group", () => {
     expect(await log("--rewards", rewards)).toEqual({ logged: 0, already_logged: 2 });
   });
 
-  it("tells which files of a folder are partly logged and not logged", async () => {
+  it("distinguishes logged, partly logged and unlogged files of a folder", async () => {
     const env = newHome();
     const folder = mkdtempSync(join(tmpdir(), "run-"));
     const stepFile = (step: number, content: readonly object[]) => {
@@ -93,7 +93,7 @@ describe("the dedup key of a converted group", () => {
     ]);
   });
 
-  it("is the same for any path and compression", async () => {
+  it("does not depend on the path and the compression", async () => {
     const file = fileOf(rows);
     const env = newHome();
     const words = ["--split", "train", "--local", "--json", "-q"];

@@ -43,7 +43,7 @@ describe("an archive of Inspect", () => {
       return [metadata.id, reward, metadata.task];
     });
 
-  it("is read by members, in any compression, and the last of equal names counts", async () => {
+  it("is read by members, in any compression, with the last of equal names", async () => {
     const file = evalFile(
       archiveOf([
         start,
@@ -65,7 +65,7 @@ describe("an archive of Inspect", () => {
     expect(idsOf(begun.lines)).toEqual([[1, 1, "start"]]);
   });
 
-  /** The head of the first frame says that it holds so many bytes. */
+  /** Changes the decompressed size in the head of the first frame. */
   const claiming = (length: number) => (bytes: Buffer) => {
     const own = Buffer.from(bytes);
     own.writeUInt32LE(length, 5);
@@ -78,7 +78,7 @@ describe("an archive of Inspect", () => {
   /** A frame with an uncompressed block of 9 bytes, and without the length of its content. */
   const unsized = Buffer.concat([Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x58, 0x49, 0, 0]), Buffer.from('{"id":13}')]);
 
-  it("gives the names of damaged members, and the others are converted", async () => {
+  it("is converted without damaged members, whose names are printed", async () => {
     const file = evalFile(
       archiveOf([
         header,

@@ -21,7 +21,7 @@ const formats: Readonly<Record<string, string>> = {
 
 describe("a sample of another tool", () => {
   it.each(names)(
-    "in %s is recognized, logged like its conversion, and read back as the same trajectory",
+    "is recognized in %s, logged like its conversion, and read back as the same trajectory",
     async (name) => {
       const env = newHome();
       const file = join(samples, name);
@@ -47,7 +47,7 @@ describe("a sample of another tool", () => {
     },
   );
 
-  it("is not converted with --exact if values have no field, which the error names", async () => {
+  it("is not converted with --exact if values have no field, and the error counts the values", async () => {
     const { code, stdout, stderr } = await runRollcall(["convert", join(samples, "tau2.results.json"), "--exact"]);
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toContain("323 values have no field in a trajectory: ");

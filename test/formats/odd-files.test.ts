@@ -20,7 +20,7 @@ const chat = (reward: unknown, role = "assistant") => ({
 });
 
 describe.runIf(process.platform === "linux")("the temporary files of a conversion", () => {
-  it("are closed if one of them cannot be read", async () => {
+  it("are closed if a temporary file cannot be read", async () => {
     const rows = [0, 1, 0].map((group, at) => ({ ...chat(at), group_id: `group ${group}` }));
     const now = 8_640_000_000_000_000;
     const temporaryFiles = () =>
@@ -46,7 +46,7 @@ describe.runIf(process.platform === "linux")("the temporary files of a conversio
 });
 
 describe("the output of convert", () => {
-  it("is the same if no temporary file can be written, however the rollouts of groups are mixed", async () => {
+  it("does not depend on temporary files, for any mixture of the rollouts of groups", async () => {
     const rows = [0, 1, 0, 1, 0].map((group, at) => ({ ...chat(at), group_id: `group ${group}` }));
     const folder = folderOf({ "a.jsonl": rows });
     const [usual, inMemory] = await Promise.all(

@@ -25,7 +25,7 @@ const runScript = (script: string, cwd: string): readonly string[] =>
   execFileSync("sh", ["-c", script], { cwd, encoding: "utf8" }).trimEnd().split("\n");
 
 describe("rows of chat messages", () => {
-  it("give each observation of ShareGPT the id of the first call without one", async () => {
+  it("have, for each observation of ShareGPT, the id of the first call without an observation", async () => {
     const call = (name: string) => ({ from: "function_call", value: JSON.stringify({ name, arguments: {} }) });
     const conversations = [
       ...[{ from: "human", value: "q" }, call("first"), call("second")],
@@ -42,7 +42,7 @@ describe("rows of chat messages", () => {
     expect(messages.flatMap(({ tool_call_id: id }) => id ?? [])).toEqual(ids);
   });
 
-  it("can have their messages as JSON in a string, as the command for CSV writes them", async () => {
+  it("can have their messages as JSON in a string, like the output of the command for CSV", async () => {
     const row = said(0.5);
     const inText = { ...row, messages: JSON.stringify(row.messages) };
     const { code, lines } = await convertRows([inText]);
@@ -81,7 +81,7 @@ describe("rows of chat messages", () => {
     expect(lines[0]).toMatch(/"content": ?"yo"/);
   });
 
-  it("in Parquet get advice that names their columns, and no option that is already passed", async () => {
+  it("get advice in Parquet that names their columns, without options that are already passed", async () => {
     const adviceFor = async (names: readonly string[], args: readonly string[] = []) => {
       const file = fileOf([], "rows.parquet");
       const columnData = names.map((name) => ({ name, data: ["a"], type: "STRING" as const }));
@@ -127,7 +127,7 @@ describe("rows of chat messages", () => {
     expect(missing).toContain("--messages-from finds no list at the path `conversation`");
   });
 
-  it("are read from the JSON columns of Parquet with the bytes of their values", async () => {
+  it("are read from JSON columns of Parquet byte for byte", async () => {
     const { messages } = said(0.5);
     const columnData = [
       { name: "messages", data: [messages] },

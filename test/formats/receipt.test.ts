@@ -79,7 +79,7 @@ describe("a receipt", () => {
       const file = join(folder, `${seed}-${name}`);
       writeFileSync(file, all.map(({ record }) => JSON.stringify(record)).join("\n"));
       const { code, stderr, text, receipt } = await converted(file, [...wordsOf(name), "--on-invalid", "stop"]);
-      // A value that was added to rewards or metrics breaks them, which is reported.
+      // An added value makes rewards or metrics invalid, which rollcall reports.
       expect({ draw, stderr, isTold: code === 0 || stderr.includes("[record-invalid]") }).toEqual({
         draw,
         stderr,

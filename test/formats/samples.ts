@@ -1,4 +1,4 @@
-/** The files that tools wrote, and the options that their conversion needs. */
+/** Files of other tools, and the options of their conversion. */
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,14 +21,12 @@ export const recordsOf = (name: string): readonly Json[] => {
     : [JSON.parse(text)];
 };
 
-/** Returns the options that a sample needs. */
 export const wordsOf = (name: string): readonly string[] => [
   ...(name.startsWith("inspect.log_formats") ? ["--reward-from", "scores.match.value"] : []),
   ...(/^(?:atif|mini-swe|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
   ...(/^mini-swe/.test(name) ? ["--lossy"] : []),
 ];
 
-/** Writes a reward for every id that a sample may have. */
 const rewardsOf = (name: string): string => {
   const file = join(mkdtempSync(join(tmpdir(), "rewards-")), "rewards.jsonl");
   const ids = new Set<string>([name.replace(/\.[^.]*$/, "")]);

@@ -13,7 +13,7 @@ const row = {
 };
 
 describe("results of verifiers v0", () => {
-  it("reject the groups next to a row that is cut off, until it is complete", async () => {
+  it("have no groups next to a row that is cut off, until the row is complete", async () => {
     const rows = [0, 0, 0, 1, 1, 1, 2, 2, 2].map((example_id, at) =>
       JSON.stringify({ ...row, example_id, reward: at }),
     );
@@ -31,7 +31,7 @@ describe("results of verifiers v0", () => {
     );
     writeFileSync(join(folder, "results.jsonl"), rows.join("\n"));
     expect(await log()).toMatchObject({ read: 3, logged: 1, already_logged: 2 });
-    // If groups are mixed, or could be, the row may belong to any of them.
+    // If groups are mixed, or could be mixed, the row can belong to any group.
     const lone = [0, 1, 2].map((example_id) => JSON.stringify({ ...row, example_id }));
     const { code } = await convertFiles({ "results.jsonl": [...lone, '{"example'].join("\n") }, { args: skipping });
     expect(code).toBe(3);

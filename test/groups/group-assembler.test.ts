@@ -9,7 +9,7 @@ import { Groups, openGrouping } from "../../src/groups/parts/groups.ts";
 import { createScanResult } from "../../src/groups/parts/scan-result.ts";
 import { openMemoryBytes } from "../../src/input/source.ts";
 
-/** A line: a trajectory with a key, one without, or what can't be read. */
+/** A line: a trajectory with or without a key, or an unreadable line. */
 const anyLine = fc.oneof(
   { weight: 6, arbitrary: fc.record({ id: fc.constantFrom("a", "b", "c"), reward: fc.integer({ min: 0, max: 2 }) }) },
   { weight: 1, arbitrary: fc.constant("alone") },
@@ -24,13 +24,13 @@ const textOf = (line: Line): string => {
   return `{"messages_and_choices":[],"reward":${line.reward},"group_id":"${line.id}"}\n`;
 };
 
-/** The same line as no other: equal ones in one group can't be told apart. */
+/** Makes a line unique, because equal lines of a group cannot be distinguished. */
 const numbered = (line: Line, at: number): Line => (typeof line === "string" ? line : { ...line, reward: at });
 
-interface How {
+interface GatherOptions {
   readonly isGroupedByKey?: boolean;
   readonly size?: number;
-  /** How long a group stays open without a new trajectory. Blocks come at 0, 1, 2 and so on. */
+  /** The time after which a group without a new trajectory is complete. Blocks come at the times 0, 1, 2 and so on. */
   readonly idle?: number;
   /** Dedup keys of groups that earlier runs sent, in hex. */
   readonly sent?: ReadonlySet<string>;
@@ -50,10 +50,10 @@ const openScan = (isGroupedByKey: boolean): Scan => {
 const takeLines = (scan: Scan, lines: readonly Line[]): void =>
   scan.scanLines({ kind: "lines", bytes: Buffer.from(lines.map(textOf).join("")), start: 0, isLast: false });
 
-/** Gathers lines, handed over in blocks. */
+/** Gathers blocks of lines. */
 const gather = (
   all: readonly (readonly Line[])[],
-  { isGroupedByKey = false, size, idle, sent = new Set() }: How = {},
+  { isGroupedByKey = false, size, idle, sent = new Set() }: GatherOptions = {},
 ) => {
   const scan = openScan(isGroupedByKey);
   const groups = new Groups(scan.result.parts);
@@ -84,7 +84,7 @@ const gather = (
   return { found: scan.result, groups, keys, complete, open };
 };
 
-/** Groups the same lines of a file that is whole. */
+/** Groups the same lines of a complete file. */
 const groupWhole = (all: readonly (readonly Line[])[], isGroupedByKey: boolean) => {
   const scan = openScan(isGroupedByKey);
   takeLines(scan, all.flat());
@@ -100,7 +100,7 @@ const digestsOf = (groups: Groups): readonly string[] =>
 const blocks = fc.array(fc.array(anyLine, { maxLength: 8 }), { maxLength: 8 });
 
 describe("the groups of a growing file", () => {
-  it("equal those of the whole file, grouped by key, however it grew", { tags: "slow" }, () => {
+  it("equal the groups of the whole file, grouped by key, for any growth", { tags: "slow" }, () => {
     fc.assert(
       fc.property(blocks, (lines) => {
         const isDamaged = lines.flat().includes("broken");
@@ -110,13 +110,13 @@ describe("the groups of a growing file", () => {
         expect(complete.length).toBe(whole.count);
         for (let group = 0; group < whole.count; group++) {
           expect(groups.partsOf(group)).toEqual(whole.partsOf(group));
-          // Groups next to an unreadable line are held back. In a whole file they are checked later.
+          // Groups next to an unreadable line are invalid. In a complete file they are checked later.
           if (!isDamaged || groups.isValid(group)) expect(groups.isValid(group)).toBe(whole.isValid(group));
           expect(groups.bytesOf(group)).toBe(whole.bytesOf(group));
           expect(groups.trajectoriesOf(group)).toBe(whole.trajectoriesOf(group));
         }
         expect(digestsOf(groups)).toEqual(digestsOf(whole));
-        // Equal groups may change their places, and nothing else.
+        // Only the order of equal groups may differ.
         const wholeKeys = assignDedupKeys(whole);
         const sorted = (bytes: Uint8Array) =>
           Array.from({ length: whole.count }, (_, at) => hexOf(bytes.subarray(at * 16, at * 16 + 16))).sort();
@@ -127,7 +127,7 @@ describe("the groups of a growing file", () => {
     );
   });
 
-  it("equal those of the whole file, grouped by adjacency, if no key appears again", () => {
+  it("equal the groups of the whole file, grouped by adjacency, if no key appears again", () => {
     fc.assert(
       fc.property(blocks, (lines) => {
         const { found, groups } = gather(lines);
@@ -139,10 +139,10 @@ describe("the groups of a growing file", () => {
     );
   });
 
-  it("end where they ended when they were sent before", () => {
+  it("have the lines of the groups that an earlier run sent", () => {
     fc.assert(
       fc.property(blocks, fc.integer({ min: 0, max: 7 }), fc.boolean(), (lines, cut, isGroupedByKey) => {
-        // The run before read less of the file, and sent its groups as they stood.
+        // An earlier run read less of the file, and sent its groups.
         const told = lines.map((own, block) => own.map((line, at) => numbered(line, block * 8 + at)));
         const before = gather(told.slice(0, cut), { isGroupedByKey });
         const sent = before.complete.filter(({ group }) => before.groups.isValid(group)).map(({ key }) => key);
@@ -153,7 +153,7 @@ describe("the groups of a growing file", () => {
     );
   });
 
-  it("end where they ended when they were sent before, also if they are equal", () => {
+  it("have the lines of the groups that an earlier run sent, also if the groups are equal", () => {
     const a = { id: "a", reward: 1 };
     const sent = gather([[a, a, a]], { size: 1 }).complete.map(({ key }) => key);
     const { complete, groups, open } = gather([[a, a, a, a, a]], { sent: new Set(sent) });
@@ -168,7 +168,7 @@ describe("the groups of a growing file", () => {
     expect(open).toBe(1);
   });
 
-  it("are complete if no trajectory came for the given time since the last one", () => {
+  it("are complete if no trajectory came for the given time", () => {
     const a = { id: "a", reward: 1 };
     const { complete, groups } = gather([[a], [a], [a], [a], [], [], [a]], { isGroupedByKey: true, idle: 2 });
     expect(complete.map(({ group }) => groups.trajectoriesOf(group))).toEqual([4, 1]);

@@ -36,7 +36,7 @@ const exactly = (value: number): bigint => {
   return bits >> 63n === 1n ? -size : size;
 };
 
-/** The double nearest to a whole number of 2^-1074, found by bisection over the doubles themselves. */
+/** Finds the double that is nearest to a whole number of 2^-1074, by bisection over all doubles. */
 const nearest = (units: bigint): number => {
   if (units < 0n) return -nearest(-units);
   const view = new DataView(new ArrayBuffer(8));
@@ -92,7 +92,7 @@ describe("the metrics", () => {
     });
   });
 
-  it("have the defined names and no others", () => {
+  it("have only the defined names", () => {
     const tally = new Tally();
     addGroup(tally, {
       trajectories: [{ reward: 1, metrics: { solved: true, steps: 3 } }, { reward: 0 }],
@@ -142,7 +142,7 @@ describe("the metrics", () => {
     ]);
   });
 
-  it("round an exact sum once, whatever the values", () => {
+  it("round an exact sum of any values once", () => {
     fc.assert(
       fc.property(fc.array(someValue, { minLength: 1, maxLength: 30 }), (values) => {
         const sum = nearest(values.map(exactly).reduce((a, b) => a + b));
@@ -165,7 +165,7 @@ describe("the metrics", () => {
     expect(tally.metrics().reward).toBe(nearest(exactly(0.1) * BigInt(times)) / times);
   });
 
-  it("do not depend on order or parts", () => {
+  it("do not depend on the order or the parts of the trajectories", () => {
     const group = fc.record({
       trajectories: fc.array(
         fc.record({ reward: someValue, metrics: fc.dictionary(fc.constantFrom("a", "b", "c"), someValue) }),
@@ -229,7 +229,7 @@ describe("the metrics", () => {
     fc.assert(
       fc.property(fc.array(someValue, { minLength: 2, maxLength: 8 }), (values) => {
         const given = deviationOf(values) ?? Number.NaN;
-        // Between doubles next to what was given, squared and compared on whole numbers.
+        // Compares the squares of neighboring doubles as whole numbers.
         const count = BigInt(values.length);
         const sum = values.map(exactly).reduce((a, b) => a + b);
         const squares = values.map((value) => exactly(value) ** 2n).reduce((a, b) => a + b);
@@ -244,7 +244,7 @@ describe("the metrics", () => {
 });
 
 describe("a distribution that is merged of parts", () => {
-  it("has the mean, the spread and the values of all, whichever parts they were in", () => {
+  it("has the mean, the spread and the values of all parts", () => {
     const sketchOf = (values: readonly number[]): Sketch => {
       const sketch = createSketch();
       for (const value of values) addToSketch(sketch, value);
@@ -260,7 +260,7 @@ describe("a distribution that is merged of parts", () => {
   });
 });
 
-/** The double some steps above or below. */
+/** The double that is `by` doubles above or below. */
 const next = (value: number, by: number): number => {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, value);

@@ -36,7 +36,7 @@ describe("a selection of trajectories", () => {
     expect(await drawn(many, "b")).not.toEqual(first);
   });
 
-  it("puts each group into exactly one shard, whatever its file and the other filters", async () => {
+  it("puts each group into exactly one shard, for any file and any other filters", async () => {
     const many = Array.from({ length: 40 }, (_, at) => `{"trajectories":[${trajectory(at)},${trajectory(at + 0.5)}]}`);
     const ofShard = async (content: readonly string[], shard: string, ...words: readonly string[]) => {
       const out = join(newFolder(), "out.jsonl");
@@ -61,7 +61,7 @@ describe("a selection of trajectories", () => {
     expect(await rateOf("--best", "1")).toBe(2 / 5);
   });
 
-  it("exits with 0 if no group falls into its shard", async () => {
+  it("gives exit 0 if no group is in its shard", async () => {
     const words = ["log", "m", fileOf(text), "--split", "train", "--local", "--json", "--shard"];
     const shards = ["1/3", "2/3", "3/3", "1/9999"].map(async (shard) => {
       const { code, stdout } = await runRollcall([...words, shard], { env: newHome() });
@@ -76,7 +76,7 @@ describe("a selection of trajectories", () => {
     });
   });
 
-  it("keeps the dedup key of a whole group, and has one of its own for a group that lost trajectories", async () => {
+  it("keeps the dedup key of a whole group, and has another one for a group without some trajectories", async () => {
     const env = newHome();
     const file = fileOf(text);
     const log = async (...words: readonly string[]) => {
@@ -87,12 +87,12 @@ describe("a selection of trajectories", () => {
     };
     expect(await log("--where", "reward > 2.0 || reward < 0.5")).toMatchObject({ read: 3, logged: 3 });
     expect(await log("--where", "reward > 2.0 || reward < 0.5")).toMatchObject({ read: 3, already_logged: 3 });
-    // The second group was logged whole; of the others the rest was not.
+    // The second group was logged completely. Of the other groups, some trajectories were not logged.
     expect(await log()).toMatchObject({ read: 3, already_logged: 1, logged: 2 });
     expect(await log("--where", "true")).toMatchObject({ already_logged: 3 });
   });
 
-  it("has different dedup keys for different trajectories of a group, also if their positions have the same digits", async () => {
+  it("has different dedup keys for different trajectories of a group", async () => {
     const env = newHome();
     const rewards = Array.from({ length: 13 }, (_, at) => at);
     const file = fileOf(`{"trajectories":[${rewards.map((reward) => trajectory(reward)).join(",")}]}\n`);
@@ -123,7 +123,7 @@ describe("a selection of trajectories", () => {
     }
   });
 
-  describe("ends with 2 after two seconds if an expression takes longer", () => {
+  describe("by an expression that takes longer than two seconds", () => {
     const endsOf = async (where: string): Promise<void> => {
       const slow = `{"messages_and_choices":[${'{"role":"user","content":"q"},'.repeat(3000)}{"role":"user","content":"q"}],"reward":1,"metadata":{"text":"${"a".repeat(60)}!"}}`;
       const { code, stderr } = await runRollcall(["check", fileOf(slow), "--where", where]);
@@ -132,13 +132,13 @@ describe("a selection of trajectories", () => {
         expect.stringMatching(/evaluation takes longer than 2 s\nhint: remove regular/),
       ]);
     };
-    it("in a regular expression", async () => await endsOf("metadata.text.matches('^(a+)+$')"));
-    it("in nested calls", { tags: "slow" }, async () => {
+    it("gives exit 2 for a regular expression", async () => await endsOf("metadata.text.matches('^(a+)+$')"));
+    it("gives exit 2 for nested calls", { tags: "slow" }, async () => {
       await endsOf("messages.all(a, messages.all(b, messages.all(c, messages.all(d, a.role == d.role))))");
     });
   });
 
-  it("exits with 3 at data that is nested too deeply to evaluate", async () => {
+  it("gives exit 3 for data that is nested too deeply to evaluate", async () => {
     const deep = `,"metadata":{"x":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
     const file = fileOf(`${trajectory(1)}\n${trajectory(0, deep)}`);
     const { code, stderr } = await runHere(["check", file, "--where", "has(metadata.x) && metadata.x == 1"]);

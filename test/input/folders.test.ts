@@ -54,7 +54,7 @@ describe("an input file with several names", () => {
 });
 
 describe("a folder as input", () => {
-  it("is read with its subfolders in the order of names, except hidden files and links to its own files", async () => {
+  it("is read with its subfolders in the order of names, without hidden files and links to its own files", async () => {
     const cwd = folderOf({
       "r/b/results.jsonl": row(3),
       "r/a/results.jsonl": row(2),
@@ -68,7 +68,7 @@ describe("a folder as input", () => {
     expect(code).toBe(0);
   });
 
-  it.for(["secret.jsonl", "r-old/a.jsonl"])("exits with 3 and names a link that leaves it for %s", async (target) => {
+  it.for(["secret.jsonl", "r-old/a.jsonl"])("gives exit 3 and names a link to %s outside of it", async (target) => {
     const cwd = folderOf({ "r/a.jsonl": row(1), [target]: row(2) });
     symlinkSync(`../${target}`, join(cwd, "r/link.jsonl"));
     const { code, stderr } = await runRollcall(["check", "r"], { cwd });
@@ -94,7 +94,7 @@ describe("a folder as input", () => {
     expect(checked.code).toBe(0);
   });
 
-  it("gives an error, and skips no file, if a row that is not recognized is in a file with the name of a format", async () => {
+  it("gives an error, and skips no file, if a file with the name of a format has an unknown row", async () => {
     // On Windows, `\` separates the folders of a path.
     const names = ["b/results.jsonl", "b\\results.jsonl", "b.results.jsonl"];
     for (const name of names) {
@@ -158,7 +158,7 @@ describe("a folder as input", () => {
     }
   });
 
-  it("gives an error if one of its files cannot be read, whatever the others contain", async () => {
+  it("gives an error if one of its files cannot be read, for any content of the other files", async () => {
     const parquet = readFileSync("test/samples/formats/art-v2.airline.parquet");
     const cwd = folderOf({
       "lines/a.jsonl": row(1),

@@ -5,7 +5,7 @@ import { openMemoryBytes } from "../../src/input/source.ts";
 import { JsonReader, nodeSize } from "../../src/json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../../src/json/table.ts";
 
-/** Reads the text after an array's bracket in pieces of these lengths, which grow if no element ends in them. */
+/** Reads the text after an array's bracket in pieces of these lengths. A piece without the end of an element grows. */
 const readInPieces = (text: string, { lengths, isTolerant }: { lengths: readonly number[]; isTolerant: boolean }) => {
   const reader = new JsonReader();
   const bytes = Buffer.from(text);
@@ -31,7 +31,7 @@ const readInPieces = (text: string, { lengths, isTolerant }: { lengths: readonly
 const pieces = fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 });
 
 describe("the elements of an array", () => {
-  it("are the same in pieces of any length", () => {
+  it("do not depend on the length of pieces", () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue()),

@@ -37,7 +37,7 @@ const hubAccess = (host: Host): Parameters<typeof openHub>[0] => ({
   onFetched: () => undefined,
 });
 
-/** A hub with one dataset, private or not. Another origin has its files, and must not get the token. */
+/** Opens a hub with one public or private dataset. Its files are at another origin, which must not get the token. */
 const hub = async ({
   token,
   files: contents = { "data/step 1.jsonl": large, "data/deep/2.jsonl": group("b") },
@@ -95,7 +95,7 @@ describe("a dataset on the Hub as input", () => {
     expect([code, document.groups.read, asked.length]).toEqual([0, 200, 1]);
   });
 
-  it("sends its token to no other origin, even if that begins like the Hub's", async () => {
+  it("sends its token to no other origin, even if the origin begins like the Hub's", async () => {
     const asked: (readonly [origin: string, hasToken: boolean])[] = [];
     const next = "https://huggingface.co.evil.example/next";
     const downloads: Downloads = {
@@ -118,7 +118,7 @@ describe("a dataset on the Hub as input", () => {
     ]);
   });
 
-  it("has no dot segments, and no list that continues on plain http", async () => {
+  it("is refused with dot segments, and with a list that continues on plain http", async () => {
     const { env } = await hub();
     const dots = await checked(["hf://datasets/o/n/data/../../../other/x.jsonl"], env);
     expect([dots.code, dots.error.message]).toEqual([2, expect.stringContaining("does not name a file of a dataset")]);
@@ -167,12 +167,12 @@ describe("a dataset on the Hub as input", () => {
     ]);
   });
 
-  it.each(["no URL", "http://hub.example"])("exits with 2 if HF_ENDPOINT is invalid: %s", async (endpoint) => {
+  it.each(["no URL", "http://hub.example"])("gives exit 2 if HF_ENDPOINT is invalid: %s", async (endpoint) => {
     const { code, error } = await checked(["hf://datasets/o/n/1.jsonl"], { ...newHome(), HF_ENDPOINT: endpoint });
     expect([code, error.message]).toEqual([2, `invalid HF_ENDPOINT ${endpoint}: expected an https:// URL`]);
   });
 
-  it("stops at a signal while the pipe with its token has no writer", async () => {
+  it("ends at a signal while the pipe with its token has no writer", async () => {
     const pipe = join(newFolder(), "token");
     execFileSync("mkfifo", [pipe]);
     const stop = new AbortController();
@@ -241,7 +241,7 @@ describe("a dataset on the Hub as input", () => {
     expect(JSON.parse(ran.stdout).groups.logged).toBe(100);
   });
 
-  it("exits with 4 and names HF_TOKEN if the Hub asks for a token", async () => {
+  it("gives exit 4 and a hint with HF_TOKEN if the Hub asks for a token", async () => {
     const { env } = await hub({ token: "hf_secret_token" });
     const { code, error } = await checked(["hf://datasets/o/n/data/step 1.jsonl"], env);
     expect([code, error.message]).toEqual([
@@ -251,7 +251,7 @@ describe("a dataset on the Hub as input", () => {
     expect(error.hint).toContain("HF_TOKEN");
   });
 
-  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("exits with 2 if its URL is invalid: %s", async (name) => {
+  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("gives exit 2 if its URL is invalid: %s", async (name) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code]).toEqual([2, "usage"]);
   });
@@ -262,7 +262,7 @@ describe("a bucket URL", () => {
     ["s3://runs/step 1.jsonl", "aws s3 cp <url> - | rollcall … -"],
     ["s3://", "aws s3 cp <url> - | rollcall … -"],
     ["gs://runs/x.jsonl", "gcloud storage cat <url> | rollcall … -"],
-  ])("exits with 2 and the pipe that reads the file: %s", async (name, pipe) => {
+  ])("gives exit 2 and a hint with the pipe that reads the file: %s", async (name, pipe) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(name)]);
     expect(error.hint).toContain(pipe);

@@ -14,7 +14,6 @@ const two = `${group("a")}\n${group("b")}\n`;
 
 const large = `${Array.from({ length: 200 }, (_, at) => group(`${at} ${"x".repeat(50_000)}`)).join("\n")}\n`;
 
-/** Runs `check --json`. */
 const checked = async (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
   const { code, stdout, stderr } = await runRollcall(["check", "--json", ...args], { env });
   return {
@@ -38,7 +37,7 @@ describe("a remote file", () => {
     expect(JSON.parse(standing.stdout).status).toBe("verified");
   });
 
-  it("exits with 5 after a broken connection", async () => {
+  it("gives exit 5 after a broken connection", async () => {
     const { url, asked } = await fileServer({ files: { "/step.jsonl": large }, cut: () => 1_000_000 });
     const { code, error } = await checked([`${url}/step.jsonl`]);
     expect([code, error.code, error.retryable, asked.length]).toEqual([5, "unavailable", true, 1]);
@@ -79,7 +78,7 @@ describe("a remote file", () => {
       files: {},
       instead: (_, response) => {
         waiting.push(() => void response.end(two));
-        // Answers when both were requested.
+        // Answers when both files were requested.
         if (waiting.length === 2) for (const answer of waiting) answer();
         return true;
       },
@@ -119,7 +118,7 @@ describe("a URL without a file", () => {
     [404, 3, "invalid_input"],
     [400, 6, "refused"],
     [503, 5, "unavailable"],
-  ])("answers %i: exits with %i and code %s", async (status, exit, name) => {
+  ])("gives, for the status %i, exit %i and the code %s", async (status, exit, name) => {
     const { url } = await answering(status);
     const { code, error } = await checked(["--max-wait", "1ms", `${url}/step.jsonl`]);
     expect([code, error.code]).toEqual([exit, name]);
@@ -146,7 +145,7 @@ describe("a URL without a file", () => {
     expect((await checked([`${url}/step.jsonl`])).error.problems[0].rule).toBe("input-empty");
   });
 
-  it("exits with 5 if the connection is refused", async () => {
+  it("gives exit 5 if the connection is refused", async () => {
     const { code, error } = await checked(["http://127.0.0.1:9/step.jsonl"]);
     expect([code, error.code]).toEqual([5, "unavailable"]);
     expect(error.message).toContain("127.0.0.1:9");
@@ -156,14 +155,14 @@ describe("a URL without a file", () => {
     ["http://data.example/step.jsonl", "is plain http"],
     ["https://user:hush-hush@data.example/step.jsonl", "contains a user name or password"],
     ["https://", "as a URL"],
-  ])("exits with 2 before any request: %s", async (address, says) => {
+  ])("gives exit 2 before any request: %s", async (address, says) => {
     const { code, error } = await checked([address]);
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(says)]);
     expect(JSON.stringify(error)).not.toContain("hush");
   });
 
   it.each(["http://data.example/step.jsonl", "file:///etc/passwd"])(
-    "exits with 6 if it redirects to %s",
+    "gives exit 6 if it redirects to %s",
     async (to) => {
       const { url } = await answering(302, { location: to });
       const { code, error } = await checked([`${url}/step.jsonl`]);
@@ -171,7 +170,7 @@ describe("a URL without a file", () => {
     },
   );
 
-  it("exits with 2 in log --follow", async () => {
+  it("gives exit 2 in log --follow", async () => {
     const words = ["log", "m", "--split", "train", "--local", "--json", "--follow"];
     const { code, stderr } = await runRollcall([...words, "https://data.example/step.jsonl?sig=hush-hush"]);
     expect([code, JSON.parse(stderr).error.message]).toEqual([

@@ -42,7 +42,7 @@ describe("the first bytes of a file", () => {
     [undefined, 'note: rollouts\n{"messages":[]}\n'],
     [undefined, "rollouts\n[1]\n"],
     ["data that is not JSON", "See also\n[Results](results.md)\nand others\n"],
-  ])("identify %s: %j", (kind, head) => {
+  ])("identify as %s: %j", (kind, head) => {
     expect(foundIn(head)).toBe(kind);
   });
 
@@ -51,7 +51,7 @@ describe("the first bytes of a file", () => {
     ["id,dialogue,Score\n", " | rollcall convert --messages-from dialogue --reward-from Score"],
     ["chat,x$(true).score\n", " | rollcall convert --messages-from chat --reward-from 'x$(true).score'"],
     ["id,text\n", " | rollcall convert --messages-from MESSAGES_COLUMN --reward-from REWARD_COLUMN"],
-  ])("of CSV give the command that converts it: %j", (header, end) => {
+  ])("give, for CSV, the command that converts it: %j", (header, end) => {
     for (const [name, word, out] of [
       ["my rows.csv", "'my rows.csv'", "'my rows.groups.jsonl'"],
       ["-", "rows.csv", "rows.groups.jsonl"],
@@ -65,7 +65,7 @@ describe("the first bytes of a file", () => {
   it.each([
     ["id,text\n", "MESSAGES_COLUMN and REWARD_COLUMN"],
     ["id,score\n", "MESSAGES_COLUMN"],
-  ])("of CSV say which words of the command are not columns of %j", (header, words) => {
+  ])("give, for CSV, the words of the command to replace by columns of %j", (header, words) => {
     const instead = expect.stringMatching(`first replace ${words} near the end of the command; the columns are id, `);
     expect(findFormatError(Buffer.from(header))?.data).toMatchObject({ instead });
   });
@@ -73,7 +73,7 @@ describe("the first bytes of a file", () => {
   it.each([
     ["id;messages;reward\n", "delimiter=';'"],
     ["id\tmessages\treward\n", "delimiter='\\t'"],
-  ])("of a table give a command that reads its separator: %j", (header, delimiter) => {
+  ])("give, for a table, a command that reads its separator: %j", (header, delimiter) => {
     const instead = expect.stringContaining(`csv.DictReader(sys.stdin, ${delimiter})`);
     expect(findFormatError(Buffer.from(header))?.data).toMatchObject({ instead });
   });
@@ -83,7 +83,7 @@ describe("the first bytes of a file", () => {
     ["my rows.csv", "iconv -f UTF-16LE -t UTF-8 'my rows.csv' > utf-8.csv"],
     ["runs/a", "iconv -f UTF-16LE -t UTF-8 runs/a > utf-8.jsonl"],
     ["-", "iconv -f UTF-16LE -t UTF-8"],
-  ])("of UTF-16 give the command that converts %s", (name, command) => {
+  ])("give, for UTF-16, the command that converts %s", (name, command) => {
     const found = findFormatError(marked(0xff, 0xfe), name);
     const problems = new Problems();
     found?.report(problems, name);

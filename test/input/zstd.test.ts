@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { testHost } from "../support/host.ts";
-import { filesOf, hasZstd, read, refusal } from "../support/inputs.ts";
+import { filesOf, hasZstd, read, readFailure } from "../support/inputs.ts";
 
 /** Two frames with a group each. The second frame has a checksum. */
 const two = readFileSync("test/input/two-groups.jsonl.zst");
@@ -12,7 +12,7 @@ const secondFrame = two.subarray(firstFrame.length);
 const nothing = Buffer.from("502a4d18030000006162632".concat("8b52ffd2000010000"), "hex");
 
 const problemsOf = async (bytes: Uint8Array) => {
-  const thrown = await refusal(filesOf(bytes));
+  const thrown = await readFailure(filesOf(bytes));
   if (!(thrown instanceof Failure)) return [];
   return (thrown.details.problems ?? []).map(({ rule, message, advice }) => ({ rule, message, advice }));
 };

@@ -58,7 +58,7 @@ describe("the dedup keys", () => {
     );
   });
 
-  it("are the same set for any order of equal groups", () => {
+  it("do not depend on the order of equal groups", () => {
     const setOf = (contents: readonly string[]) => {
       const keys = keysOf(contents);
       const { count } = keys;
@@ -72,7 +72,7 @@ describe("the dedup keys", () => {
   });
 });
 
-/** The databases of a ledger, which all behave the same. */
+/** The databases of a ledger, which must behave alike. */
 const bodies: readonly {
   readonly name: string;
   readonly newPlace: (folder: string) => Promise<string>;
@@ -124,7 +124,7 @@ for (const { name, newPlace, skip, tags } of bodies)
     });
 
     const marks = (...contents: readonly string[]) => keysOf(contents);
-    /** Requests that were begun, each of which may have groups of another. */
+    /** Requests that were begun and can have groups of other requests. */
     let begun = 0;
     const begin = async (to: Ledger, in_: LedgerScope, ...contents: readonly string[]): Promise<string> => {
       const keys = marks(...contents);
@@ -143,7 +143,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       for await (const entry of ledger.entries(filter)) list.push(entry);
       return list;
     };
-    /** Returns the prior outcomes of groups, which are equal if the groups arrive one by one. */
+    /** Returns the prior outcomes of groups. Expects equal outcomes if the groups arrive in turn. */
     const outcomesOf = async (
       in_: LedgerScope,
       contents: readonly string[],
@@ -189,7 +189,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a", "a"])).outcomes).toEqual(["already_logged", "not_sent"]);
     });
 
-    it("separates groups by address, account, model, split and batch", async () => {
+    it("separates groups by destination, account, model, split and batch", async () => {
       await settle(begin(ledger, scope, "a"), "logged");
       const others: readonly LedgerScope[] = [
         { ...scope, destination: "https://other.example/v1/preview/models/m/log" },
@@ -205,7 +205,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       );
     });
 
-    it("makes a request in flight of a run that died unknown until it is resolved", async () => {
+    it("makes the request in flight of a killed run unknown until it is resolved", async () => {
       const id = await begin(ledger, scope, "a");
       await close();
       await open();
@@ -239,7 +239,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect(await elsewhere("a.jsonl")).toMatchObject({ elsewhere: [], at: 0 });
     });
 
-    it("reports no groups that were logged from an input with another name if they are resent", async () => {
+    it("reports no resent groups that were logged from an input with another name", async () => {
       await settle(begin(ledger, scope, "a", "b"), "logged");
       const elsewhere = async (resendLogged: boolean) =>
         (await outcomesOf(scope, ["a"], { input: "b.jsonl", resendLogged })).elsewhere;
@@ -255,7 +255,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect([await countOf({ before: lastTried }), await countOf({ before: lastTried + 1 })]).toEqual([0, 1]);
     });
 
-    it("remembers all logged groups if their requests are more than is read at once", async () => {
+    it("remembers all logged groups if it reads their requests in several queries", async () => {
       const own = scopeOf(ledger, scope);
       const calls = JSON.stringify(["c".repeat(2 ** 20)]);
       for (const content of ["a", "b", "c"]) {
@@ -266,7 +266,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a", "b", "c", "d"])).outcomes).toEqual([...logged, "not_sent"]);
     });
 
-    it("reads back requests that exceed one reply of a database", { tags: "slow" }, async () => {
+    it("returns requests that exceed one reply of a database", { tags: "slow" }, async () => {
       const own = scopeOf(ledger, scope);
       for (const at of [1, 2, 3, 4]) {
         const names = Array.from({ length: 50_000 }, (_, group) => `${at} ${group}`);
@@ -280,7 +280,7 @@ for (const { name, newPlace, skip, tags } of bodies)
       );
     });
 
-    it("lists and forgets requests by batch and time, and remembers the sizes that an address accepts", async () => {
+    it("lists and forgets requests by batch and time, and remembers the sizes that a destination accepts", async () => {
       await settle(begin(ledger, scope, "a"), "logged");
       const step = { ...scope, batch: "step-1" };
       await begin(ledger, step, "b");
@@ -316,7 +316,7 @@ describe("the ledger of a run", () => {
     expect("firstTried" in begun && Date.now() - begun.firstTried).toBeLessThan(behindMs / 2);
   });
 
-  it("yields every unknown request of earlier runs in each call", async () => {
+  it("returns every unknown request of earlier runs at each call", async () => {
     const path = join(newFolder(), "ledger.db");
     const earlier = await openRun(path);
     for (const group of ["a", "b"]) {
@@ -346,7 +346,7 @@ describe("the ledger of a run", () => {
     expect(sent).toMatchObject({ key: planned.findPlannedKey(marks) });
   });
 
-  it("remembers a lower limit if the service refuses a size that is below one that passed", async () => {
+  it("lowers the limit if the service refuses a smaller size than it accepted before", async () => {
     const path = join(newFolder(), "ledger.db");
     const run = await openRun(path);
     await run.recordRefusedSize(150);
@@ -376,7 +376,7 @@ describe("the ledger of a run", () => {
 });
 
 describe("the verification of a group", () => {
-  it("is repeated if the group was logged twice in one scope, also if another scope has it once", async () => {
+  it("is repeated if the group was logged twice in one scope, also if another scope has the group once", async () => {
     const reading = await read(filesOf('{"trajectories":[{"messages_and_choices":[],"reward":1}]}\n'));
     const marks = assignDedupKeys(reading.groups).slice(0, 1);
     const facts = { input: "a.jsonl", groups: 1, bytes: 10, key: "", firstTried: 0, lastTried: 0, attempts: 1 };
@@ -400,7 +400,7 @@ describe("the verification of a group", () => {
     expect(await verified("train", "train")).toEqual({ logged: 0, repeated: 1 });
   });
 
-  it("counts each group once, and names the first 20 groups and one of each outcome", async () => {
+  it("counts each group once, and names the first 20 groups and a group of each outcome", async () => {
     const line = (reward: number) => `{"trajectories":[{"messages_and_choices":[],"reward":${reward}}]}`;
     const rewards = Array.from({ length: 30 }, (_, at) => at);
     const files = filesOf(rewards.slice(0, 23).map(line).join("\n"), rewards.slice(23).map(line).join("\n"));
@@ -445,7 +445,7 @@ describe("the verification of a group", () => {
 });
 
 describe("a run's lease on a shared ledger", () => {
-  /** A run with its own clock and a database that renews its lease or does not. */
+  /** A run with its own clock, and a database that can renew its lease. */
   const leased = async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -468,7 +468,7 @@ describe("a run's lease on a shared ledger", () => {
     return { run, state, writer: createSharedWriter(database, { host, run }) };
   };
 
-  it("is held for 15 seconds after the query that began or renewed it, by the run's clock", async () => {
+  it("lasts 15 seconds from the query that began or renewed it, by the run's clock", async () => {
     const { run, state } = await leased();
     const heldAt = (now: number): boolean => {
       state.now = now;
@@ -476,7 +476,7 @@ describe("a run's lease on a shared ledger", () => {
     };
     expect([heldAt(1000), heldAt(15_999), heldAt(16_000), heldAt(45_000)]).toEqual([true, true, false, false]);
     run.noteRenewal(10_000);
-    // The answer to an earlier question takes nothing back.
+    // The answer to an earlier query does not shorten the lease.
     run.noteRenewal(5000);
     expect([heldAt(24_999), heldAt(25_000)]).toEqual([true, false]);
   });
@@ -541,7 +541,7 @@ describe("the locks of a ledger in a file", () => {
   });
 });
 
-/** Writes into a database past the program. */
+/** Writes into a database without rollcall. */
 const write = async (path: string, sql: string): Promise<void> => {
   const client = new pg.Client(path);
   await client.connect();
@@ -620,7 +620,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await second.ledger.close();
   });
 
-  it("begin each group once, however many begin it at the same time", async () => {
+  it("begin each group once if several runs begin it at the same time", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.uniqueArray(fc.integer({ min: 0, max: 9 }), { minLength: 1, maxLength: 6 }), {
@@ -644,7 +644,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     );
   });
 
-  it("record late that a request was logged if their lease expired, but no other outcome", async () => {
+  it("record after their lease expired that a request was logged, but no other outcome", async () => {
     const { path, first, second } = await two();
     const id = String(await first.own.recordRequest(entryOf("a")));
     const stateIs = async (): Promise<string | undefined> => {
@@ -664,7 +664,7 @@ describe.skipIf(!hasPostgres)("runs that share a ledger in PostgreSQL", { tags: 
     await Promise.all([first.ledger.close(), second.ledger.close()]);
   });
 
-  it("keep the groups of a request that they retry while it is forgotten", async () => {
+  it("keep the groups of a request that they retry while another run forgets the request", async () => {
     const { first, second } = await two();
     for (let at = 0; at < 20; at++) {
       const group = `${at}`;

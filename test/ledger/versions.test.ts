@@ -1,4 +1,4 @@
-/** Versions of a ledger and of a store: a new one has the current version, and no other version is opened. */
+/** Versions of ledgers and stores. A new one has the current version, and rollcall opens no other version. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +11,7 @@ import { usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 
-/** Runs a command that opens a ledger or a store at a place; its code, and what it says on one line. */
+/** Runs a command that opens a ledger or a store. Returns its exit code, and its message on one line. */
 const opened = async (kind: "ledger" | "store", place: string) => {
   const args =
     kind === "ledger" ? ["ledger", "status", "--ledger", place] : ["serve", "keys", "list", "--store", place];
@@ -19,7 +19,7 @@ const opened = async (kind: "ledger" | "store", place: string) => {
   return { code, said: stderr.replaceAll(/\s+/g, " ") };
 };
 
-/** The name of each, its application id and version in a file of SQLite, and a table. */
+/** The kinds of databases, with application id, version and a table in a file of SQLite. */
 const kinds = [
   {
     kind: "ledger",
@@ -64,7 +64,7 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) =
   it.for([
     ["a newer version", current + 1],
     ["an older version", current - 1],
-  ] as const)("refuses %s with both numbers, and names a fix for an older one", async ([, version]) => {
+  ] as const)("is refused as %s with both numbers, and with a fix for an older version", async ([, version]) => {
     const path = fileWith(`${table}; PRAGMA application_id = ${id}; PRAGMA user_version = ${version}`);
     const before = readFileSync(path);
     const { code, said } = await opened(kind, path);
@@ -80,7 +80,7 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) =
   it.for([
     ["another program's database", () => fileWith("CREATE TABLE thing (id INTEGER)")],
     ["a file that is not a database", () => fileWith("")],
-  ] as const)("refuses %s", async ([, made]) => {
+  ] as const)("is refused as %s", async ([, made]) => {
     const path = made();
     if (statSync(path).size === 0) writeFileSync(path, "dear diary, ".repeat(1000));
     const { code, said } = await opened(kind, path);
@@ -89,7 +89,7 @@ describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) =
   });
 });
 
-/** Asks a database something past the program. */
+/** Queries a database without rollcall. */
 const ask = async (address: string, sql: string): Promise<readonly unknown[]> => {
   const client = new pg.Client(address);
   await client.connect();
@@ -113,7 +113,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
     expect((await opened(kind, path)).code).toBe(0);
   });
 
-  it("starts in a schema that is empty, and next to the other part", async () => {
+  it("starts in an empty schema, and in a schema with the tables of the other kind", async () => {
     const path = await newDatabase();
     await ask(path, "CREATE SCHEMA rollcall");
     for (const other of ["store", "ledger"] as const) expect((await opened(other, path)).code).toBe(0);
@@ -122,7 +122,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
     expect(parts).toEqual([{ part: "ledger" }, { part: "store" }]);
   });
 
-  it.for([2, 0])("refuses version %i with both numbers", async (version) => {
+  it.for([2, 0])("is refused with both numbers for version %i", async (version) => {
     const path = await made();
     await ask(path, `UPDATE rollcall.version SET number = ${version}`);
     const { code, said } = await opened(kind, path);
@@ -133,7 +133,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
   it.for([
     "CREATE SCHEMA rollcall; CREATE TABLE rollcall.students (name TEXT)",
     "CREATE SCHEMA rollcall; CREATE TABLE rollcall.version (name TEXT)",
-  ])("refuses another program's schema: %s", async (sql) => {
+  ])("is refused in another program's schema: %s", async (sql) => {
     const path = await newDatabase();
     await ask(path, sql);
     const { code, said } = await opened(kind, path);
@@ -173,7 +173,7 @@ describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags
 });
 
 describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () => {
-  it("is read by ledger status, and ledger resolve gives exit 11 with the reason", async () => {
+  it("can be read by `ledger status`, and gives exit 11 with the reason for `ledger resolve`", async () => {
     const path = await newDatabase();
     await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
     const client = new pg.Client(path);

@@ -6,29 +6,24 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import { onTestFinished } from "vitest";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "../support/host.ts";
-import { newHome, type Ran, runRollcall } from "../support/run.ts";
+import { newHome, type RunResult, runRollcall } from "../support/run.ts";
 
-/** The result of a tool call. */
 export interface ToolResult {
   readonly isError: boolean;
-  /** The result, or the error document, as values. */
+  /** The parsed result or error document. */
   readonly value: unknown;
-  /** The same as JSON text. */
+  /** `value` as JSON text. */
   readonly text: string;
-  /** The error document next to a result; undefined if there is none. */
+  /** The error document next to a result; undefined without an error document. */
   readonly also: unknown;
 }
 
-/** A connected client. */
 export interface Agent {
   readonly client: Client;
-  /** Calls a tool. */
   call(name: string, args?: Readonly<Record<string, unknown>>): Promise<ToolResult>;
-  /** The server's standard error so far. */
   said(): string;
 }
 
-/** Arguments and environment of a server. */
 export interface AgentOptions {
   readonly args?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
@@ -51,7 +46,7 @@ export const openAgent = async ({ args = [], env = {} }: AgentOptions = {}): Pro
     stdin.end();
     await served.catch(() => undefined);
   });
-  // Both sides of the protocol write lines: the server's transport serves a client as well.
+  // Both sides of the protocol write lines, so a client can use the transport of the server.
   const connect = async () => await client.connect(new StdioServerTransport(stdout, stdin));
   await Promise.race([connect().then(async () => await client.listTools()), served]);
   return {
@@ -66,7 +61,7 @@ export const openAgent = async ({ args = [], env = {} }: AgentOptions = {}): Pro
   };
 };
 
-/** The lines that every client begins with. */
+/** The first lines of every client. */
 const greeting = [
   {
     jsonrpc: "2.0",
@@ -77,7 +72,7 @@ const greeting = [
   { jsonrpc: "2.0", method: "notifications/initialized" },
 ];
 
-/** A request for a tool, as a line. */
+/** Returns the line of a request for a tool. */
 export const request = (id: number, name: unknown, args: unknown = {}): string =>
   JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
 
@@ -86,7 +81,7 @@ export const runLines = async (
   lines: readonly string[],
   { args = [], env = {} }: AgentOptions = {},
 ): Promise<
-  Ran & { readonly answers: readonly { readonly id: unknown; readonly error?: { readonly code: number } }[] }
+  RunResult & { readonly answers: readonly { readonly id: unknown; readonly error?: { readonly code: number } }[] }
 > => {
   const stdin = [...greeting.map((line) => JSON.stringify(line)), ...lines].map((line) => `${line}\n`).join("");
   const ran = await runRollcall(["mcp", ...args], { env, stdin });

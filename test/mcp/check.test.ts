@@ -12,7 +12,7 @@ const canary = "CANARY-7f3a";
 
 const good = '{"trajectories":[{"messages_and_choices":[{"role":"assistant","content":"a"}],"reward":1}]}\n';
 
-/** A root with files in it, next to a file that must not be read. */
+/** Makes a root with files, next to a file that must not be read. */
 const rootWith = (files: Readonly<Record<string, string | Uint8Array>>) => {
   const folder = mkdtempSync(join(tmpdir(), "root-"));
   const root = join(folder, "root");
@@ -94,7 +94,7 @@ describe("the tool check", () => {
     { best: "1" },
     { sample: "1" },
     { against: "../outside.jsonl" },
-  ])("has no parameter that would show a value or read another file: %j", async (option) => {
+  ])("has no parameter that shows a value or reads another file: %j", async (option) => {
     const { root } = rootWith({ "a.jsonl": good });
     const { call, client } = await openAgent({ args: ["--root", root] });
     const { isError, text } = await call("check", { file: ["a.jsonl"], ...option });
@@ -127,7 +127,7 @@ describe("the tool check", () => {
     expect(total + problems_left_out).toBeGreaterThanOrEqual(2000);
   });
 
-  it("refuses every path that is not a file below the root, with the same message whether it exists or not", async () => {
+  it("refuses every path outside the root, with one message for existing and missing files", async () => {
     const { folder, root } = rootWith({ "a.jsonl": good });
     mkdirSync(join(root, "folder"));
     symlinkSync("../outside.jsonl", join(root, "link"));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { json, type Received, scriptedServer } from "../support/server.ts";
+import { json, type RecordedRequest, scriptedServer } from "../support/server.ts";
 import { openAgent } from "./agent.ts";
 
 const model = (id: string, more: Readonly<Record<string, unknown>> = {}) => ({ id, object: "model", ...more });
@@ -16,14 +16,14 @@ const settings = (url: string) => ({
 });
 
 describe("rollcall mcp", () => {
-  it("lists tools that are marked as read-only, each with a schema of its parameters", async () => {
+  it("lists tools that are marked as read-only, with schemas of their parameters", async () => {
     const { client } = await openAgent({ args: ["--local", "--root", "."] });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read", "check"]);
     for (const { annotations, inputSchema, description = "" } of tools) {
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
       expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
-      // An agent reads all of them before its first call.
+      // An agent reads all descriptions before its first call.
       expect(description.length).toBeLessThan(500);
     }
     expect(client.getServerVersion()).toMatchObject({ name: "rollcall" });
@@ -104,7 +104,7 @@ describe("the tool models", () => {
     expect(page.data[1]).toEqual(wide);
   });
 
-  it("gives the error document of a refusal, and asks again at the next call", async () => {
+  it("gives the error document of a refusal, and sends a new request at the next call", async () => {
     const server = await scriptedServer([
       { answer: json({ error: "no: key-of-the-agent" }, 403) },
       { answer: json({ data: [model("a")] }) },
@@ -136,7 +136,7 @@ describe("the tool catalog", () => {
   const price = (prompt: string, completion = prompt) => ({ pricing: { prompt, completion } });
   const isOf =
     (provider: string) =>
-    ({ path }: Received) =>
+    ({ path }: RecordedRequest) =>
       path.includes(`/${provider}/`);
 
   it("lists both catalogs, and names the catalog of each entry", async () => {
@@ -199,7 +199,7 @@ describe("the tool catalog", () => {
     }
   });
 
-  it("refuses invalid parameters, and names what is accepted", async () => {
+  it("refuses invalid parameters, and names the accepted values", async () => {
     const refused: readonly (readonly [Readonly<Record<string, unknown>>, string])[] = [
       [{}, "→ at catalog"],
       [{ catalog: null }, "→ at catalog"],

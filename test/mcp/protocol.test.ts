@@ -28,7 +28,7 @@ describe("rollcall mcp", () => {
     expect(await runLines([], { args: ["--local"] })).toMatchObject({ code: 0, stderr: "" });
   });
 
-  it("skips lines that are not messages, and answers the rest", async () => {
+  it("skips lines that are not messages, and answers all messages", async () => {
     const lines = ["no json", "[]", "null", '{"jsonrpc":"1.0"}', '{"a":', request(7, "models"), "\u0000\u0001"];
     const { code, stderr, answers } = await runLines(lines, { args: ["--local"] });
     expect(code).toBe(0);
@@ -59,7 +59,7 @@ describe("rollcall mcp", () => {
     expect(stdout).not.toContain("internal");
   });
 
-  it("refuses every method but those of tools", async () => {
+  it("refuses every method except those of tools", async () => {
     const methods = ["resources/list", "prompts/list", "completion/complete", "logging/setLevel", "tasks/list", "x"];
     const lines = methods.map((method, id) => JSON.stringify({ jsonrpc: "2.0", id, method, params: {} }));
     const { answers } = await runLines(lines, { args: ["--local"] });
@@ -97,7 +97,7 @@ describe("rollcall mcp", () => {
     expect(code).toBe(0);
   });
 
-  it("ends a call that the client cancels, and answers the next", async () => {
+  it("ends a call that the client cancels, and answers the next call", async () => {
     const server = await scriptedServer([{ answer: () => undefined }, { answer: models }]);
     const { client, call } = await openAgent({ env: envOf(server.url) });
     const stop = new AbortController();
@@ -135,12 +135,12 @@ describe("rollcall mcp", () => {
     expect(stdout).not.toContain("key-of-the-agent");
     const [, line = ""] = stdout.split("\n");
     const { result } = JSON.parse(line);
-    // The text is JSON again: harmless as it is, and whole once it is parsed.
+    // The text is JSON in a string. It is safe to print, and complete after it is parsed.
     expect(result.content[0].text).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/);
     expect(JSON.parse(result.content[0].text).data[0].id).toBe("a\u001b[31m\u202eb\u009b\u2028***");
   });
 
-  it("reports a broken settings file in its answer, and reads it again at the next call", async () => {
+  it("reports a broken settings file in its answer, and reads the file again at the next call", async () => {
     const home = newHome();
     const folder = join(home.XDG_CONFIG_HOME, "rollcall");
     mkdirSync(folder, { recursive: true, mode: 0o700 });

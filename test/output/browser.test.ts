@@ -23,7 +23,7 @@ describe("openBrowser", () => {
     const opened = join(folder, "opened");
     writeFileSync(opened, "");
     const host = testHost({ env: { PATH: `${folder}:${process.env.PATH}`, OPENED: opened, ...env } });
-    // The opener fails, which ends the wait.
+    // The failure of the opener ends the wait.
     await openBrowser({ ...host, platform }, "http://127.0.0.1:1/")?.failed;
     const [, started] = /^(.*) \S*view\.html\n$/.exec(readFileSync(opened, "utf8")) ?? [];
     expect(started).toBe(opener && join(folder, opener));

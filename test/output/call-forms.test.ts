@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { everything, printed } from "./call.ts";
+import { everything, printCall } from "./call.ts";
 
 describe("--fields of a call", () => {
   const call =
     '{"id":"c","exception":null,"inputs":{"a.b":{"n":1.50,"list":[1,{"x":2}]}},"output":"two\\nlines","acme":{"x":1}}';
 
   it("prints only the named fields, each with its name", async () => {
-    expect(await printed([call], { typed: { fields: "output,id,exception,ended_at,inputs.a.b.n,acme.x" } })).toBe(
+    expect(await printCall([call], { typed: { fields: "output,id,exception,ended_at,inputs.a.b.n,acme.x" } })).toBe(
       [
         "output        two",
         "              lines",
@@ -18,12 +18,12 @@ describe("--fields of a call", () => {
         "",
       ].join("\n"),
     );
-    const list = await printed([call], { typed: { fields: "inputs.a.b.list" } });
+    const list = await printCall([call], { typed: { fields: "inputs.a.b.list" } });
     expect(list).toBe('inputs.a.b.list  [1, {"x": 2}]\n');
   });
 
   it("refuses a name that neither the interface nor the call has", async () => {
-    await expect(printed([call], { typed: { fields: "idd" } })).rejects.toMatchObject({
+    await expect(printCall([call], { typed: { fields: "idd" } })).rejects.toMatchObject({
       kind: "invalid-option-value",
       message: expect.stringMatching(/^invalid --fields "idd": /),
       details: { hint: "did you mean id?" },
@@ -36,22 +36,22 @@ describe("the machine-readable output of a call", () => {
     '{"id":"c", "seed":12345678901234567890,"inputs":{"a.b":1e400},"output":null,"op_name":"x","ended_at":null}';
 
   it("keeps the service's JSON with --json", async () => {
-    expect(await printed([call], { typed: { json: true } })).toBe(
+    expect(await printCall([call], { typed: { json: true } })).toBe(
       '{"call":{"id":"c","seed":12345678901234567890,"inputs":{"a.b":1e400},"output":null,"op_name":"x","ended_at":null}}\n',
     );
-    expect(await printed([call, '{"id":"d"}'], { typed: { json: true, fields: "id,seed" } })).toBe(
+    expect(await printCall([call, '{"id":"d"}'], { typed: { json: true, fields: "id,seed" } })).toBe(
       '{"calls":[{"id":"c","seed":12345678901234567890},{"id":"d"}]}\n',
     );
   });
 
   it("has one call per line in jsonl, also if a requested field is absent", async () => {
-    expect(await printed([call, '{"id":"d"}'], { typed: { output: "jsonl", fields: "id,exception,inputs.a.b" } })).toBe(
-      '{"id":"c","inputs":{"a.b":1e400}}\n{"id":"d"}\n',
-    );
+    expect(
+      await printCall([call, '{"id":"d"}'], { typed: { output: "jsonl", fields: "id,exception,inputs.a.b" } }),
+    ).toBe('{"id":"c","inputs":{"a.b":1e400}}\n{"id":"d"}\n');
   });
 
   it("has the interface's names as columns in csv, and free-form fields as JSON", async () => {
-    const rows = (await printed([call, '{"id":"d","inputs":{"a":"x,\\"y\\""}}'], { typed: { output: "csv" } })).split(
+    const rows = (await printCall([call, '{"id":"d","inputs":{"a":"x,\\"y\\""}}'], { typed: { output: "csv" } })).split(
       "\r\n",
     );
     expect(rows).toEqual([
@@ -61,7 +61,7 @@ describe("the machine-readable output of a call", () => {
       'd,,,,,,"{""a"":""x,\\""y\\""""}",,,,,,,,,,,,,,',
       "",
     ]);
-    const sizes = await printed([call], { typed: { output: "csv", fields: "id,inputs.a.b" }, asked: everything });
+    const sizes = await printCall([call], { typed: { output: "csv", fields: "id,inputs.a.b" }, asked: everything });
     expect(sizes).toBe("id,inputs.a.b\r\nc,1e400\r\n");
   });
 });

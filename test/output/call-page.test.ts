@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { CallViewOptions } from "../../src/output/index.ts";
-import { everything, labelled, nothing, page, printed, sample, spoken, under } from "./call.ts";
+import { everything, findLabeledText, nothing, page, printCall, sample, spoken, under } from "./call.ts";
 
 describe("the page of a call", () => {
   it("shows a call that failed", async () => {
-    await expect(await printed([sample("call.exception.json")])).toMatchFileSnapshot("golden/call.exception.txt");
+    await expect(await printCall([sample("call.exception.json")])).toMatchFileSnapshot("golden/call.exception.txt");
   });
 
   it("shows every field of the interface", async () => {
@@ -39,7 +39,7 @@ describe("the page of a call", () => {
     const shown = text.replaceAll(",", "");
     expect(values.filter((value) => !shown.includes(value))).toEqual([]);
     expect(under(text, "Other")).toEqual(["unheard_of: F-other"]);
-    expect(labelled(text, "run step end")).toBe("42");
+    expect(findLabeledText(text, "run step end")).toBe("42");
   });
 });
 
@@ -72,7 +72,7 @@ describe("the head of a call's page", () => {
       { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "descendant_error" } } },
     ],
   ])("shows the status %s for %j", async (status, call) => {
-    expect(labelled(await first(call), "status")).toBe(status);
+    expect(findLabeledText(await first(call), "status")).toBe(status);
   });
 
   it.each([
@@ -85,22 +85,22 @@ describe("the head of a call's page", () => {
     ["2025-11-01 09:14:22Z", "2025-11-02 10:15:22Z", "90060 s"],
     ["2025-11-01T09:14:23Z", "2025-11-01T09:14:22Z", "unknown (the call ended before it started)"],
   ])("shows the time from %s to %s as %s", async (started_at, ended_at, duration) => {
-    expect(labelled(await first({ started_at, ended_at }), "duration")).toBe(duration);
+    expect(findLabeledText(await first({ started_at, ended_at }), "duration")).toBe(duration);
   });
 
   it.each(["soon", 1761988463])("shows no time for the end %j", async (ended_at) => {
-    expect(labelled(await first({ started_at: "2025-11-01T09:14:23Z", ended_at }), "duration")).toBeUndefined();
+    expect(findLabeledText(await first({ started_at: "2025-11-01T09:14:23Z", ended_at }), "duration")).toBeUndefined();
   });
 
   it("shows tokens by model, and takes them from the output if the summary has none", async () => {
     const usage = { prompt_tokens: 1234567, completion_tokens: 1, total_tokens: 1234568 };
     const other = { input_tokens: 5, output_tokens: 6 };
     const text = await first({ summary: { usage: { a: usage, b: other, c: { requests: 1 } } } });
-    expect(labelled(text, "tokens")).toBe("1,234,567 prompt, 1 completion, 1,234,568 total  a");
+    expect(findLabeledText(text, "tokens")).toBe("1,234,567 prompt, 1 completion, 1,234,568 total  a");
     expect(text).toContain("5 prompt, 6 completion  b\n");
     const own = await first({ output: { model: "m", usage: { prompt_tokens: 7 } } });
-    expect(labelled(own, "tokens")).toBe("7 prompt  m");
-    expect(labelled(await first({ summary: {} }), "tokens")).toBeUndefined();
+    expect(findLabeledText(own, "tokens")).toBe("7 prompt  m");
+    expect(findLabeledText(await first({ summary: {} }), "tokens")).toBeUndefined();
   });
 
   it("adds costs without rounding, and shows them only on request", async () => {
@@ -108,7 +108,7 @@ describe("the head of a call's page", () => {
       '{"id":"c","summary":{"costs":{"a":{"prompt_tokens_total_cost":0.1,"completion_tokens_total_cost":0.2},' +
       '"b":{"prompt_tokens_total_cost":1e-7,"completion_tokens_total_cost":0.00000000000000000001}}}}';
     const text = await page(call, { ...nothing, costs: true });
-    expect(labelled(text, "cost")).toBe("$0.3  a");
+    expect(findLabeledText(text, "cost")).toBe("$0.3  a");
     expect(text).toContain("$0.00000010000000000001  b\n");
     expect(text).toContain("$0.30000010000000000001 total\n");
     expect(await page(call)).not.toContain("cost");
@@ -126,8 +126,8 @@ describe("the head of a call's page", () => {
     const cost = { prompt_tokens_total_cost: 0.5 };
     const call = { summary: { acme: { costs: { m: cost } } }, acme_user_id: "u", vendor_user_id: "v" };
     const text = await first(call, { ...nothing, costs: true, vendorPrefix: "acme" });
-    expect(labelled(text, "cost")).toBe("$0.5  m");
-    expect(labelled(text, "user id")).toBe("u");
+    expect(findLabeledText(text, "cost")).toBe("$0.5  m");
+    expect(findLabeledText(text, "user id")).toBe("u");
     expect(text).toMatch(/user id +u\n +user id +v\n/);
     expect(await first(call, { ...nothing, vendorPrefix: "acme" })).not.toContain("prompt_tokens_total_cost");
   });
@@ -135,15 +135,15 @@ describe("the head of a call's page", () => {
   it("finds costs and status below a prefix that no setting names", async () => {
     const call = { summary: { acme: { status: "error", costs: { m: { prompt_tokens_total_cost: 0.5 } } } } };
     const text = await first(call, { ...nothing, costs: true });
-    expect([labelled(text, "status"), labelled(text, "cost")]).toEqual(["failed", "$0.5  m"]);
+    expect([findLabeledText(text, "status"), findLabeledText(text, "cost")]).toEqual(["failed", "$0.5  m"]);
     expect(await first(call)).not.toContain("cost");
   });
 
   it("shows missing costs and sizes as not provided, not as 0", async () => {
     const text = await first({ storage_size_bytes: null, total_storage_size_bytes: null }, everything);
-    expect(labelled(text, "cost")).toBe("not provided by the service");
-    expect(labelled(text, "size")).toBe("not provided by the service");
-    expect(labelled(text, "total size")).toBe("not provided by the service");
+    expect(findLabeledText(text, "cost")).toBe("not provided by the service");
+    expect(findLabeledText(text, "size")).toBe("not provided by the service");
+    expect(findLabeledText(text, "total size")).toBe("not provided by the service");
   });
 
   it("keeps every digit of a size", async () => {
@@ -151,8 +151,8 @@ describe("the head of a call's page", () => {
       '{"id":"c","storage_size_bytes":1,"total_storage_size_bytes":9007199254740993}',
       everything,
     );
-    expect(labelled(text, "size")).toBe("1 byte");
-    expect(labelled(text, "total size")).toBe("9,007,199,254,740,993 bytes");
+    expect(findLabeledText(text, "size")).toBe("1 byte");
+    expect(findLabeledText(text, "total size")).toBe("9,007,199,254,740,993 bytes");
   });
 });
 
@@ -247,9 +247,9 @@ describe("the page of a damaged call", () => {
       exception: evil,
       inputs: { messages: [{ role: evil, name: evil, content: evil, [evil]: evil }] },
     });
-    const text = await printed([call]);
+    const text = await printCall([call]);
     expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028]/.test(text)).toBe(false);
-    const json = await printed([call], { typed: { json: true } });
+    const json = await printCall([call], { typed: { json: true } });
     expect(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2028]/.test(json)).toBe(false);
     expect(JSON.parse(json)).toEqual({ call: JSON.parse(call) });
   });

@@ -1,4 +1,4 @@
-/** Prints calls in the test's own process, and finds parts of what was printed. */
+/** Prints calls in the process of the test, and finds parts of the output. */
 import { readFileSync } from "node:fs";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 import {
@@ -25,7 +25,7 @@ export async function* repliesWith(calls: readonly string[]) {
 export const everything: CallViewOptions = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };
 
 /** Prints calls as `call read` does. Returns standard output. */
-export const printed = async (
+export const printCall = async (
   calls: readonly string[],
   { asked = nothing, typed = {} }: { readonly asked?: CallViewOptions; readonly typed?: ScreenFlags } = {},
 ): Promise<string> => {
@@ -37,7 +37,7 @@ export const printed = async (
 };
 
 export const page = async (call: unknown, asked?: CallViewOptions): Promise<string> =>
-  await printed([typeof call === "string" ? call : JSON.stringify(call)], asked === undefined ? {} : { asked });
+  await printCall([typeof call === "string" ? call : JSON.stringify(call)], asked === undefined ? {} : { asked });
 
 export const under = (text: string, title: string): readonly string[] => {
   const lines = text.split("\n");
@@ -46,12 +46,12 @@ export const under = (text: string, title: string): readonly string[] => {
   const own = indent(lines[at] ?? "");
   const after = lines.slice(at + 1);
   const end = after.findIndex((line) => line !== "" && indent(line) <= own);
-  // Each line of untrusted text has the rail in front.
+  // A rail precedes each line of untrusted text.
   const content = (end < 0 ? after : after.slice(0, end)).map((line) => line.slice(own + 2).replace(/^│ ?/, ""));
   return content.slice(0, content.findLastIndex((line) => line !== "") + 1);
 };
 
-export const labelled = (text: string, label: string): string | undefined =>
+export const findLabeledText = (text: string, label: string): string | undefined =>
   text
     .split("\n")
     .map((line) => line.trim())

@@ -8,13 +8,13 @@ import { openAgent } from "../mcp/agent.ts";
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
-import { seeLine } from "../support/terminal.ts";
+import { runOnTerminal } from "../support/terminal.ts";
 import { listOf, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
 
 const { printFailure } = await loadFailurePrinter();
 
-/** Characters that must never reach a terminal: C0 but tab and line end, DEL, C1, and changes of direction. */
+/** Characters that must not reach a terminal: C0 except tab and line end, DEL, C1, and changes of direction. */
 const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/;
 
 const hostile = [
@@ -32,20 +32,23 @@ const hostile = [
 ] as const;
 
 describe("untrusted text", () => {
-  it.each(hostile)("does no harm with %s in a cell, on a page, in a notice and in a failure", async (_, text, seen) => {
-    const host = testHost();
-    const screen = screenOn(host);
-    await printList(screen, listOf(text));
-    expect(host.printed()).toBe(`${seen}\n`);
-    await printPage(screen, { sections: [{ title: text, lines: [{ label: text, text }], block: text }] });
-    expect(host.printed()).not.toMatch(harmful);
-    screen.notice(text);
-    screen.trace(text);
-    screen.warn({ rule: "odd", severity: "warning", message: text, file: text, line: 1 });
-    await printFailure(screen, defect(text));
-    expect(host.said().split("\n").slice(0, 2)).toEqual([`note: ${seen}`, seen]);
-    expect(host.said()).not.toMatch(harmful);
-  });
+  it.each(hostile)(
+    "has no effect with %s in a cell, on a page, in a notice and in a failure",
+    async (_, text, seen) => {
+      const host = testHost();
+      const screen = screenOn(host);
+      await printList(screen, listOf(text));
+      expect(host.printed()).toBe(`${seen}\n`);
+      await printPage(screen, { sections: [{ title: text, lines: [{ label: text, text }], block: text }] });
+      expect(host.printed()).not.toMatch(harmful);
+      screen.notice(text);
+      screen.trace(text);
+      screen.warn({ rule: "odd", severity: "warning", message: text, file: text, line: 1 });
+      await printFailure(screen, defect(text));
+      expect(host.said().split("\n").slice(0, 2)).toEqual([`note: ${seen}`, seen]);
+      expect(host.said()).not.toMatch(harmful);
+    },
+  );
 
   it.each(hostile)("keeps %s in JSON, as escapes", async (_, text) => {
     const host = testHost();
@@ -60,7 +63,7 @@ describe("untrusted text", () => {
     for (const letter of letters) {
       const [host, ofJson] = [testHost(), testHost()];
       await printList(screenOn(host), listOf(`a${letter}b`));
-      // A line end of its own kind is white space.
+      // U+2028 is a line end, so it becomes a space.
       expect([letter, host.printed()]).toEqual([letter, letter === "\u2028" ? "a b\n" : "ab\n"]);
       await printList(screenOn(ofJson, { json: true }), listOf(`a${letter}b`));
       expect(ofJson.printed()).toMatch(/^[ -~]*\n$/);
@@ -114,7 +117,7 @@ describe("the output for a build system", () => {
     expect(host.printed()).toBe('{"data":[{"id":"\\u0023#vso[task]x \\u0023#[y]"}]}\n');
   });
 
-  it("breaks up workflow commands in the attributes of a JUnit report, which turn no text", async () => {
+  it("breaks up workflow commands in the attributes of a JUnit report", async () => {
     const host = testHost({ env: { CI: "true" } });
     const text = "##vso[task]x \u202ey";
     const problems = [{ rule: "odd", severity: "error" as const, message: text, file: text, line: 1 }];
@@ -123,7 +126,7 @@ describe("the output for a build system", () => {
     expect(host.printed()).not.toMatch(/##vso|\u202e/);
   });
 
-  it.each(["False", "0", ""])("keeps workflow commands as they are if CI is %j", async (value) => {
+  it.each(["False", "0", ""])("keeps workflow commands if CI is %j", async (value) => {
     const host = testHost({ env: { CI: value } });
     expect(screenOn({ ...host, terminal: { ...host.terminal, stdout: true } }).canPage).toBe(true);
     await printPage(screenOn(host), { sections: [{ block: said }] });
@@ -187,7 +190,7 @@ describe("a run of the built program", () => {
     const seen = written.replaceAll(/\u001b\[[0-9;?]*[a-zA-Z]|\s|\\n|&#10;|│/g, "").toLowerCase();
     return encodings.flatMap(([name], at) => {
       const letters = spelled[at]?.replaceAll(/\s/g, "").toLowerCase() ?? "";
-      // The beginning of a header or of a user name is not part of the secret.
+      // The first letters of a header or a user name are not secret, so all letters are compared.
       const part = /header|user/.test(name) ? letters : letters.slice(0, 12);
       return seen.includes(part) ? [name] : [];
     });
@@ -290,7 +293,7 @@ describe("a run of the built program", () => {
     const agent = await openAgent({ args: ["--content", "--root", folder], env: secretEnv(server.url) });
     const { text: told, isError } = await agent.call(tool, given);
     expect(isError).toBe(JSON.stringify(answer)?.includes('"status":400') ?? false);
-    // Without its content a call, and of a file its values, are not given at all.
+    // Other tools give no content of a call and no values of a file.
     if (tool !== "check" && (tool !== "call_read" || given.include_content === true)) expect(told).toContain("***");
     expect(toldIn(`${told}\n${agent.said()}`)).toEqual([]);
   });
@@ -300,7 +303,7 @@ describe("a run of the built program", () => {
     const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
     const line = `"${process.execPath}" bin/rollcall.js ${args.map((word) => `'${word}'`).join(" ")} --no-pager`;
     const env = { PATH: process.env.PATH, ...newHome(), ...secretEnv(server.url) };
-    const { written } = await seeLine(line, { env, columns, rows: 4000 });
+    const { written } = await runOnTerminal(line, { env, columns, rows: 4000 });
     expect(written).toContain("***");
     expect({ columns, told: toldIn(written) }).toEqual({ columns, told: [] });
   };

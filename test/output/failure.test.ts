@@ -33,7 +33,7 @@ describe("the frame of a problem", () => {
     await expect(text).toMatchFileSnapshot(`golden/frames.${columns}.txt`);
   });
 
-  it("shows its own line alone if the document is pretty-printed", async () => {
+  it("shows only the line of the problem if the document is pretty-printed", async () => {
     const document = JSON.stringify(
       { trajectories: [{ messages_and_choices: [JSON.parse('{"role":"usr","content":"hi"}')], reward: 1 }] },
       null,
@@ -48,7 +48,7 @@ describe("the frame of a problem", () => {
     ]);
   });
 
-  it("gives way to one line in a pipe", async () => {
+  it("is replaced by one line in a pipe", async () => {
     const [problem] = await problemsIn({ files: { "step.jsonl": long("", "asistant") } });
     const host = testHost();
     const screen = openScreen({ host, options: parseScreenOptions({}) });
@@ -106,14 +106,14 @@ describe("the frame of a problem", () => {
     );
   };
 
-  it("stays within the width", async () => await expectWithinWidth({ numRuns: 20 }));
+  it("fits the width", async () => await expectWithinWidth({ numRuns: 20 }));
   it(
-    "stays within the width for many generated lines",
+    "fits the width for many generated lines",
     { tags: "slow" },
     async () => await expectWithinWidth({ numRuns: 300 }),
   );
 
-  it("shows no secret of the line", async () => {
+  it("does not show secrets in the line", async () => {
     const key = ["sk", "ant", "Ab3dEfGh1JkLmN0pQrStUvWxYz0123"].join("-");
     const line = (role: string) =>
       `{"messages_and_choices":[{"role":"${role}","content":"use ${key} now"},{"role":"assistant","content":"ok"}],"reward":1}`;

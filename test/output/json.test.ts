@@ -12,7 +12,7 @@ import {
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
-interface Spelled {
+interface JsonSpelling {
   readonly loose: string;
   readonly compact: string;
 }
@@ -43,14 +43,14 @@ const scalar = fc.oneof(number, escaped, fc.constantFrom("true", "false", "null"
   compact: text,
 }));
 
-const joined = (open: string, parts: readonly Spelled[], close: string, blank: string): Spelled => ({
+const joined = (open: string, parts: readonly JsonSpelling[], close: string, blank: string): JsonSpelling => ({
   loose: `${open}${blank}${parts.map(({ loose }) => loose).join(`${blank},${blank}`)}${blank}${close}`,
   compact: `${open}${parts.map(({ compact }) => compact).join(",")}${close}`,
 });
 
 const key = fc.constantFrom('"id"', '"\\u0069d"', '"unknown.key"', '"a"', '"b c"', '"__proto__"', '"1"');
 
-const { value } = fc.letrec<{ value: Spelled }>((tie) => ({
+const { value } = fc.letrec<{ value: JsonSpelling }>((tie) => ({
   value: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
     scalar,
@@ -134,7 +134,7 @@ describe("the service's own JSON", () => {
     expect(await printed(bytes, { output: "jsonl", shownPositions: [] })).toBe("");
   });
 
-  it("takes the last of two members with the same name", async () => {
+  it("contains the rows of the last of two members with equal names", async () => {
     const bytes = Buffer.from('{"data":[1],"object":"list","data":[2,2]}');
     expect(await printed(bytes, { json: true, rows: 2 })).toBe('{"object":"list","data":[2,2]}\n');
   });
@@ -176,7 +176,7 @@ describe("--fields in JSON", () => {
     expect(await printed(twice, { output: "csv", fields: "id,p.x", rows: 1 })).toBe("id,p.x\r\nb,3.0\r\n");
   });
 
-  it("refuses a name that no object has, and suggests a similar one", async () => {
+  it("refuses a name that no object has, and suggests a similar name", async () => {
     await expect(printed(bytes, { json: true, fields: "idd", rows: 2 })).rejects.toMatchObject({
       kind: "invalid-option-value",
       message: expect.stringMatching(/^invalid --fields "idd": /),
@@ -199,7 +199,7 @@ describe("--fields in JSON", () => {
 });
 
 describe("rollcall's own document", () => {
-  it("fills one line in a pipe, and is indented on a terminal", async () => {
+  it("is on one line in a pipe, and is indented on a terminal", async () => {
     const host = testHost();
     await printDocument(openScreen({ host, options: parseScreenOptions({ json: true }) }), {
       a: [1, { b: "\u007f\u202e" }],

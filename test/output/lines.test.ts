@@ -22,7 +22,7 @@ const printed = async (rows: readonly Row[], typed: ScreenFlags, json = JSON.str
   return host.printed();
 };
 
-/** Reads CSV as RFC 4180 has it. */
+/** Reads CSV by the rules of RFC 4180. */
 const readCsv = (text: string): readonly (readonly string[])[] => {
   const records: string[][] = [];
   let record: string[] = [];
@@ -36,7 +36,7 @@ const readCsv = (text: string): readonly (readonly string[])[] => {
   return records;
 };
 
-/** Text of which only line ends are changed: what is stripped has its own tests. */
+/** Text of which rollcall changes only line ends. Other tests cover removed characters. */
 const text = fc.string({
   unit: fc.oneof(
     fc.constantFrom(",", '"', "\n", "\r", "\r\n", " ", ";", "=", "é", "鍵", "👩‍🚀"),
@@ -44,7 +44,7 @@ const text = fc.string({
   ),
 });
 
-/** A CR would end a record for those who read CSV line by line. */
+/** A CR would end a record for programs that read CSV line by line. */
 const withoutCr = (value: string): string => value.replace(/\r\n?/g, "\n");
 
 describe("csv", () => {
@@ -70,7 +70,7 @@ describe("csv", () => {
     );
   });
 
-  // Readers trim blanks at the edges, and take a CR for the end of a record.
+  // Programs that read CSV trim blanks at the ends of a cell, and end a record at a CR.
   it.each([
     [" a", '" a"'],
     ["a ", '"a "'],
@@ -83,7 +83,7 @@ describe("csv", () => {
     expect(await printed([{ id }], { output: "csv", fields: "id" })).toBe(`id\r\n${cell}\r\n`);
   });
 
-  it("keeps the fields of each row next to its values after the first 100 rows", async () => {
+  it("has the fields and values of each row together after the first 100 rows", async () => {
     const rows = Array.from({ length: 201 }, (_, at) => ({ id: `${at}`, own: at }));
     const records = readCsv(await printed(rows, { output: "csv", fields: "id,own" }));
     expect(records.slice(1)).toEqual(rows.map(({ id }) => [id, id]));
@@ -93,7 +93,7 @@ describe("csv", () => {
     expect(await printed([], { output: "csv" })).toBe("id,n,tags,p.x\r\n");
   });
 
-  it("has the requested columns, also those of unknown keys", async () => {
+  it("has the requested columns, also columns of unknown keys", async () => {
     const json = '{"data":[{"id":"a","odd":{"deep":[{"k":1.50},{"k":2}]}}]}';
     expect(await printed([{}], { output: "csv", fields: "odd.deep.k,id" }, json)).toBe("odd.deep.k,id\r\n1.50;2,a\r\n");
     await expect(printed([{}], { output: "csv", fields: "odd.dep" }, json)).rejects.toMatchObject({

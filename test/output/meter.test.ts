@@ -13,11 +13,11 @@ describe("the progress bar", () => {
     [50, "sending 50% 2 s left 25.0 MB of 50.0 MB 16.7 MB/s"],
     [37, "sending ████████░░░░░░░░ 50% 2 s left"],
     [7, "sending"],
-  ])("shows the parts that fit completely into %i columns", (columns, text) => {
+  ])("shows the complete parts that fit %i columns", (columns, text) => {
     expect(formatBar(half, { ms: 1500, columns })).toBe(text);
   });
 
-  it("stays within the terminal's width, and always names the phase", () => {
+  it("fits the terminal, and always gives the phase", () => {
     fc.assert(
       fc.property(
         fc.record({
@@ -49,7 +49,7 @@ describe("the progress bar", () => {
     );
   });
 
-  it("uses the singular for one group", () => {
+  it("writes one group in the singular", () => {
     expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).toContain(" 1 group");
     expect(formatBar({ ...half, groups: 1 }, { ms: 0, columns: 80 })).not.toContain("groups");
   });

@@ -51,8 +51,13 @@ describe("output to a pipe", () => {
     expect(await said).toBe("");
   };
 
-  it("ends quietly with exit code 0 when the reader leaves with --json", async () => await expectQuietEnd("--json"));
-  it.each(otherForms)("ends quietly with exit code 0 when the reader leaves with %s", { tags: "slow" }, expectQuietEnd);
+  it("ends without a message and with exit code 0 when the reader leaves with --json", async () =>
+    await expectQuietEnd("--json"));
+  it.each(otherForms)(
+    "ends without a message and with exit code 0 when the reader leaves with %s",
+    { tags: "slow" },
+    expectQuietEnd,
+  );
 
   it("keeps the exit code if stderr is closed", async () => {
     const child = startRollcall(["models", "--sort", "x"]);
@@ -73,21 +78,23 @@ describe("output to a pipe", () => {
     await new Promise((settle) => child.stdout.once("readable", settle));
     child.kill("SIGTERM");
     const said = text(child.stderr);
-    // It has said so and wants to end; what it still has for its reader holds it up until that one leaves.
+    // rollcall has printed the error, but its unread output delays its end until the reader leaves.
     child.stderr.once("data", () => child.stdout.destroy());
     expect(await ended(child)).toBe(143);
     expect(await said).toContain("interrupted");
   });
 });
 
-it("screen.printText does not split characters between two pieces of a write", async () => {
-  for (const before of [0, 1, 2, 3]) {
-    // Pieces of one write are a power of two long.
-    const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
-    const host = testHost();
-    await openScreen({ host, options: parseScreenOptions({}) }).printText(text);
-    expect(host.printed()).toBe(text);
-  }
+describe("screen.printText", () => {
+  it("writes no part of a character", async () => {
+    for (const before of [0, 1, 2, 3]) {
+      // The length of a piece is a power of two.
+      const text = `${"x".repeat(before)}${"👩‍🚀𝒳".repeat(90_000)}`;
+      const host = testHost();
+      await openScreen({ host, options: parseScreenOptions({}) }).printText(text);
+      expect(host.printed()).toBe(text);
+    }
+  });
 });
 
 describe("a list of 50,000 entries", { tags: "slow" }, () => {

@@ -9,7 +9,7 @@ const columns: readonly Column<{ readonly id: string }>[] = [
   { name: "id", heading: "id", rank: 0, cell: ({ id }) => id, value: ({ id }) => id },
 ];
 
-/** A list of one row whose only cell is the text. */
+/** Makes a list of one row whose only cell is the text. */
 export const listOf = (id: string) => ({
   columns,
   rows: [{ id }],

@@ -44,7 +44,7 @@ const wide = fc.string({
 });
 
 describe("a table", () => {
-  it("stays within the terminal's width for any text", async () => {
+  it("fits the terminal for any text", async () => {
     await fc.assert(
       fc.asyncProperty(
         // A row on several lines needs 4 columns of indent and 2 for the widest letter.
@@ -88,7 +88,7 @@ describe("a table", () => {
     columnAt(3, { heading: "empty", rank: 1 }),
   ];
 
-  it("sets numbers on their points, and units below their headings", async () => {
+  it("aligns numbers at their decimal points, and units below their headings", async () => {
     expect(await drawn(columns, rows, { width: 80 })).toEqual([
       "                  prompt",
       "id                   $/M  word   empty",
@@ -98,7 +98,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("omits empty columns first, then by rank, then truncates cells", async () => {
+  it("omits empty columns, then columns by rank, and then truncates cells", async () => {
     expect((await drawn(columns, rows, { width: 32 }))[1]).toBe("id                   $/M  word");
     expect((await drawn(columns, rows, { width: 30 }))[1]).toBe("id                   $/M");
     expect(await drawn(columns, rows, { width: 16 })).toEqual(["id", "an-id-of-a-model", "b", "c"]);
@@ -106,7 +106,7 @@ describe("a table", () => {
     expect(await drawn(columns, rows, { width: 1 })).toEqual(["…", "…", "b", "c"]);
   });
 
-  it("omits the last of several columns with the same rank", async () => {
+  it("omits the last of several columns with equal ranks", async () => {
     const equal = [columnAt(0, { heading: "id" }), columnAt(1, { rank: 1 }), columnAt(2, { rank: 1 })];
     expect(await drawn(equal, [["a", "left", "right"]], { width: 20 })).toEqual(["id  column 1", "a   left"]);
   });
@@ -175,7 +175,7 @@ describe("a table", () => {
     expect(await drawn(columns, [], { width: 80 })).toEqual([]);
   });
 
-  it("cuts nothing in a pipe unless COLUMNS limits its width", async () => {
+  it("cuts nothing in a pipe unless COLUMNS limits the width", async () => {
     const long = "x".repeat(300);
     for (const [env, expected] of [
       [{}, `column 0\n${long}\n`],

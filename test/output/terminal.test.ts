@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
-import { type LineOptions, type Seen, seeLine } from "../support/terminal.ts";
+import { type LineOptions, runOnTerminal, type TerminalResult } from "../support/terminal.ts";
 
 const sample = readFileSync("test/samples/models.json", "utf8");
 const hasLess = spawnSync("less", ["--version"]).status === 0;
@@ -14,9 +14,9 @@ const rollcall = `'${process.execPath}' '${resolve("bin/rollcall.js")}'`;
 const onTerminal = async (
   args: string,
   { answer = json(sample), env = {}, ...options }: Partial<LineOptions> & { readonly answer?: Answer } = {},
-): Promise<Seen> => {
+): Promise<TerminalResult> => {
   const server = await scriptedServer([{ answer }]);
-  return await seeLine(
+  return await runOnTerminal(
     `env ${Object.entries(env)
       .map(([name, value]) => `${name}='${value}'`)
       .join(" ")} ${rollcall} ${args}`,
@@ -44,7 +44,7 @@ const escapes = /\u001b\[[0-9;]*m/g;
 describe("rollcall on a terminal", () => {
   const expectTableOf = async (columns: number): Promise<void> => {
     const { code, lines } = await onTerminal("models q", { columns });
-    // A notice is folded on a terminal alone.
+    // Only a terminal gets a folded notice.
     const unfolded = lines.join("\n").replace(/(note: .*)\n {2}(?=\S)/, "$1 ");
     const golden = readFileSync(`test/commands/models/golden/models.${columns}.txt`, "utf8").trimEnd();
     expect({ code, unfolded }).toEqual({ code: 0, unfolded: golden });
@@ -61,10 +61,10 @@ describe("rollcall on a terminal", () => {
     ["log -h", /^All options/, 0],
   ])("breaks no word of %s at 40 columns", { tags: "slow" }, async (args, there, code) => {
     const env = { PATH: process.env.PATH, PAGER: "cat", ...newHome() };
-    const seen = await seeLine(`${rollcall} ${args}`, { env, columns: 40 });
+    const seen = await runOnTerminal(`${rollcall} ${args}`, { env, columns: 40 });
     expect(seen.code).toBe(code);
     expect(seen.lines).toContainEqual(expect.stringMatching(there));
-    // Text to be copied, such as an example or a path, is one line that the terminal wraps.
+    // rollcall does not fold text that users copy, such as an example or a path.
     const said = seen.lines.filter((line) => !/^ {2,4}(?:(?:rollcall|echo) |\S+$)/.test(line));
     expect(said.filter((line) => line.length > 40)).toEqual([]);
     expect(seen.lines.join("\n")).not.toContain("`rollcall catalog\n");
@@ -73,21 +73,21 @@ describe("rollcall on a terminal", () => {
   it("shows the result of a credential's check at 40 columns", { tags: "slow" }, async () => {
     const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_API_KEY: "key-1234" };
     const line = `${rollcall} auth status --check --base-url http://127.0.0.1:1`;
-    expect((await seeLine(line, { env, columns: 40 })).lines).toContainEqual(
+    expect((await runOnTerminal(line, { env, columns: 40 })).lines).toContainEqual(
       expect.stringMatching(/^log .* not tested$/),
     );
   });
 
-  it("takes a terminal without a size for one of 80 columns", { tags: "slow" }, async () => {
+  it("writes 80 columns on a terminal without a size", { tags: "slow" }, async () => {
     const line = `echo '{"reward":1}' | ${rollcall} check`;
     const options = { env: { PATH: process.env.PATH, ...newHome() }, columns: 80 };
-    const { lines } = await seeLine(line, options);
-    expect((await seeLine(`stty rows 0 cols 0; ${line}`, options)).lines).toEqual(lines);
+    const { lines } = await runOnTerminal(line, options);
+    expect((await runOnTerminal(`stty rows 0 cols 0; ${line}`, options)).lines).toEqual(lines);
   });
 
   it("shows no spinner on a terminal without a size", { tags: "slow" }, async () => {
     const server = await scriptedServer([{ answer: slowly }]);
-    const { code, lines, written } = await seeLine(`stty rows 0 cols 0; ${rollcall} models q`, {
+    const { code, lines, written } = await runOnTerminal(`stty rows 0 cols 0; ${rollcall} models q`, {
       env: {
         PATH: process.env.PATH,
         ...newHome(),
@@ -177,7 +177,7 @@ describe("rollcall on a terminal", () => {
     expect(lines).toHaveLength(52);
   });
 
-  it("shows a spinner during a wait, and removes it", async () => {
+  it("shows a spinner during a wait, and removes the spinner", async () => {
     let show: () => void = () => undefined;
     const shown = new Promise<void>((resolve) => {
       show = resolve;

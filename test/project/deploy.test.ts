@@ -6,7 +6,7 @@ import { parse } from "yaml";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 import { newHome, runRollcall, startRollcall } from "../support/run.ts";
 
-/** The parts of a service of the compose file that say how rollcall is started. */
+/** The parts of a service of the compose file that start rollcall. */
 interface ComposeService {
   readonly image: string;
   readonly build?: { readonly dockerfile: string };
@@ -101,7 +101,7 @@ describe.skipIf(!hasPostgres)("the services of the compose file", { timeout: 90_
         .end();
     });
 
-  it("start together on one store, are ready for the proxy's check, and exit with 0 after SIGTERM", async () => {
+  it("start at once on one store, answer the proxy's check, and exit with 0 after SIGTERM", async () => {
     const asked = /http-check send meth GET uri (\S+) .* hdr Host localhost/.exec(proxy)?.[1] ?? "";
     const store = await newDatabase();
     const services = await Promise.all(own.map(async ([, { command = [] }]) => await started(command, store)));

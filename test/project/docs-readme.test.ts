@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { endAfterTest, newHome, startRollcall } from "../support/run.ts";
-import { seeLine } from "../support/terminal.ts";
+import { runOnTerminal } from "../support/terminal.ts";
 import { checkoutToWriteIn, pathWithRollcall } from "./docs/blocks.ts";
 
 const readme = readFileSync("README.md", "utf8");
@@ -42,7 +42,7 @@ describe("README.md", { tags: "slow" }, () => {
     const url = /http:\S+/.exec(String(line))?.[0] ?? "";
     const script = `set -e\n${blocks.join("").replaceAll(/https:\/\/\w+\.example/g, url)}`;
     const skipped = { when: /Enter\s+skips\): /, keys: "\r" };
-    const { code, lines } = await seeLine(script, {
+    const { code, lines } = await runOnTerminal(script, {
       env: { ...newHome(), PATH: pathWithRollcall() },
       cwd: checkoutToWriteIn(),
       typed: [{ when: /key for .*: /, keys: `${key}\r` }, skipped, skipped],

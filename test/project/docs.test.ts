@@ -12,7 +12,6 @@ import { commandsPage } from "./docs/commands.ts";
 import { formatsPage } from "./docs/formats.ts";
 import { rulesPage } from "./docs/rules.ts";
 
-/** All pages, by path. */
 const pages = [
   "README.md",
   "CONTRIBUTING.md",

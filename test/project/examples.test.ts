@@ -38,7 +38,7 @@ describe.skipIf(!hasPython)("examples/training_loop.py", { tags: "slow" }, () =>
     expect(ran.stdout).toBe("step 9: 20 groups logged\nstep 10: 20 groups logged\n");
   });
 
-  it("goes on with the next step, and names what is left, if rollcall is killed", () => {
+  it("continues with the next step if rollcall is killed, and names the files that are not logged", () => {
     const folder = folderWith("step-1.jsonl", "step-2.jsonl");
     // A killed process prints nothing.
     writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
@@ -48,7 +48,7 @@ describe.skipIf(!hasPython)("examples/training_loop.py", { tags: "slow" }, () =>
 });
 
 describe("examples/ci.yml", () => {
-  it("checks, logs and verifies, once per group however often it runs", { tags: "slow" }, () => {
+  it("checks, logs and verifies, and logs no group again in a second run", { tags: "slow" }, () => {
     const folder = folderWith("rollouts/a.jsonl");
     const { steps } = parse(readFileSync("examples/ci.yml", "utf8"));
     const lines = steps.flatMap(({ run }: { run?: string }) => run ?? []);

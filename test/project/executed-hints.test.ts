@@ -8,7 +8,7 @@ import { newHome, startRollcall } from "../support/run.ts";
 import { situations } from "./hint-situations.ts";
 
 describe("a hint", { tags: "slow" }, () => {
-  let service: Serving;
+  let service: LocalService;
   let tree: CommandTree;
   beforeAll(async () => {
     service = await serving();
@@ -39,14 +39,13 @@ describe("a hint", { tags: "slow" }, () => {
   );
 });
 
-interface Serving {
+interface LocalService {
   readonly url: string;
   readonly key: string;
   stop(): void;
 }
 
-/** The local service on a free port. */
-const serving = async (): Promise<Serving> => {
+const serving = async (): Promise<LocalService> => {
   const child = startRollcall(["serve", "--port", "0"], { env: { ROLLCALL_LOCAL_KEY: "key-of-the-service-1234" } });
   const url = await new Promise<string>((settle) => {
     let said = "";
@@ -60,7 +59,7 @@ const serving = async (): Promise<Serving> => {
 };
 
 /** A shell in a new folder with a new home folder, and with `rollcall` on its path. */
-const sceneOf = ({ url, key }: Serving, more: Readonly<Record<string, string>>) => {
+const sceneOf = ({ url, key }: LocalService, more: Readonly<Record<string, string>>) => {
   const cwd = mkdtempSync(join(tmpdir(), "scene-"));
   const bin = join(cwd, ".bin");
   mkdirSync(bin);

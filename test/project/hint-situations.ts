@@ -1,4 +1,4 @@
-/** Failures with hints, and scripts that do what each hint says. */
+/** Failures with hints, and scripts that follow each hint. */
 
 /** A script that follows a hint, and a script that exits with 0 if this helped; `.out` has the output of the first. */
 export type Help = readonly [script: string, state: string];
@@ -10,7 +10,7 @@ export interface Situation {
   readonly helps: readonly Help[];
   /** The exit code after help. Default: 0. */
   readonly ends?: number;
-  /** Options that the hint says to leave out, or that another test tries. */
+  /** Options that the hint says to omit, or that another test tries. */
   readonly drops?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -22,7 +22,7 @@ const call = "$(rollcall ledger calls --local | head -1 | cut -f1)";
 /** Exits with 0 if the output contains a text. */
 const says = (text: string): string => `grep -qF -- '${text}' .out`;
 
-/** Both groups of the file are logged, each once. */
+/** Exits with 0 if both groups of the file are logged once. */
 const isLogged = "rollcall ledger verify good.jsonl --model m --split train --local";
 const holdsModels = says("openai/gpt-oss-120b");
 const isVerified = "rollcall catalog verify --local";
@@ -133,7 +133,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall ledger forget --local",
     helps: [
       ["rollcall ledger forget --local --model m --yes", `! ${isLogged}`],
-      // These select nothing: the entry is new, and has no batch.
+      // These options select no request, because the request is new and has no batch.
       ["rollcall ledger forget --local --batch b --yes", isLogged],
       ["rollcall ledger forget --local --before 30d --yes", isLogged],
     ],
@@ -266,7 +266,7 @@ export const situations: Readonly<Record<string, Situation>> = {
   "usage-missing": {
     fails: "rollcall catalog cost --local",
     helps: [["rollcall catalog cost --local --prompt-tokens 10k --completion-tokens 2k", holdsModels]],
-    // A call of the local service records no usage: test/commands/catalog/cost.test.ts has one that does.
+    // Calls of the local service have no usage. test/commands/catalog/cost.test.ts has a call with usage.
     drops: ["--from-call"],
   },
   "usage-unrecorded": {

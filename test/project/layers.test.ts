@@ -4,7 +4,7 @@ import { type OutputChunk, rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
 import { program } from "../../rolldown.config.ts";
 
-/** A module: a folder or file in `src`. Lists are separated by spaces. */
+/** A folder or file in `src`. Spaces separate the items of a list. */
 interface Module {
   /** Modules that it may import, in addition to the base modules. */
   readonly imports?: string;
@@ -63,10 +63,10 @@ const openModules = new Set(["contract", "commands", "json"]);
 /** Exceptions: the service computes the metrics of `check`, and the page reads conversations as `call read` does. */
 const exceptions = new Set(["src/service → src/groups/metrics/metrics.ts", "src/view → src/calls/conversation.ts"]);
 
-/** The layers of the trajectory modules from bottom to top. A file imports values of its own layer and lower ones. */
+/** The layers of the trajectory modules from bottom to top. A file imports values of its own layer and lower layers. */
 const layers =
   "check/rules input formats groups/metrics groups/parts check groups groups/select ledger send send/follow".split(" ");
-const onPath = new Set(layers.map((floor) => floor.split("/")[0]));
+const onPath = new Set(layers.map((layer) => layer.split("/")[0]));
 
 /** Node's modules by the part of the system that they use. */
 const nodeModules: Readonly<Record<string, readonly string[]>> = {
@@ -118,7 +118,7 @@ const has = (list: string | undefined, word: string): boolean => (list ?? "").sp
 /** True if other modules may import a file. */
 const isPublic = (path: string): boolean =>
   openModules.has(moduleOf(path)) ||
-  // A failure can be made or recognized, and secrets can be redacted, without loading the module.
+  // These files make or recognize failures, and redact secrets, without the rest of the module.
   /^src\/\w+\/(index|failures|saved-files)\.ts$/.test(path) ||
   path === `src/${moduleOf(path)}.ts`;
 
@@ -131,7 +131,7 @@ const findImportFault = (path: string, { to, isType }: Import): string | undefin
     const reach = Object.keys(nodeModules).find((part) => nodeModules[part]?.includes(to.slice("node:".length)));
     return reach === undefined || isType || has(entry.uses, reach) ? undefined : `${own} must not use ${reach}`;
   }
-  // The completion scripts are committed, and printed by the program.
+  // The program prints the committed completion scripts.
   if (to === "package.json" || (to.startsWith("completions/") && own === "commands")) return undefined;
   if (!to.includes("/") || to.startsWith("@"))
     return has(entry.packages, to) ? undefined : `${own} must not import ${to}`;
@@ -152,7 +152,7 @@ const findLayerFault = (path: string, to: string): string | undefined => {
   return path.endsWith("/index.ts") || to.endsWith("/failures.ts") || of <= at ? undefined : `${to} is above ${path}`;
 };
 
-/** Internal files with tests, because their promises show only if a run is killed or a store fails. */
+/** Internal files with tests, because only a killed run or a failing store shows their promises. */
 const testedInternals = /^src\/((input|ledger|groups|check|send)\/|view\/calls\.ts$)/;
 
 const findTestImportFault = ({ to }: Import): string | undefined =>
@@ -197,7 +197,7 @@ const projectFiles = (): ReadonlyMap<string, string> =>
   );
 
 describe("the imports of src/", () => {
-  it("name files of undici by path, so its version is exact", () => {
+  it("name files of undici by path, so package.json pins its version", () => {
     const { devDependencies } = JSON.parse(readFileSync("package.json", "utf8"));
     expect(devDependencies.undici).toMatch(/^\d+\.\d+\.\d+$/);
   });
@@ -205,7 +205,9 @@ describe("the imports of src/", () => {
   it("follow the table of modules, packages and names", () => {
     expect(findFaults(projectFiles())).toEqual([]);
   });
+});
 
+describe("the import checker", () => {
   it.each([
     ["src/client/client.ts", 'import "../service/index.ts";', "client must not import service"],
     ["src/client/client.ts", 'import type { A } from "../context.ts";', "client must not import context"],
@@ -231,7 +233,7 @@ describe("the imports of src/", () => {
       "a test must not import the internal file src/client/client.ts",
     ],
     ["test/helpers/a.ts", "", "the name does not describe the content"],
-  ])("are checked: the checker reports in %s the fault of %s", (path, text, says) => {
+  ])("reports in %s the error of %s", (path, text, says) => {
     const beside = join(dirname(path.replace(emptyNames, "$1")), "beside.ts");
     const files = new Map(
       [path, beside].map((file) => [file, `/** A planted file. */\n${file === path ? text : ""}\n`]),
@@ -239,7 +241,7 @@ describe("the imports of src/", () => {
     expect(findFaults(files)).toEqual([`${path}: ${says}`]);
   });
 
-  it("are checked: the checker reports a file without a first comment, and a folder with one file", () => {
+  it("reports a file without a first comment, and a folder with one file", () => {
     expect(findFaults(new Map([["src/client/client.ts", "export {};"]]))).toEqual([
       "src/client/client.ts: the first comment is missing",
       "src/client/client.ts: a folder needs more than one file",
@@ -300,7 +302,7 @@ describe("the bundle", async () => {
     expect(early).toEqual([]);
   });
 
-  it.each(["models", "call"])("loads for `%s` only what lists of models share of the catalogs", (noun) => {
+  it.each(["models", "call"])("loads for `%s` only the failures and the fields of the catalogs", (noun) => {
     const chunk = chunkOf(`src/commands/${noun}/run.ts`);
     const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
     const loaded = modules.flatMap((id) => /src\/catalogs\/(.*)\.ts$/.exec(id)?.[1] ?? []);

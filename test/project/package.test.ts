@@ -19,13 +19,13 @@ import { commandPaths } from "./docs/commands.ts";
 
 const hasMan = spawnSync("man", ["--version"], { stdio: "ignore" }).status === 0;
 
-/** Every file below a folder, by its path from there. */
+/** The paths of all files below a folder, relative to the folder. */
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => statSync(join(folder, name)).isFile())
     .sort();
 
-/** How every file of a folder looks from outside. */
+/** The path, size, mode and time of every file in a folder. */
 const lookOf = (folder: string): readonly string[] =>
   filesIn(folder).map((name) => {
     const { size, mode, mtimeMs } = statSync(join(folder, name));
@@ -34,7 +34,7 @@ const lookOf = (folder: string): readonly string[] =>
 
 const trajectory = '{"messages_and_choices":[{"role":"assistant","content":"hi"}],"reward":1}';
 
-/** A run of most commands, and what they read. */
+/** Runs of most commands, with their standard input. */
 const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
   [["--version"], ""],
   [["log", "my-model", "--split", "train", "--local"], trajectory],
@@ -48,7 +48,7 @@ const runs: readonly (readonly [args: readonly string[], stdin: string])[] = [
   [["completion", "bash"], ""],
 ];
 
-/** Files that nothing but other tools' formats, choosing among their trajectories, and files at addresses needs. */
+/** Files that only other tools' formats, the selection of trajectories, and remote files need. */
 const readers =
   /^(?:art|atif|chat-rows|select|convert|download|expression|format|harbor|hub|inspect|messages|mini-swe-agent|nemo|parquet|remote|responses|tau2|verifiers|zip|zstd)[\w-]*\.cjs$/;
 
@@ -57,7 +57,7 @@ describe("the package", () => {
 
   beforeAll(() => {
     const folder = mkdtempSync(join(tmpdir(), "package-"));
-    // The steps of `prepack` without the build, whose result other tests are using.
+    // Runs `prepack` without the build, whose result other tests use.
     execFileSync(process.execPath, ["build/prepack.js"]);
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], {
       encoding: "utf8",
@@ -67,7 +67,7 @@ describe("the package", () => {
     unpacked = join(folder, "package");
   });
 
-  it("contains only the files that a user needs", () => {
+  it("contains only files that users need", () => {
     const files = filesIn(unpacked).map((name) => name.replace(/^(dist|man|schemas)\/.*\.(cjs|1|json)$/, "$1/*.$2"));
     expect([...new Set(files)]).toEqual([
       "CHANGELOG.md",
@@ -91,7 +91,7 @@ describe("the package", () => {
     const { scripts } = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
     const run = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
     expect(run.filter((name) => Object.hasOwn(scripts, name))).toEqual([]);
-    // A checkout is built by `npm ci`, and the tarball by `npm pack`.
+    // `npm ci` builds a checkout, and `npm pack` builds the tarball.
     expect(scripts.prepack).toBe(`${scripts.dependencies} && node build/prepack.js`);
   });
 
@@ -118,7 +118,7 @@ describe("the package", () => {
   });
 
   it.skipIf(!hasMan)(
-    "has man pages that man prints without a warning, with every option as it is typed",
+    "has man pages that `man` prints without a warning, with every option in its typed form",
     { tags: "slow" },
     () => {
       for (const name of filesIn(join(unpacked, "man"))) {
@@ -154,7 +154,7 @@ describe("the package", () => {
     expect(packed.reduce((sum, size) => sum + size)).toBeLessThan(250_000);
   });
 
-  it("contains no path of the machine that built it", () => {
+  it("contains no path of the build machine", () => {
     const named = filesIn(unpacked).filter((name) =>
       readFileSync(join(unpacked, name), "utf8").includes(process.cwd()),
     );

@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/outputs.ts";
-import { commandIn, faultsIn, outputFaults } from "../support/outputs.ts";
+import { commandIn, faultsIn, findOutputFaults } from "../support/outputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
 import { commandPaths } from "./docs/commands.ts";
 
-/** Commands that print no document with --json: nothing at all, or text that another program reads. */
+/** Commands without a document for --json. They print nothing, or text for another program. */
 const withoutDocument = ["config set", "config unset", "config import", "serve", "mcp", "completion"];
 
 const leaves = commandPaths()
@@ -53,7 +53,7 @@ const good = file("good.jsonl", `{"trajectories":[${trajectory(0)},${trajectory(
 const mixed = file("mixed.jsonl", `${trajectory(1)}\n{"reward":"x"}\n`);
 const id = "019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11";
 
-/** Documents and lines that no other test prints, and the local service's own objects: runs in one home. */
+/** Runs in one home with documents and lines that no other test prints, and objects of the local service. */
 const runs: readonly string[] = [
   `log my-model ${good} --split train --local --json`,
   "ledger status -o jsonl",
@@ -76,17 +76,16 @@ const runs: readonly string[] = [
   "schema -o jsonl",
 ];
 
-/** The service's answer: recorded calls. */
 const samples = (name: string): unknown => JSON.parse(readFileSync(`test/samples/${name}`, "utf8"));
 
 describe("the output with --json", () => {
-  it("matches its schema in each form that no other test prints", async () => {
+  it("matches its schema for command lines that no other test runs", async () => {
     const env = newHome();
     for (const words of runs) {
       const args = words.split(" ");
       const ran = await runRollcall(args, { env });
       expect({ words, ...ran }).toMatchObject({ words, code: 0, stderr: "" });
-      expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
+      expect(findOutputFaults({ args, ...ran }, { service: true })).toEqual([]);
     }
   });
 
@@ -111,13 +110,13 @@ describe("the output with --json", () => {
       const args = ["call", "read", ...words];
       const ran = await runRollcall(args, { env });
       expect(ran).toMatchObject({ code: 0, stderr: "" });
-      expect(outputFaults({ args, ...ran }, { service: true })).toEqual([]);
+      expect(findOutputFaults({ args, ...ran }, { service: true })).toEqual([]);
     }
   });
 
   it("does not match its schema with an additional or a missing key", () => {
     const args = ["ledger", "forget", "--json"];
-    const faults = (value: unknown) => outputFaults({ args, code: 0, stdout: JSON.stringify(value), stderr: "" });
+    const faults = (value: unknown) => findOutputFaults({ args, code: 0, stdout: JSON.stringify(value), stderr: "" });
     expect(faults({ forgotten: 1, left: 0 })).toEqual([]);
     expect(faults({ forgotten: 1, left: 0, kept: 2 })).toHaveLength(1);
     expect(faults({ forgotten: 1 })).toHaveLength(1);
@@ -125,33 +124,41 @@ describe("the output with --json", () => {
   });
 });
 
-it("matches its schema in the reasons of rejected lines", async () => {
-  const rejects = join(folder, "rejects-2");
-  await runRollcall(["log", "m", mixed, "--split", "train", "--local", "--on-invalid", "skip", "--rejects", rejects]);
-  const reasons = readFileSync(`${rejects}.reasons`, "utf8").trimEnd().split("\n");
-  expect(reasons.flatMap((text) => faultsIn({ name: "rejected", text }))).toEqual([]);
+describe("the file of reasons next to a rejects file", () => {
+  it("matches its schema on each line", async () => {
+    const rejects = join(folder, "rejects-2");
+    await runRollcall(["log", "m", mixed, "--split", "train", "--local", "--on-invalid", "skip", "--rejects", rejects]);
+    const reasons = readFileSync(`${rejects}.reasons`, "utf8").trimEnd().split("\n");
+    expect(reasons.flatMap((text) => faultsIn({ name: "rejected", text }))).toEqual([]);
+  });
 });
 
-it.each<[code: number, words: string, events: readonly string[]]>([
-  [
-    7,
-    `m ${mixed} --split train --on-invalid skip --rejects ${folder}/a`,
-    ["checking", "warning", "notice", "request_logged"],
-  ],
-  [7, `m ${mixed} --split train --on-invalid skip --rejects ${folder}/b --json`, ["checking", "request_logged"]],
-  [3, `m ${mixed} --split train --debug`, ["checking"]],
-  [2, `m ${mixed} --split train --nonsense`, []],
-  [0, `m test/samples/airline.groups.jsonl --split train --debug`, ["checking", "sending", "request_logged", "debug"]],
-])(
-  "exits with %i for `log %s --progress json`, and prints only events and a last error document",
-  async (code, words, events) => {
-    // The command line overrides these, which causes a notice.
-    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
-    const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
-    const lines = ran.stderr.split("\n").slice(0, -1);
-    const error = code === 0 ? undefined : lines.pop();
-    expect([ran.code, lines.flatMap((text) => faultsIn({ name: "event", text }))]).toEqual([code, []]);
-    expect(error === undefined ? [] : faultsIn({ name: "error", text: error })).toEqual([]);
-    expect(lines.map((line) => JSON.parse(line).event)).toEqual(expect.arrayContaining([...events]));
-  },
-);
+describe("rollcall", () => {
+  it.each<[code: number, words: string, events: readonly string[]]>([
+    [
+      7,
+      `m ${mixed} --split train --on-invalid skip --rejects ${folder}/a`,
+      ["checking", "warning", "notice", "request_logged"],
+    ],
+    [7, `m ${mixed} --split train --on-invalid skip --rejects ${folder}/b --json`, ["checking", "request_logged"]],
+    [3, `m ${mixed} --split train --debug`, ["checking"]],
+    [2, `m ${mixed} --split train --nonsense`, []],
+    [
+      0,
+      `m test/samples/airline.groups.jsonl --split train --debug`,
+      ["checking", "sending", "request_logged", "debug"],
+    ],
+  ])(
+    "exits with %i for `log %s --progress json`, and prints only events and a last error document",
+    async (code, words, events) => {
+      // The command line overrides these variables, which causes a notice.
+      const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
+      const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
+      const lines = ran.stderr.split("\n").slice(0, -1);
+      const error = code === 0 ? undefined : lines.pop();
+      expect([ran.code, lines.flatMap((text) => faultsIn({ name: "event", text }))]).toEqual([code, []]);
+      expect(error === undefined ? [] : faultsIn({ name: "error", text: error })).toEqual([]);
+      expect(lines.map((line) => JSON.parse(line).event)).toEqual(expect.arrayContaining([...events]));
+    },
+  );
+});

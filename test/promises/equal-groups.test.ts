@@ -30,7 +30,7 @@ describe.concurrent("equal groups", () => {
     ]);
   });
 
-  it("are sent as often as they appear in a file", async (context) => {
+  it("are each sent if they appear repeatedly in a file", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(1), groupOf(2)));
     service.next(accept, refuse(429, { headers: ["Retry-After: 9"] }));
@@ -41,7 +41,7 @@ describe.concurrent("equal groups", () => {
     expect([...service.logged].sort()).toEqual([1, 1, 1, 2]);
   });
 
-  it("arrive once for each step of a training loop", async (context) => {
+  it("are sent once for each step of a training loop", async (context) => {
     const { service, place } = await openPlace(context);
     const steps = [0, 1, 2, 3];
     for (const step of steps) {
@@ -70,7 +70,7 @@ describe.concurrent("equal groups", () => {
     }
   });
 
-  it("are logged again with --resend-logged under a new key, except unknown ones", async (context) => {
+  it("are logged again with --resend-logged under a new key, except unknown groups", async (context) => {
     const { service, place, file } = await afterOne(context, { deed: takeAndReset });
     await place.log([file, ...oneEach]);
     expect(service.logged).toEqual([1, 2, 3]);

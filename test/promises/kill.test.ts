@@ -7,7 +7,7 @@ import { oneEach, openThree } from "./place.ts";
 /** Rounds of the slow test. `node bench/kill.js` has 200. */
 const rounds = "5";
 
-/** Kills a run of three requests while the service has the second and does not answer. */
+/** Kills a run of three requests while the service holds the second request. */
 const killRun = async (
   context: TestContext,
   { echoes = false, isLogged }: { readonly echoes?: boolean; readonly isLogged: boolean },
@@ -46,7 +46,7 @@ describe.concurrent("a run that is killed during a request", () => {
     },
   );
 
-  it("leaves a request that `ledger status` and `ledger resolve` know as unknown before any rerun", async (context) => {
+  it("leaves a request that is unknown in `ledger status` and `ledger resolve` before any rerun", async (context) => {
     const { service, place, file } = await killRun(context, { isLogged: true });
     const [, killed] = await place.entries();
     expect(killed).toMatchObject({ groups: 1, state: "unknown", cause: "died" });
@@ -55,14 +55,14 @@ describe.concurrent("a run that is killed during a request", () => {
     expect(service.logged).toEqual([1, 2, 3]);
   });
 
-  it("leaves a request that `ledger resolve` alone can resolve", async (context) => {
+  it("leaves a request that only `ledger resolve` can resolve", async (context) => {
     const { service, place, file } = await killRun(context, { isLogged: false });
     expect((await place.run(["ledger", "resolve", "r2", "--resend"])).code).toBe(0);
     expect((await place.log([file, ...oneEach])).document?.groups).toMatchObject({ already_logged: 1, logged: 2 });
     expect(service.logged).toEqual([1, 2, 3]);
   });
 
-  it("is completed by a rerun alone if the service honors Idempotency-Key", async (context) => {
+  it("is completed by a rerun if the service honors Idempotency-Key", async (context) => {
     const { service, place, file } = await killRun(context, { echoes: true, isLogged: true });
     const rerun = await place.log([file, ...oneEach]);
     expect([rerun.code, rerun.document?.groups.unknown]).toEqual([0, 0]);
@@ -75,7 +75,7 @@ describe("a run that is killed at a random moment", () => {
   it.each([
     ["of a whole file", []],
     ["that follows a file", ["--follow"]],
-  ])("logs no group twice and loses none, as a run %s", { tags: "slow" }, async (_, options) => {
+  ])("logs no group twice and loses no group, as a run %s", { tags: "slow" }, async (_, options) => {
     const [code, said] = await new Promise<readonly [unknown, string]>((resolve) =>
       execFile(process.execPath, ["bench/kill.js", rounds, ...options], (error, stdout, stderr) =>
         resolve([error?.code ?? 0, `${stdout}${stderr}`]),

@@ -1,7 +1,7 @@
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, faultyService, held } from "../support/raw-server.ts";
+import { accept, faultyService, holdRequest } from "../support/raw-server.ts";
 import {
   afterOne,
   groupOf,
@@ -12,7 +12,7 @@ import {
   openThree,
   placeAt,
   rulesOf,
-  running,
+  startLog,
   takeAndReset,
   three,
 } from "./place.ts";
@@ -58,7 +58,7 @@ describe.concurrent("the ledger", () => {
     expect(bytes).not.toContain("a-secret-token");
   });
 
-  it("remembers a store of the local service under any port", async (context) => {
+  it("recognizes a store of the local service under any port", async (context) => {
     const place = placeAt(context, "");
     const { ROLLCALL_BASE_URL: _, ROLLCALL_TOKEN: __, ...env } = place.env;
     const local = placeAt(context, "", { ...env, ROLLCALL_BASE_URL: "", ROLLCALL_TOKEN: "" });
@@ -72,7 +72,7 @@ describe.concurrent("the ledger", () => {
     expect((await elsewhere.log([file, "--local", "--ledger", place.path("kept.db")])).document?.groups.logged).toBe(3);
   });
 
-  it("lets two simultaneous runs of one file send each group once", async (context) => {
+  it("makes two simultaneous runs of one file send each group once", async (context) => {
     const service = await faultyService(context, {
       otherwise: async (asked) => {
         await asked.body();
@@ -88,7 +88,7 @@ describe.concurrent("the ledger", () => {
     expect(ran.map(({ document }) => document?.groups.logged).sort()).toEqual([0, 3]);
   });
 
-  it("is one ledger under all names of its file, and leaves no lock", async (context) => {
+  it("is one ledger under all names of its file, and leaves no lock file", async (context) => {
     const { service, place, file } = await openThree(context);
     mkdirSync(place.path("real"));
     symlinkSync(place.path("real"), place.path("linked"));
@@ -103,7 +103,7 @@ describe.concurrent("the ledger", () => {
     expect(readdirSync(place.path("real/ledger.db.locks"))).toEqual([]);
   });
 
-  it("gives exit 11 if another run holds it too long, and is free once that run is killed", async (context) => {
+  it("gives exit 11 if another run uses the ledger too long, and is free after a kill of that run", async (context) => {
     const { service, place, file } = await openThree(context, {
       otherwise: async (asked) => void (await asked.body()),
     });
@@ -119,10 +119,10 @@ describe.concurrent("the ledger", () => {
     expect(await place.entries()).toMatchObject([{ state: "unknown", cause: "died" }, {}, {}]);
   });
 
-  it("shows a request in flight, and a dry run does not plan its groups", async (context) => {
-    const hold = held();
+  it("shows a request in flight, whose groups a dry run does not plan", async (context) => {
+    const hold = holdRequest();
     const { place, file } = await openThree(context, { otherwise: hold.deed });
-    const run = running(place, [file]);
+    const run = startLog(place, [file]);
     await hold.came;
     expect(await place.entries()).toMatchObject([{ state: "trying", groups: 3 }]);
     expect(await place.entries([file])).toMatchObject([{ state: "trying" }]);
@@ -134,11 +134,11 @@ describe.concurrent("the ledger", () => {
     expect([(await run.ended).code, await place.entries()]).toMatchObject([0, [{ state: "logged" }]]);
   });
 
-  it("is awaited for up to --max-wait while another process writes it", async (context) => {
+  it("can be locked by another process for up to --max-wait", async (context) => {
     const { place } = await afterOne(context, { deed: takeAndReset });
     const other = new Connection(ledgerOf(place));
     other.exec("BEGIN IMMEDIATE");
-    // A run that waits longer finds it free.
+    // A run that waits longer finds the ledger free.
     const free = setTimeout(() => other.exec("ROLLBACK"), 25_000);
     context.onTestFinished(async () => {
       clearTimeout(free);
@@ -148,7 +148,7 @@ describe.concurrent("the ledger", () => {
     expect([busy.code, JSON.parse(busy.stderr).error.retryable]).toEqual([11, true]);
   });
 
-  it("serves many processes at once", { tags: "slow" }, async (context) => {
+  it("records the requests of many processes at once", { tags: "slow" }, async (context) => {
     const { service, place } = await openPlace(context);
     const numbers = Array.from({ length: 50 }, (_, at) => at);
     const ran = await Promise.all(

@@ -2,20 +2,20 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, type TestContext } from "vitest";
 import { certificate } from "../client/certificate.ts";
-import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt, three } from "./place.ts";
 
 const impatient = ["--max-wait", "300ms"];
 
 /** Logs the groups, and then answers as `then` does. */
 const took =
-  (then: Deed): Deed =>
+  (then: RequestHandler): RequestHandler =>
   async (asked) => {
     await asked.take();
     await then(asked);
   };
 
-const written = (text: string): Deed =>
+const written = (text: string): RequestHandler =>
   took((asked) => {
     asked.socket.end(text);
     asked.socket.resume();
@@ -45,7 +45,7 @@ describe.concurrent("a 2xx reply", () => {
     expect(service.logged).toEqual([1, 2, 3]);
   });
 
-  it("counts as logged if it falls silent in the middle", { tags: "slow" }, async (context) => {
+  it("counts as logged if it stops in the middle", { tags: "slow" }, async (context) => {
     const silent = took((asked) => void asked.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"));
     const { place } = await openPlace(context, { otherwise: silent });
     const { code, document } = await place.log([place.write("a.jsonl", three), "--timeout", "2s"]);
@@ -53,7 +53,7 @@ describe.concurrent("a 2xx reply", () => {
   });
 
   it("counts as logged if it comes before the body was sent", async (context) => {
-    const early: Deed = async (asked) => {
+    const early: RequestHandler = async (asked) => {
       await asked.some(1000);
       asked.answer(200, { body: "{}" });
     };
@@ -62,9 +62,9 @@ describe.concurrent("a 2xx reply", () => {
     expect([code, document?.status]).toEqual([0, "logged"]);
   });
 
-  it("is awaited if the service reads slowly", { tags: "slow" }, async (context) => {
-    const slow: Deed = async (asked) => {
-      // The second half is read fast: what the system keeps has left the sender, who can't see it being read.
+  it("counts as logged if the service reads slowly", { tags: "slow" }, async (context) => {
+    const slow: RequestHandler = async (asked) => {
+      // The service reads the second half fast, because the sender cannot see the reads of system buffers.
       for (let bytes = 1; bytes < 6_000_000; bytes += 750_000) {
         await asked.some(bytes);
         await new Promise((resolve) => setTimeout(resolve, 450));
@@ -94,7 +94,7 @@ describe.concurrent("a service that cannot be reached", () => {
   });
 
   it("gives exit 5 if its host name is unknown", async (context) => {
-    // No name has a part of more than 63 characters: that is known without asking anybody.
+    // A part of a name has at most 63 characters, so no resolver gets this name.
     const place = placeAt(context, `https://${"a".repeat(64)}.invalid`);
     context.expect(await notReached(context, place)).toMatch(/^E(NOTFOUND|AI_)/);
   });
@@ -133,10 +133,10 @@ describe.concurrent("a service that cannot be reached", () => {
     ["answers 502", refuse(502)],
     ["hangs up", (asked) => asked.reset()],
     ["does not speak HTTP", (asked) => void asked.socket.end("220 mail.example\r\n")],
-  ] as const satisfies readonly (readonly [string, Deed])[])(
+  ] as const satisfies readonly (readonly [string, RequestHandler])[])(
     "gives exit 5 if its proxy %s",
     async ([, deed], context) => {
-      const answers: Deed = async (asked) => {
+      const answers: RequestHandler = async (asked) => {
         await asked.head();
         // A CONNECT has no body.
         await (deed.length === 0 ? deed(asked) : deed({ ...asked, body: async () => Buffer.alloc(0) }));
@@ -159,7 +159,7 @@ describe.concurrent("a request that is retried", () => {
       refuse(503, { headers: [`Retry-After: ${new Date(Date.now() - 5000).toUTCString()}`] }),
       0,
     ],
-  ] as const satisfies readonly (readonly [string, Deed, number])[])(
+  ] as const satisfies readonly (readonly [string, RequestHandler, number])[])(
     "is logged once after %s",
     async ([, deed, bytes], context) => {
       const service = await faultyService(context);
@@ -171,15 +171,15 @@ describe.concurrent("a request that is retried", () => {
     },
   );
 
-  it("is given up if Retry-After exceeds --max-wait", async (context) => {
+  it("ends if Retry-After exceeds --max-wait", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: refuse(429, { headers: ["Retry-After: 3600"] }) });
     const { code, error } = await place.log([place.write("a.jsonl", three), "--max-wait", "10s"]);
     expect([code, error?.retryable, service.requests()]).toEqual([5, true, 1]);
   });
 
-  it("is halved after a 413, and the size is remembered", async (context) => {
+  it("is halved after a 413, and limits the next run", async (context) => {
     const limit = 200;
-    const small: Deed = async (asked) => {
+    const small: RequestHandler = async (asked) => {
       const body = await asked.body();
       if (body.length > limit) asked.answer(413);
       else await accept(asked);
@@ -216,7 +216,7 @@ describe.concurrent("a request that is retried", () => {
     const other = placeAt(context, service.url, { ...env, ROLLCALL_TOKEN: "", ROLLCALL_CREDENTIAL_COMMAND: program });
     const keys: (string | undefined)[] = [];
     const keyed =
-      (wanted: string): Deed =>
+      (wanted: string): RequestHandler =>
       async (asked) => {
         const key = /^authorization: Bearer (.*)\r$/im.exec(await asked.head())?.[1];
         keys.push(key);

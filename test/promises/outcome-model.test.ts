@@ -7,11 +7,11 @@ import type { Attempt, Client } from "../../src/client/index.ts";
 import { openExistingLedger } from "../../src/ledger/index.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
-import { answered, connectionReset, newFolder, read, usualDelivery } from "../support/inputs.ts";
+import { connectionReset, makeAnswer, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 import { groupOf, linesOf } from "./place.ts";
 
-/** The outcome of one try. `lost` tries are cut off after the body, logged or not. */
+/** The outcome of an attempt. The connection of a lost attempt breaks after the body. */
 type Fate = "logged" | "lost-logged" | "lost" | "not-sent" | "busy" | "refused" | "too-large" | "dies" | "dies-logged";
 
 const broken = (bodySent: boolean): Attempt => ({
@@ -21,10 +21,10 @@ const broken = (bodySent: boolean): Attempt => ({
   failure: connectionReset,
 });
 
-/** The end of a run that does not record the outcome of its request. */
+/** The end of a run before it records the outcome of its request. */
 class Death extends Error {}
 
-/** A service that may honor keys, and answers each try as its script says; without a script, it logs. */
+/** A service that can honor keys. It answers attempts by its script, and then logs all further requests. */
 class Service {
   readonly #honors: boolean;
   readonly keys = new Set<string>();
@@ -63,10 +63,10 @@ class Service {
     if (fate.endsWith("logged")) this.keys.add(key);
     if (fate.startsWith("dies")) throw new Death();
     const body = Buffer.from(`{"call_ids":["c${this.tries}"]}`);
-    if (fate === "logged") return answered(200, { ...about, body });
-    if (fate === "busy") return answered(429, { ...about, failure: connectionReset });
-    if (fate === "refused") return answered(400, { ...about, failure: requestRefused(400, {}) });
-    if (fate === "too-large") return answered(413, { ...about, failure: connectionReset });
+    if (fate === "logged") return makeAnswer(200, { ...about, body });
+    if (fate === "busy") return makeAnswer(429, { ...about, failure: connectionReset });
+    if (fate === "refused") return makeAnswer(400, { ...about, failure: requestRefused(400, {}) });
+    if (fate === "too-large") return makeAnswer(413, { ...about, failure: connectionReset });
     return broken(fate !== "not-sent");
   }
 }
@@ -76,7 +76,7 @@ const placeOf = (service: Service) => {
   const folder = newFolder();
   const [file, ledger] = [join(folder, "a.jsonl"), join(folder, "ledger.db")];
   return {
-    /** Logs groups; returns undefined if the run died. */
+    /** Logs groups. Returns undefined if the run died. */
     async run(rewards: readonly number[], options: Partial<DeliverOptions> = {}): Promise<LogResult | undefined> {
       writeFileSync(file, linesOf(...rewards.map((reward) => groupOf(reward))));
       const reading = await read([file], { split: "train" });
@@ -106,7 +106,7 @@ const placeOf = (service: Service) => {
       await open?.close();
       return rows;
     },
-    /** Resolves unknown requests as somebody would who knows what the service has. */
+    /** Resolves unknown requests by the groups that the service has. */
     async resolve(): Promise<void> {
       const open = await openExistingLedger({ path: ledger }, { ...usualDelivery(), isForReading: false });
       for await (const { id, key } of open?.entries({ states: ["unknown", "trying"] }) ?? []) {
@@ -147,7 +147,7 @@ const timesOf = (rewards: readonly number[]): ReadonlyMap<number, number> => {
 
 describe("a series of runs", () => {
   itHolds(
-    "logs no group twice, and leaves none out in a last run, whatever the service does",
+    "logs no group twice, and all groups in a last run, for any answers of the service",
     fc.asyncProperty(fc.boolean(), fc.array(step, { minLength: 1, maxLength: 5 }), async (honors, steps) => {
       const service = new Service(honors);
       const place = placeOf(service);
@@ -194,7 +194,7 @@ describe("a series of runs", () => {
     { quick: 2, slow: 12 },
   );
 
-  it("leaves the tries, seconds, status, cause and calls of each request in the ledger", async () => {
+  it("records the attempts, seconds, status, cause and calls of each request in the ledger", async () => {
     const service = new Service(false);
     const place = placeOf(service);
     let seconds = 0;
@@ -228,14 +228,14 @@ describe("a series of runs", () => {
       [...first, refused, tooLarge, one("logged", 206, 308, 3, 200, null, ["c9"]), ...later],
     ]);
     seconds += 24 * 60 * 60;
-    // A day later the size that was refused is tried again.
+    // A day later, the run tries the refused size again.
     expect((await rows([7, 3, 8, 1, 9], ["logged"], { maxRequestBytes: 10_000 })).slice(0, -1)).toEqual([
       ...["logged", undefined, [5, 3, 2, 0, 0, 0], 1, 213, "c14", [200]],
     ]);
     expect((await rows([7, 3, 8, 1, 9], [])).slice(0, 3)).toEqual(["already_logged", undefined, [5, 0, 5, 0, 0, 0]]);
   });
 
-  it("accepts a request that is resolved by hand while it waits for its resend", async () => {
+  it("accepts that a request is resolved by hand while the request waits for its resend", async () => {
     const service = new Service(false);
     const place = placeOf(service);
     service.script = ["lost-logged"];
@@ -250,12 +250,12 @@ describe("a series of runs", () => {
     expect([(await place.run([1]))?.status, service.logged]).toEqual(["already_logged", [1]]);
   });
 
-  it("does not resend a request that was resolved by hand after the run planned it", async () => {
+  it("does not resend a request that was resolved by hand after the run planned the request", async () => {
     const service = new Service(false);
     const place = placeOf(service);
     service.script = ["lost-logged"];
     expect((await place.run([1, 2]))?.status).toBe("unknown");
-    // A run asks for its client once it has read the ledger.
+    // A run opens its client after it has read the ledger.
     const client = async () => {
       await place.resolve();
       return service.client();

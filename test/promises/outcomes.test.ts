@@ -1,9 +1,9 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
-import { accept, type Deed, faultyService, refuse } from "../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, placeAt } from "./place.ts";
 
-/** More than the buffers of both sides hold, so that a service that stops reading stops the sender in the middle. */
+/** More bytes than the buffers of both sides, so that a service that stops reading stops the sender. */
 const long = 12 * 1024 * 1024;
 
 /** A fault of the service in the first of three requests, and the end of the run. */
@@ -11,12 +11,10 @@ interface Fault {
   readonly name: string;
   /** True for one fault of each outcome in the table of outcomes. */
   readonly isQuick?: boolean;
-  readonly deed: Deed;
-  /** Padding of the first group. */
+  readonly deed: RequestHandler;
   readonly bytes?: number;
   readonly args?: readonly string[];
   readonly code: number;
-  /** Code and cause of the error document. */
   readonly says: readonly (string | undefined)[];
   /** The state of the ledger's only entry after the first run. */
   readonly state: string;
@@ -147,7 +145,7 @@ const faults: readonly Fault[] = [
   ...[500, 503, 504].map((status) => ({
     name: `a ${status} before the whole body`,
     isQuick: status === 500,
-    deed: async (asked: Parameters<Deed>[0]) => {
+    deed: async (asked: Parameters<RequestHandler>[0]) => {
       await asked.some(100_000);
       asked.answer(status);
     },
@@ -184,13 +182,13 @@ const noGroups = { logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_se
 const recordOf = ({ state, status, cause, retried = false }: Fault): string =>
   `${state} ${status === undefined} ${cause === undefined} ${retried}`;
 
-/** One fault for each record: what is sent, and its outcome, do not depend on the ledger's database. */
+/** One fault for each record, because the requests and outcomes do not depend on the ledger's database. */
 const faultOfEachRecord = [...new Map(faults.map((fault) => [recordOf(fault), fault])).values()];
 
 const titleOf = ({ name, code }: Fault): string =>
   `exits with ${code} after ${name}, and later runs log each group once`;
 
-/** The first run meets a fault, the later ones do not. */
+/** Only the first run meets a fault. */
 const meets = async (fault: Fault, context: TestContext, env: Readonly<Record<string, string>> = {}): Promise<void> => {
   const { deed, args = [], code, says, state, retried = false } = fault;
   const service = await faultyService(context, { otherwise: deed });

@@ -2,17 +2,29 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Deed, type FaultyService, type Finishing, faultyService, held } from "../support/raw-server.ts";
-import { endOf, newHome, type Ran, type RunOptions, runRollcall, startInTurn, startRollcall } from "../support/run.ts";
+import {
+  type FaultyService,
+  faultyService,
+  holdRequest,
+  type RequestHandler,
+  type TestCleanup,
+} from "../support/raw-server.ts";
+import {
+  endOf,
+  newHome,
+  type RunOptions,
+  type RunResult,
+  runRollcall,
+  startInTurn,
+  startRollcall,
+} from "../support/run.ts";
 
-/** A group of one trajectory, known by its reward; `bytes` of padding make it long. */
+/** A group of one trajectory, which its reward identifies, with `bytes` of padding. */
 export const groupOf = (reward: number, bytes = 0): string =>
   `{"trajectories":[{"messages_and_choices":[],"reward":${reward}${bytes > 0 ? `,"logs":["${"x".repeat(bytes)}"]` : ""}}]}`;
 
-/** Groups, one a line. */
 export const linesOf = (...groups: readonly string[]): string => groups.map((group) => `${group}\n`).join("");
 
-/** A file of three groups. */
 export const three = linesOf(groupOf(1), groupOf(2), groupOf(3));
 
 /** The size at which each group without padding is a separate request. */
@@ -29,7 +41,6 @@ export interface LogDocument {
   readonly ledger: { readonly path: string; readonly created: boolean } | null;
 }
 
-/** The parts of an error document. */
 export interface ErrorDocument {
   readonly code: string;
   readonly exit_code: number;
@@ -41,13 +52,12 @@ export interface ErrorDocument {
   readonly problems?: readonly { readonly rule: string; readonly line?: number; readonly file?: string }[];
 }
 
-/** A run, with its documents read. */
-export interface Logged extends Ran {
+/** A run of `log` with its parsed documents. */
+export interface LogRun extends RunResult {
   readonly document: LogDocument | undefined;
   readonly error: ErrorDocument | undefined;
 }
 
-/** One entry of `ledger status --json`. */
 export interface LedgerEntry {
   readonly id: string;
   readonly state: string;
@@ -64,20 +74,19 @@ export interface Place {
   readonly env: Readonly<Record<string, string>>;
   path(name: string): string;
   write(name: string, content: string | Uint8Array): string;
-  /** Runs any command. */
-  run(args: readonly string[], options?: Pick<RunOptions, "env" | "stdin" | "ownProcess">): Promise<Ran>;
-  /** Runs `log m --split train --json` with what is given. */
-  log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<Logged>;
-  /** The same in its own process, left running. */
+  run(args: readonly string[], options?: Pick<RunOptions, "env" | "stdin" | "ownProcess">): Promise<RunResult>;
+  /** Runs `log m --split train --json` with more arguments. */
+  log(args: readonly string[], options?: Pick<RunOptions, "stdin" | "ownProcess">): Promise<LogRun>;
+  /** Starts `log m --split train --json` in its own process. */
   start(args: readonly string[]): ReturnType<typeof startRollcall>;
   entries(args?: readonly string[]): Promise<readonly LedgerEntry[]>;
 }
 
 const logging = ["log", "m", "--split", "train", "--json"];
 
-/** Opens a place that is gone when the test is finished. */
+/** Opens a place, and removes it when the test is finished. */
 export const placeAt = (
-  { onTestFinished }: Finishing,
+  { onTestFinished }: TestCleanup,
   url: string,
   more: Readonly<Record<string, string>> = {},
 ): Place => {
@@ -107,7 +116,7 @@ export const placeAt = (
 
 /** Opens a service, and a place for runs against it. */
 export const openPlace = async (
-  context: Finishing,
+  context: TestCleanup,
   options: Parameters<typeof faultyService>[1] = {},
   more: Readonly<Record<string, string>> = {},
 ) => {
@@ -121,48 +130,48 @@ export const openThree = async (...options: Parameters<typeof openPlace>) => {
   return { service, place, file: place.write("a.jsonl", three) };
 };
 
-/** Opens a place with a file of three groups, and a service that holds a request, after those that the deeds answer. */
-export const openHeld = async (context: Finishing, ...deeds: readonly Deed[]) => {
-  const hold = held();
+/** Opens a place with a file of three groups, and a service that holds a request after the requests of `deeds`. */
+export const openHeld = async (context: TestCleanup, ...deeds: readonly RequestHandler[]) => {
+  const hold = holdRequest();
   const opened = await openThree(context);
   opened.service.next(...deeds, hold.deed);
   return { hold, ...opened };
 };
 
 /** Parses the document on stdout, if there is one, and the error document in the last line of stderr. */
-export const documentsOf = (ran: Ran): Logged => {
+export const documentsOf = (ran: RunResult): LogRun => {
   const [last = ""] = ran.stderr.trim().split("\n").slice(-1);
   const error = ran.code === 0 ? undefined : (JSON.parse(last) as { error: ErrorDocument }).error;
   if (error !== undefined && error.exit_code !== ran.code) throw new Error(`${error.exit_code}, not ${ran.code}`);
   return { ...ran, error, document: ran.stdout === "" ? undefined : (JSON.parse(ran.stdout) as LogDocument) };
 };
 
-/** A run of `log` that continues while the test does something else, and can be sent SIGINT, SIGTERM and SIGHUP. */
-export const running = (place: Place, args: readonly string[]) => {
+/** Starts a run of `log` that can get SIGINT, SIGTERM and SIGHUP. */
+export const startLog = (place: Place, args: readonly string[]) => {
   const child = startInTurn([...logging, ...args], { env: place.env, cwd: place.folder });
   return { signal: child.signal, ended: endOf(child).then(documentsOf) };
 };
 
-/** Logs the groups and breaks the connection off. */
-export const takeAndReset: Deed = async (asked) => {
+/** Logs the groups and resets the connection. */
+export const takeAndReset: RequestHandler = async (asked) => {
   await asked.take();
   asked.reset();
 };
 
-/** Reads the request and breaks the connection off. */
-export const reset: Deed = async (asked) => {
+/** Reads the request and resets the connection. */
+export const reset: RequestHandler = async (asked) => {
   await asked.body();
   asked.reset();
 };
 
-/** Logs a file of three groups to a service that does `deed` to the first request. */
+/** Logs a file of three groups to a service that handles the first request with `deed`. */
 export const afterOne = async (
-  context: Finishing,
+  context: TestCleanup,
   {
     deed,
     echoes = false,
     args = oneEach,
-  }: { readonly deed: Deed; readonly echoes?: boolean; readonly args?: readonly string[] },
+  }: { readonly deed: RequestHandler; readonly echoes?: boolean; readonly args?: readonly string[] },
 ): Promise<{ service: FaultyService; place: Place; file: string }> => {
   const { service, place, file } = await openThree(context, { echoes });
   service.next(deed);
@@ -170,11 +179,9 @@ export const afterOne = async (
   return { service, place, file };
 };
 
-/** The rules of a document's warnings. */
-export const rulesOf = ({ document }: Pick<Logged, "document">): readonly string[] =>
+export const rulesOf = ({ document }: Pick<LogRun, "document">): readonly string[] =>
   (document?.warnings ?? []).map(({ rule }) => rule);
 
-/** The path of a place's ledger. */
 export const ledgerOf = ({ env }: Place): string => `${env.XDG_DATA_HOME}/rollcall/ledger.db`;
 
 /** A line of the file of reasons. */
@@ -187,7 +194,6 @@ export interface Reason {
   readonly rejects_line: number;
 }
 
-/** Reads the reasons next to a rejects file. */
 export const reasonsOf = (file: string) =>
   readFileSync(`${file}.reasons`, "utf8")
     .split("\n")

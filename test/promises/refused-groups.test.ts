@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { accept, type Deed, faultyService } from "../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler } from "../support/raw-server.ts";
 import { groupOf, linesOf, openPlace, placeAt, reasonsOf } from "./place.ts";
 
 /** Refuses groups by their rewards, and names them if `names` is true. */
 const picky =
-  (refused: ReadonlySet<number>, names = true): Deed =>
+  (refused: ReadonlySet<number>, names = true): RequestHandler =>
   async (asked) => {
     const body = await asked.body();
     const { trajectory_groups: groups } = JSON.parse(body.toString()) as {
@@ -25,7 +25,7 @@ describe.concurrent("--on-refused skip", () => {
   const skipRefused = ["--on-refused", "skip"];
   const four = linesOf(groupOf(1), groupOf(2), groupOf(3), groupOf(4));
 
-  it("rejects the groups that a 422 names and sends the others", async (context) => {
+  it("rejects the groups that a 422 names, and sends the other groups", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: picky(new Set([2, 4])) });
     const file = place.write("a.jsonl", four);
     const { code, error, document } = await place.log([file, ...skipRefused]);
@@ -44,7 +44,7 @@ describe.concurrent("--on-refused skip", () => {
     expect((await place.run(["ledger", "verify", file])).code).toBe(0);
   });
 
-  it("records the line that begins a group if the refused value is on a later one", async (context) => {
+  it("records the line that begins a group if the refused value is on a later line", async (context) => {
     const { place } = await openPlace(context, { otherwise: picky(new Set([2, 3])) });
     const last = groupOf(3).replace('"reward"', '\n"reward"');
     const file = place.write("a.json", `[${groupOf(1)},\n${groupOf(2)},\n${last}]\n`);
@@ -56,7 +56,7 @@ describe.concurrent("--on-refused skip", () => {
     ]);
   });
 
-  it("stops if a 422 names none of several groups, and rejects a group that is alone", async (context) => {
+  it("stops if a 422 names none of several groups, and rejects a single group", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: picky(new Set([2]), false) });
     const file = place.write("a.jsonl", four);
     const { code, error } = await place.log([file, ...skipRefused]);
@@ -65,9 +65,9 @@ describe.concurrent("--on-refused skip", () => {
     expect([alone.code, alone.document?.groups.rejected, service.logged]).toEqual([7, 1, [1, 3, 4]]);
   });
 
-  it("records the line of a group that is alone, if a 422 names only the body", async (context) => {
+  it("records the line of a single group if a 422 names only the body", async (context) => {
     const detail = [{ loc: ["body"], msg: "too old", type: "value_error" }];
-    const refuseBody: Deed = async (asked) => {
+    const refuseBody: RequestHandler = async (asked) => {
       await asked.body();
       asked.answer(422, { body: JSON.stringify({ detail }) });
     };
@@ -90,7 +90,7 @@ describe.concurrent("--on-refused skip", () => {
     expect(existsSync(place.path("a.jsonl.rejected"))).toBe(false);
   });
 
-  it("is off by default, so that a run stops at the first refusal and names the lines", async (context) => {
+  it("is not the default, so a run stops at the first refusal and names the lines", async (context) => {
     const { place } = await openPlace(context, { otherwise: picky(new Set([2, 4])) });
     const file = place.write("a.jsonl", four);
     const { code, error } = await place.log([file]);
@@ -98,8 +98,8 @@ describe.concurrent("--on-refused skip", () => {
     expect(existsSync(`${file}.rejected`)).toBe(false);
   });
 
-  it("rejects a group that is too large alone", async (context) => {
-    const small: Deed = async (asked) => {
+  it("rejects a single group that is too large", async (context) => {
+    const small: RequestHandler = async (asked) => {
       if ((await asked.body()).length > 500) asked.answer(413);
       else await accept(asked);
     };

@@ -70,7 +70,7 @@ describe.concurrent("--on-invalid skip", () => {
     }
   });
 
-  it("records for each rejected line its origin, its new line, and the reason", async (context) => {
+  it("records the origin, the new line and the reason of each rejected line", async (context) => {
     const { place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a"), groupOf(2), '{"trajectories":5}', bad("b")));
     await place.log([file, ...skip, "--rejects", place.path("r")]);
@@ -83,7 +83,7 @@ describe.concurrent("--on-invalid skip", () => {
     expect(new Set(reasons.map((reason) => reason.file))).toEqual(new Set([file]));
   });
 
-  it("records why elements of a pretty-printed array are rejected, and the lines on which they begin", async (context) => {
+  it("records the lines and reasons of rejected elements of a pretty-printed array", async (context) => {
     const { place } = await openPlace(context);
     const groups = [groupOf(1), bad("a"), groupOf(2), bad("b")].map((group) => JSON.parse(group));
     const file = place.write("a.json", JSON.stringify(groups, null, 2));
@@ -97,7 +97,7 @@ describe.concurrent("--on-invalid skip", () => {
     expect(reasons).toHaveLength(2);
   });
 
-  it("records the problems of every line, however many break the same rule", async (context) => {
+  it("records the problems of every line, for any number of lines with one problem", async (context) => {
     const { place } = await openPlace(context);
     const lines = Array.from({ length: 2400 }, (_, at) => (at % 2 === 0 ? '{"trajectories":[' : bad(`${1000 + at}`)));
     const file = place.write("a.jsonl", linesOf(groupOf(1), ...lines));
@@ -145,13 +145,13 @@ describe.concurrent("--on-invalid skip", () => {
 
   it("records reasons for each of 1,500 lines", async (context) => await checkManyLines(1500, context));
 
-  it("records reasons for each of 100,500 lines, precisely for 100,000 of a rule", {
+  it("records reasons for each of 100,500 lines, with details for 100,000 lines of a rule", {
     tags: "slow",
   }, async (context) => {
     await checkManyLines(100_500, context);
   });
 
-  it("keeps groups of several files apart if they have the same numbers", async (context) => {
+  it("separates groups of several files with equal numbers", async (context) => {
     const { place } = await openPlace(context);
     const files = ["x", "y", "z"].map((name, at) =>
       place.write(`${at}.jsonl`, linesOf(flat("a", at), flat("b", name), flat("b", 10 + at))),
@@ -195,13 +195,13 @@ describe.concurrent("--on-invalid skip", () => {
     expect([mended.code, mended.document?.groups.logged, service.logged]).toEqual([0, 1, [1, 2, 3]]);
     expect((await place.run(["ledger", "verify", rejects])).code).toBe(0);
     expect((await place.log([file])).code).toBe(3);
-    // rollcall does not overwrite a file that somebody edited.
+    // rollcall does not overwrite an edited file.
     const again = await place.log([file, ...skip]);
     expect([again.code, again.error?.code, service.requests()]).toEqual([2, "usage", 2]);
     expect(readFileSync(rejects, "utf8")).toBe(`${groupOf(3)}\n`);
   });
 
-  it("never overwrites a file that rollcall did not write, and exits with 2 before anything is sent", async (context) => {
+  it("exits with 2 and sends nothing if another program wrote the rejects file", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     for (const name of ["mine", "mine.reasons"]) {
@@ -253,14 +253,14 @@ describe.concurrent("--on-invalid skip", () => {
     expect((await place.log([file, ...skip, ...nowhere])).code).toBe(0);
   });
 
-  it("leaves other files alone, and is not blocked by its own files after a kill", async (context) => {
+  it("changes no other files, and overwrites its own files after a kill", async (context) => {
     const { place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     place.write("a.jsonl.rejected.new", "half");
     const { code, document } = await place.log([file, ...skip]);
     expect([code, document?.rejects_file]).toEqual([7, `${file}.rejected`]);
     expect(readFileSync(place.path("a.jsonl.rejected.new"), "utf8")).toBe("half");
-    // Killed before the ledger knew that both files are written.
+    // As after a kill before the ledger recorded both files.
     const ledger = new Connection(ledgerOf(place));
     ledger.exec("UPDATE written SET digest = 'of the files before' WHERE path NOT LIKE '%.new'");
     ledger.close();
@@ -287,7 +287,7 @@ describe.concurrent("--on-invalid skip", () => {
     expect(modes).toEqual([0o600, 0o600]);
   });
 
-  it("replaces exactly its own files without a ledger, and logs the groups again", async (context) => {
+  it("replaces only its own files without a ledger, and logs the groups again", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", linesOf(groupOf(1), bad("a")));
     const first = await place.log([file, ...skip, "--no-ledger"]);

@@ -1,7 +1,7 @@
 import { describe, expect, it, type TestContext } from "vitest";
-import { accept, held, refuse } from "../support/raw-server.ts";
+import { accept, holdRequest, refuse } from "../support/raw-server.ts";
 import { endOf, interruptWaiting } from "../support/run.ts";
-import { documentsOf, groupOf, linesOf, oneEach, openHeld, openPlace, openThree, running } from "./place.ts";
+import { documentsOf, groupOf, linesOf, oneEach, openHeld, openPlace, openThree, startLog } from "./place.ts";
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -13,10 +13,10 @@ describe.concurrent("a signal", () => {
     ["SIGTERM", 143],
     ["SIGHUP", 129],
   ] as const)(
-    "named %s lets the request in flight end with exit %i, and the next run continues",
+    "lets the request in flight end after %s with exit %i, and the next run continues",
     async ([name, code], context) => {
       const { hold, service, place, file } = await openHeld(context);
-      const run = running(place, [file, ...oneEach]);
+      const run = startLog(place, [file, ...oneEach]);
       await hold.came;
       await run.signal(name);
       hold.letGo();
@@ -29,9 +29,9 @@ describe.concurrent("a signal", () => {
     },
   );
 
-  it("changes nothing during a last request that is answered", async (context) => {
+  it("changes nothing during the last request if the service answers it", async (context) => {
     const { hold, place, file } = await openHeld(context);
-    const run = running(place, [file]);
+    const run = startLog(place, [file]);
     await hold.came;
     await run.signal("SIGINT");
     hold.letGo();
@@ -40,7 +40,7 @@ describe.concurrent("a signal", () => {
 
   const checkUnknown = async (context: TestContext, signals: readonly NodeJS.Signals[]): Promise<void> => {
     const { hold, place, file } = await openHeld(context, accept);
-    const run = running(place, [file, ...oneEach]);
+    const run = startLog(place, [file, ...oneEach]);
     await hold.came;
     for (const name of signals) await run.signal(name);
     const { document, error, code } = await run.ended;
@@ -53,7 +53,7 @@ describe.concurrent("a signal", () => {
   };
 
   it.for(["SIGINT", "SIGTERM"] as const)(
-    "leaves the request in flight unknown if %s follows",
+    "leaves the request in flight unknown if a second signal %s follows",
     async (second, context) => {
       await checkUnknown(context, ["SIGINT", second]);
     },
@@ -63,7 +63,7 @@ describe.concurrent("a signal", () => {
     await checkUnknown(context, ["SIGINT"]);
   });
 
-  it("ends the process if it is the third, also if nobody reads stdout", async (context) => {
+  it("ends the process if it is the third signal, also if stdout has no reader", async (context) => {
     const { hold, place } = await openHeld(context);
     const groups = Array.from({ length: 4000 }, (_, at) => groupOf(at));
     const child = place.start([place.write("a.jsonl", linesOf(...groups))]);
@@ -81,11 +81,11 @@ describe.concurrent("a signal", () => {
     expect(await place.entries()).toMatchObject([{ state: "unknown", groups: 4000 }]);
   });
 
-  it("leaves nothing unknown if it comes before the whole body was sent", async (context) => {
-    const hold = held((asked) => asked.some(100_000));
+  it("leaves nothing unknown if the signal comes before the whole body was sent", async (context) => {
+    const hold = holdRequest((asked) => asked.some(100_000));
     const { service, place } = await openPlace(context, { otherwise: hold.deed });
     const file = place.write("a.jsonl", groupOf(1, 12_000_000));
-    const run = running(place, [file]);
+    const run = startLog(place, [file]);
     await hold.came;
     await run.signal("SIGTERM");
     await run.signal("SIGTERM");
@@ -109,7 +109,7 @@ describe.concurrent("a signal", () => {
 
   it("ends the wait for a service", async (context) => {
     const { service, place, file } = await openThree(context, { otherwise: busy });
-    const run = running(place, [file]);
+    const run = startLog(place, [file]);
     while (service.bodies.length === 0) await pause(20);
     while ((await place.entries())[0]?.state !== "not_sent") await pause(20);
     await run.signal("SIGINT");
@@ -120,10 +120,10 @@ describe.concurrent("a signal", () => {
     expect(await place.entries()).toMatchObject([{ state: "not_sent", status: 429 }]);
   });
 
-  it("prints the document if it ends the wait for another run", { tags: "slow" }, async (context) => {
-    const hold = held();
+  it("makes the run print its document if it ends the wait for another run", { tags: "slow" }, async (context) => {
+    const hold = holdRequest();
     const { place, file } = await openThree(context, { otherwise: hold.deed });
-    const first = running(place, [file]);
+    const first = startLog(place, [file]);
     await hold.came;
     const second = await interruptWaiting(() => place.start([file]), {
       signal: "SIGTERM",
@@ -134,7 +134,7 @@ describe.concurrent("a signal", () => {
     expect((await first.ended).code).toBe(0);
   });
 
-  it("named SIGKILL leaves nothing unknown if the run waits for the service", async (context) => {
+  it("leaves nothing unknown if it is SIGKILL while the run waits for the service", async (context) => {
     const { service, place, file } = await openThree(context, { otherwise: busy });
     const child = place.start([file]);
     while (service.bodies.length === 0) await pause(20);

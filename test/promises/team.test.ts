@@ -2,27 +2,27 @@ import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
 import { certificate } from "../client/certificate.ts";
-import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
-import { type Finishing, faultyService, held } from "../support/raw-server.ts";
+import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
+import { faultyService, holdRequest, type TestCleanup } from "../support/raw-server.ts";
 import { endOf } from "../support/run.ts";
-import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, running } from "./place.ts";
+import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, startLog } from "./place.ts";
 
 const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);
 
 /** A machine of a team: a new home folder, a new working folder, and the team's ledger. */
-const machine = (context: Finishing, url: string, ledger: string): Place =>
+const machine = (context: TestCleanup, url: string, ledger: string): Place =>
   placeAt(context, url, { ROLLCALL_LEDGER: ledger });
 
 const many = (count: number): string => linesOf(...Array.from({ length: count }, (_, at) => groupOf(at)));
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Longer than a lease. */
+/** Milliseconds that exceed a lease. */
 const overMs = 17_000;
 
 describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags: "database" }, () => {
   describe.concurrent("on several machines", () => {
-    it("logs each group of a file once, and every machine reports every group", async (context) => {
+    it("logs each group of a file once, and reports every group on every machine", async (context) => {
       const service = await faultyService(context);
       const database = withPassword(await newDatabase("guarded"), "secret");
       const places = [1, 2, 3, 4].map(() => machine(context, service.url, database));
@@ -45,7 +45,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
 
     it("writes no error into the database's log if all machines claim the same groups", async (context) => {
       const service = await faultyService(context);
-      const { address, folder } = await ownServer(context);
+      const { address, folder } = await startOwnServer(context);
       const places = [1, 2, 3, 4, 5, 6].map(() => machine(context, service.url, address));
       const runs = places.map((place) => place.log([place.write("a.jsonl", many(150)), ...oneEach]));
       expect((await Promise.all(runs)).map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
@@ -53,14 +53,14 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("leaves the request in flight of a killed machine unknown", async (context) => {
-      const hold = held();
+      const hold = holdRequest();
       const service = await faultyService(context);
       service.next(hold.deed);
       const database = await newDatabase();
       const [first, second] = [machine(context, service.url, database), machine(context, service.url, database)];
       const run = first.start([first.write("a.jsonl", many(3)), ...oneEach]);
       await hold.came;
-      // Before the kill, so that the lease is renewed, however slow the machine is.
+      // This runs before the kill, so that the lease is renewed on any machine.
       const early = await second.log([second.write("a.jsonl", many(3)), ...oneEach, "--max-wait", "1s"]);
       expect([early.code, early.error?.retryable, early.document?.groups]).toMatchObject([7, true, { logged: 2 }]);
       expect(early.error?.message).toContain("1 not logged: another run with the same model and split still uses");
@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
     });
 
     it("sends nothing more from a machine that was paused until its lease expired", async (context) => {
-      const hold = held();
+      const hold = holdRequest();
       const service = await faultyService(context);
       service.next(hold.deed);
       const database = await newDatabase();
@@ -95,14 +95,14 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect(other.document?.groups).toMatchObject({ logged: 2, unknown: 1 });
       run.kill("SIGCONT");
       const ended = documentsOf(await end);
-      // Its reply makes one group logged. The second machine logged the others.
+      // The reply makes one group logged. The second machine logged the other two.
       expect([ended.code, ended.document?.groups]).toMatchObject([7, { logged: 1, not_sent: 2 }]);
       expect(ended.error?.message).toContain("this run could not update the ledger");
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);
       expect((await first.log(["a.jsonl", ...oneEach])).document?.groups).toMatchObject({ already_logged: 3 });
     });
 
-    it("takes the password from ROLLCALL_LEDGER, a credential command or a file, but not from a command line", async (context) => {
+    it("takes a password from ROLLCALL_LEDGER, a command or a file, but not from --ledger", async (context) => {
       const service = await faultyService(context);
       const address = await newDatabase("guarded");
       const wrong = placeAt(context, service.url, { ROLLCALL_LEDGER: withPassword(address, "wrong-secret") });
@@ -129,19 +129,19 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
   describe.concurrent("while the database is unavailable", () => {
     /** Starts a run of three requests, and stops its database while the first request is in flight. */
     const runWithStoppedDatabase = async (context: TestContext, maxWait: string) => {
-      const hold = held();
+      const hold = holdRequest();
       const service = await faultyService(context);
       service.next(hold.deed);
-      const own = await ownServer(context);
+      const own = await startOwnServer(context);
       const place = placeAt(context, service.url, { ROLLCALL_LEDGER: own.address });
-      const run = running(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", maxWait]);
+      const run = startLog(place, [place.write("a.jsonl", many(3)), ...oneEach, "--max-wait", maxWait]);
       await hold.came;
       own.stopNow();
       hold.letGo();
       return { service, own, place, run };
     };
 
-    it("sends nothing, and continues if the database comes back within --max-wait", async (context) => {
+    it("sends nothing, and continues if the database is available again within --max-wait", async (context) => {
       const { service, own, run } = await runWithStoppedDatabase(context, "60s");
       await pause(1500);
       const before = service.logged.length;
@@ -171,7 +171,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
 });
 
 describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, () => {
-  it("takes the password of PGPASSFILE, unless others can read the file", async (context) => {
+  it("takes the password of PGPASSFILE, unless other users can read the file", async (context) => {
     const service = await faultyService(context);
     const address = await newDatabase("guarded");
     const folder = placeAt(context, service.url);
@@ -184,7 +184,7 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
     expect([refused.code, refused.error?.hint]).toEqual([4, `chmod 600 ${file}`]);
   });
 
-  it("exits with 11 and names the database if it is missing", async (context) => {
+  it("gives exit 11 and the hint createdb if the database is missing", async (context) => {
     const service = await faultyService(context);
     const address = (await newDatabase()).replace(/[^/]*$/, "nowhere");
     const place = placeAt(context, service.url, { ROLLCALL_LEDGER: address });
@@ -195,7 +195,7 @@ describe.skipIf(!hasPostgres)("the access to PostgreSQL", { tags: "database" }, 
   it("is encrypted with sslmode=require, and fails if the server's certificate is not trusted", async (context) => {
     const service = await faultyService(context);
     const own = certificate();
-    const { address } = await ownServer(context, { certificate: own });
+    const { address } = await startOwnServer(context, { certificate: own });
     const env = { ROLLCALL_LEDGER: `${address}?sslmode=require` };
     const stranger = placeAt(context, service.url, env);
     const refused = await stranger.log([stranger.write("a.jsonl", many(1))]);

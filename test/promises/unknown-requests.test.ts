@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, type Deed, faultyService } from "../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler } from "../support/raw-server.ts";
 import {
   afterOne,
   groupOf,
@@ -18,7 +18,7 @@ import {
 } from "./place.ts";
 
 describe.concurrent("a request with an unknown outcome", () => {
-  it("is left alone by default, and resent with exactly its bytes and key", async (context) => {
+  it("is not resent by default, and is later resent with its bytes and key", async (context) => {
     const { service, place, file } = await afterOne(context, { deed: reset, args: [] });
     const [body, key] = [service.bodies[0], service.keys[0]];
     writeFileSync(file, `${linesOf(groupOf(9), groupOf(3))}${three}`);
@@ -34,7 +34,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([...service.logged].sort()).toEqual([1, 2, 3, 3, 9]);
   });
 
-  it("is resent within the run with --on-unknown resend, and left alone with leave", async (context) => {
+  it("is resent within the run with --on-unknown resend, and not with leave", async (context) => {
     const { service, place, file } = await openThree(context);
     service.next(reset);
     const resent = await place.log([file, ...oneEach, "--on-unknown", "resend", "--batch", "x"]);
@@ -55,7 +55,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "resend-impossible", message }));
   });
 
-  it("is counted as left alone without the groups of the requests that are resent", async (context) => {
+  it("is counted as not resent, without the groups of resent requests", async (context) => {
     const { service, place } = await openPlace(context);
     service.next(reset, reset);
     await place.log([place.write("a.jsonl", linesOf(groupOf(2), groupOf(3))), "--max-wait", "0s"]);
@@ -67,7 +67,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(document?.warnings).toContainEqual(expect.objectContaining({ rule: "unresolved-requests", message }));
   });
 
-  it("is not resent if the other keys of the request differ, even at the same length", async (context) => {
+  it("is not resent if the other keys of the request differ, even with an equal length", async (context) => {
     const { service, place } = await openPlace(context);
     const whole = (note: string) => `{"split":"train","trajectory_groups":[${groupOf(1)}],"note":"${note}"}`;
     const file = place.write("a.jsonl", whole("one"));
@@ -82,7 +82,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(service.logged).toEqual([1]);
   });
 
-  it("is resent automatically if the service echoed a key before the run, but not in the run", async (context) => {
+  it("is resent automatically only after a run in which the service echoed a key", async (context) => {
     const { service, place } = await openPlace(context, { echoes: true });
     service.next(accept, takeAndReset);
     const a = place.write("a.jsonl", three);
@@ -110,7 +110,7 @@ describe.concurrent("a request with an unknown outcome", () => {
 
   it("is not resent if the service echoes another key", async (context) => {
     const { service, place } = await openPlace(context);
-    const echoOther: Deed = async (asked) => {
+    const echoOther: RequestHandler = async (asked) => {
       await asked.take();
       asked.answer(200, { headers: ["Idempotency-Key: another"] });
     };
@@ -136,7 +136,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([late.code, service.requests()]).toEqual([8, 2]);
   });
 
-  it("is not resent automatically if its first try had no key", async (context) => {
+  it("is not resent automatically if its first attempt had no key", async (context) => {
     const { service, place } = await openPlace(context, { echoes: true });
     expect((await place.log([place.write("a.jsonl", three)])).code).toBe(0);
     const never = placeAt(context, service.url, { ...place.env, ROLLCALL_IDEMPOTENCY: "never" });
@@ -147,7 +147,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([service.logged, service.keys.at(-1)]).toEqual([[1, 2, 3, 5], undefined]);
   });
 
-  it("is shown by the command in error.next, also if --base-url was typed", async (context) => {
+  it("is printed by the command in error.next, also if --base-url was typed", async (context) => {
     const service = await faultyService(context);
     const place = placeAt(context, "http://127.0.0.1:1");
     service.next(takeAndReset);
@@ -165,7 +165,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     );
   });
 
-  it("is one error of `ledger verify`, and groups that are not logged are another with all positions", async (context) => {
+  it("is an error of `ledger verify`, apart from the error of unlogged groups", async (context) => {
     const { place, file } = await afterOne(context, { deed: takeAndReset });
     const other = place.write("other.jsonl", linesOf(...Array.from({ length: 90 }, (_, at) => groupOf(at + 10))));
     const { code, stderr } = await place.run(["ledger", "verify", other, file]);

@@ -2,10 +2,10 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
-import { accept, type Deed, type Finishing } from "../support/raw-server.ts";
+import { accept, type RequestHandler, type TestCleanup } from "../support/raw-server.ts";
 import { groupOf, linesOf, oneEach, openPlace, openThree, type Place, placeAt, three } from "./place.ts";
 
-describe.concurrent("a malformed ledger address", () => {
+describe.concurrent("a malformed URL of a ledger", () => {
   it.for([
     "postgres://rollcall:pa/hunter2@db.example/rollcall",
     "postgres://u:12/hunter2@db.example/x",
@@ -41,9 +41,9 @@ describe.concurrent("a malformed ledger address", () => {
 });
 
 describe.concurrent("a ledger that cannot be used", () => {
-  /** Runs with a ledger, which must send nothing. */
+  /** Runs with a ledger. Expects that nothing is sent. */
   const refusedWith = async (
-    context: Finishing & { readonly expect: typeof import("vitest").expect },
+    context: TestCleanup & { readonly expect: typeof import("vitest").expect },
     prepare: (place: Place, path: string) => void,
     args: readonly string[] = [],
   ): Promise<string> => {
@@ -139,14 +139,14 @@ describe.concurrent("a ledger that cannot be used", () => {
         rmSync(`${disk}/full`);
         const body = `{"call_ids":${JSON.stringify(Array.from({ length: 4000 }, (_, at) => `call-${at}`))}}`;
         const fillAndAnswer =
-          (status: number, count = 0): Deed =>
+          (status: number, count = 0): RequestHandler =>
           async (asked) => {
             await asked.take();
             await context.expect.poll(service.requests).toBeGreaterThanOrEqual(count);
             fill(`${disk}/full`);
             asked.answer(status, { body });
           };
-        // Full from the second request's answer on: its outcome cannot be recorded, so the next run does not know it.
+        // The disk is full at the second answer, so the outcome is not recorded and the next run finds it unknown.
         service.next(accept, fillAndAnswer(200));
         const during = await place.log(args);
         expect([during.code, during.error?.cause], during.stderr).toEqual([8, "storage"]);
@@ -192,7 +192,7 @@ describe.concurrent("a ledger that cannot be used", () => {
         execFileSync("mount", ["-o", "remount,ro", disk]);
         const frozen = await place.log(args);
         expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 8]);
-        // Commands that only read it need no writable folder.
+        // Commands that only read the ledger need no writable folder.
         const here = ["--ledger", `${disk}/ledger.db`];
         const copied = await place.entries(["--ledger", `${disk}/copy.db`]);
         expect(copied.map(({ input }) => input)).toEqual(Array(3).fill("late.jsonl"));

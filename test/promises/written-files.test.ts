@@ -7,7 +7,7 @@ import { groupOf, linesOf, openPlace, placeAt } from "./place.ts";
 const rollout = (reward: unknown) => ({ example_id: `${reward}`, prompt: "p", completion: "c", answer: "c", reward });
 
 describe.concurrent("files made of inputs", () => {
-  it("contain no secret and no control character, except rejected lines, which keep their bytes", async (context) => {
+  it("contain no secret and no control character, except in copies of rejected lines", async (context) => {
     const { service, place } = await openPlace(context, {}, { ROLLCALL_TOKEN: "", ROLLCALL_TOKEN_FILE: "key" });
     place.write("key", "key-of-1234-5678\n");
     const named = groupOf(1).replace("{", '{"note":"key-of-1234-5678",');
@@ -33,7 +33,7 @@ describe.concurrent("files made of inputs", () => {
     JSON.parse(readFileSync(place.path("b.receipt"), "utf8"));
   });
 
-  it("have the permissions that all inputs have in common", async (context) => {
+  it("have only permissions that all inputs have", async (context) => {
     const place = placeAt(context, "http://127.0.0.1:9");
     const files = ["a.jsonl", "b.jsonl"];
     const modesAfter = async (mode: number, folder: string) => {
@@ -56,7 +56,7 @@ describe.concurrent("files made of inputs", () => {
     expect(await modesAfter(0o644, "public")).toEqual(new Set([0o644]));
   });
 
-  it("have the permissions that all inputs have in common, for inputs in rollcall's format", async (context) => {
+  it("have only permissions that all inputs have, for inputs in rollcall's format", async (context) => {
     const place = placeAt(context, "http://127.0.0.1:9");
     const inputs = ["a.jsonl", "b.jsonl"].map((name, at) => place.write(name, linesOf(groupOf(at))));
     chmodSync(place.path("b.jsonl"), 0o600);

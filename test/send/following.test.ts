@@ -6,7 +6,7 @@ import type { Attempt } from "../../src/client/index.ts";
 import { interrupted } from "../../src/failures.ts";
 import { type FollowOptions, followFile } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
-import { answered, keepingClient, newFolder, usualDelivery } from "../support/inputs.ts";
+import { makeAnswer, newFolder, openRecordingClient, usualDelivery } from "../support/inputs.ts";
 
 const line = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
 const groupLine = (...rewards: readonly unknown[]) =>
@@ -17,7 +17,7 @@ const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`
 const rejectsOf = (file: string): readonly string[] =>
   existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected`, "utf8").trimEnd().split("\n") : [];
 
-/** Follows a file on a clock that only waiting moves. Each wait does the next step; the last is Ctrl-C. */
+/** Follows a file with a clock that only waits advance. Each wait does the next step. The last step is Ctrl-C. */
 const follow = async (
   steps: readonly ((file: string) => void)[],
   { answer, ...more }: Partial<FollowOptions> & { readonly answer?: (body: Buffer, at: number) => Attempt } = {},
@@ -39,11 +39,11 @@ const follow = async (
       if (step === undefined) stop.abort(interrupted({ signal: "SIGINT" }));
     },
   };
-  const keeping = keepingClient((body, at) => {
+  const keeping = openRecordingClient((body, at) => {
     const groups: readonly { trajectories: readonly { reward: number }[] }[] = JSON.parse(`${body}`).trajectory_groups;
     const rewards = groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join("+"));
     said.push(`${elapsed}: ${rewards.join(" ")}, ${rejectsOf(file).length} rejected`);
-    return answer?.(body, at) ?? answered(200);
+    return answer?.(body, at) ?? makeAnswer(200);
   });
   /** Each budget allows one retry. */
   const retryBudget = () => {
@@ -79,7 +79,7 @@ const append =
 const wait = (looks: number) => Array.from({ length: looks }, () => () => undefined);
 
 describe("following a file", () => {
-  it("sends complete groups --every after the first of them, full requests at once, and the rest at the end", async () => {
+  it("sends complete groups after --every, full requests at once, and other groups at the end", async () => {
     const steps = [
       ...[wait(1), append(groupLine(1)), wait(1), append(groupLine(2)), wait(2)],
       ...[append(groupLine(3)), append(groupLine(4))],
@@ -96,14 +96,14 @@ describe("following a file", () => {
     });
   });
 
-  it("retries each batch within a budget of its own", async () => {
+  it("retries each batch within its own retry budget", async () => {
     const steps = [append(groupLine(1)), wait(5), append(groupLine(2)), wait(5)].flat();
-    const busy = answered(429, { failure: requestRefused(429, {}) });
-    const answer = (_: Buffer, at: number) => (at % 2 === 1 ? busy : answered(200));
+    const busy = makeAnswer(429, { failure: requestRefused(429, {}) });
+    const answer = (_: Buffer, at: number) => (at % 2 === 1 ? busy : makeAnswer(200));
     expect((await follow(steps, { answer })).end).toEqual(["logged", undefined, 2, 2, 0, 0, 0, 0]);
   });
 
-  it("reads the next file if a signal comes right after a rename", async () => {
+  it("reads the next file if a signal comes directly after a rename", async () => {
     const next = (file: string) => {
       renameSync(file, `${file}.old`);
       writeFileSync(file, groupLine(2));
@@ -133,7 +133,7 @@ describe("following a file", () => {
       said: ["0: waiting", "2250: 1+2, 0 rejected"],
       warnings: ["incomplete-group"],
     });
-    // A group that comes again ends the run, which sends what is complete.
+    // A scattered group ends the run, which sends the complete groups.
     expect(await follow(steps, { ...late, groupSize: 2 })).toMatchObject({
       said: ["0: waiting", "1750: 1+2, 0 rejected", "2250: 3+4, 0 rejected"],
       ...{ end: ["partial", "log-partial", 3, 2, 0, 0, 0, 1], warnings: ["incomplete-group"] },
@@ -151,8 +151,8 @@ describe("following a file", () => {
     ].flat();
     const failure = requestRefused(422, {});
     const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
-    const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
-    const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : answered(200));
+    const refusal = makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : makeAnswer(200));
     expect(await follow(steps, { onInvalid: "skip", onRefused: "skip", answer })).toEqual({
       said: [
         ...["0: waiting", "1250: 1 2, 1 rejected", "1250: 1, 1 rejected", "2750: 3, 3 rejected", "3250: moved"],

@@ -31,12 +31,12 @@ import { openRejects } from "../../src/send/rejects.ts";
 import { canResend } from "../../src/send/request.ts";
 import { testHost } from "../support/host.ts";
 import {
-  answered,
   connectionReset,
   filesOf,
   hasZstd,
-  keepingClient,
+  makeAnswer,
   newFolder,
+  openRecordingClient,
   read,
   usualDelivery,
 } from "../support/inputs.ts";
@@ -46,12 +46,12 @@ const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"
 const group = (...rewards: readonly unknown[]) =>
   `{"trajectories":[${rewards.map((one) => trajectory(one)).join(",")}]}`;
 
-interface Sent {
+interface SendResult {
   readonly bodies: readonly string[];
   readonly result: LogResult;
 }
 
-/** Plans and sends what was read, without a ledger. */
+/** Plans and sends a dataset, without a ledger by default. */
 const send = async (
   dataset: Dataset,
   {
@@ -61,11 +61,11 @@ const send = async (
     ...more
   }: {
     limit?: number;
-    answer?: Parameters<typeof keepingClient>[0];
+    answer?: Parameters<typeof openRecordingClient>[0];
     host?: ReturnType<typeof testHost>;
   } & Partial<DeliverOptions> = {},
-): Promise<Sent> => {
-  const client = keepingClient(answer);
+): Promise<SendResult> => {
+  const client = openRecordingClient(answer);
   const result = await deliverGroups(dataset, {
     ...usualDelivery(),
     host,
@@ -76,7 +76,6 @@ const send = async (
   return { bodies: client.bodies.map((body) => body.toString()), result };
 };
 
-/** The bytes of the groups in a body. */
 const groupsIn = (body: string): string => {
   const opening = '{"split":"train","trajectory_groups":[';
   expect(body.startsWith(opening)).toBe(true);
@@ -85,14 +84,14 @@ const groupsIn = (body: string): string => {
 };
 
 describe("a body", () => {
-  it("contains a group's bytes as they were in the file", async () => {
+  it("contains the bytes of a group in the file", async () => {
     const odd =
       '{ "trajectories" : [ {"reward":1e0, "messages_and_choices":[{"role":"user","content":"\\u00e9é\\/","content":"twice"}],"metadata":{"n":9007199254740993,"x":1E400}} ] ,"exceptions":[ ]}';
     const { bodies } = await send(await read(filesOf(`\ufeff  ${odd}\t\r\n\r\n${group(1)}\r\n`)));
     expect(bodies).toEqual([`{"split":"train","trajectory_groups":[${odd},${group(1)}]}`]);
   });
 
-  it("makes groups of bare trajectories, whose bytes stay the same", async () => {
+  it("contains bare trajectories byte for byte in groups", async () => {
     const lines = [
       '{"group_id":"a","reward":1,"messages_and_choices":[]}',
       '{"messages_and_choices":[], "reward":2,"group_id":"a"}',
@@ -103,7 +102,7 @@ describe("a body", () => {
     ]);
   });
 
-  it("carries a request's other keys, spelled as they were", async () => {
+  it("contains the other keys of a request in their spelling", async () => {
     const text = `{"run" : {"id": 12345678901234567890}, "split":"train", "trajectory_groups":[${group(1)} , ${group(2)}],"n\\u0061me":1.0}`;
     const { bodies } = await send(await read(filesOf(text)), { limit: 150 });
     expect(bodies).toEqual(
@@ -114,20 +113,20 @@ describe("a body", () => {
     );
   });
 
-  it("contains a pretty-printed document's own bytes", async () => {
+  it("contains the bytes of a pretty-printed document", async () => {
     const text = JSON.stringify(JSON.parse(`[${group(1)},${group(2, 3)}]`), null, 2);
     const { bodies } = await send(await read(filesOf(text)));
     const inner = text.slice(1, -1).trim();
     expect(groupsIn(bodies[0] ?? "")).toBe(inner.replace(/\},\s+\{\n {4}"traj/, '},{\n    "traj'));
   });
 
-  it("is the same for files, standard input and compressed files", async () => {
+  it("is equal for files, standard input and compressed files", async () => {
     const [plain = "", packed = ""] = filesOf(group(1), gzipSync(group(2)));
     const dataset = await read([plain, "-", packed], { host: testHost({ stdin: group(3) }) });
     expect((await send(dataset)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
   });
 
-  it.skipIf(!hasZstd)("mixes plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
+  it.skipIf(!hasZstd)("contains groups of plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
     const zstd = readFileSync("test/input/two-groups.jsonl.zst");
     const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
     const dataset = await read([plain, packed, gzip]);
@@ -136,7 +135,7 @@ describe("a body", () => {
     ]);
   });
 
-  it("gathers the trajectories of a --group-by group from any position", async () => {
+  it("contains the trajectories of a --group-by group from any position", async () => {
     const line = (id: number, reward: number) => trajectory(reward, `,"id":${id}`);
     const dataset = await read(filesOf([line(1, 1), line(2, 2), line(1, 3)].join("\n"), line(2, 4)), { groupBy: "id" });
     expect((await send(dataset)).bodies.map(groupsIn)).toEqual([
@@ -205,10 +204,10 @@ describe("a body", () => {
     );
   };
 
-  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit", async () =>
+  it("has the valid groups byte for byte and in order, for any shape of input and any limit", async () =>
     await checkBodies(20));
 
-  it("has the valid groups byte for byte and in order, whatever the input's shape and the limit, for 100 inputs", {
+  it("has the valid groups byte for byte and in order, for any shape and any limit of 100 inputs", {
     tags: "slow",
   }, async () => {
     await checkBodies(100);
@@ -223,7 +222,6 @@ const madeOf = (own: readonly string[], position: number): string =>
   `{"trajectories":[${own.map((_, at) => withId(own, at, position)).join(",")}]}`;
 
 describe("a plan", () => {
-  /** Plans all groups of a dataset. */
   const plan = (dataset: Dataset, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
     const groups = Uint32Array.from({ length: dataset.groups.count }, (_, group) => group);
     const envelope = createEnvelope(dataset, "train");
@@ -252,7 +250,7 @@ describe("a plan", () => {
     expect((await planOf(rewards, bytes[0] ?? 0)).sizes).toEqual([34, 34, 32]);
   });
 
-  it("sends a group that is over the limit alone, with a warning", async () => {
+  it("puts a group over the limit into a request of its own, with a warning", async () => {
     const long = `1${"0".repeat(200)}`;
     expect(await planOf(["1", long, "1", "1"], 250)).toMatchObject({
       sizes: [1, 1, 2],
@@ -260,7 +258,7 @@ describe("a plan", () => {
     });
   });
 
-  it("is refused if one request was asked for", async () => {
+  it("is refused for more than one request if oneRequest is set", async () => {
     const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
     expect(() => plan(dataset, { limit: 120, oneRequest: true })).toThrow(
       oneRequestTooLarge({ bytes: 155, limit: 120, requests: 2, tooLarge: false }),
@@ -292,7 +290,7 @@ describe("an unknown request", () => {
 });
 
 describe("one request", () => {
-  it("is sent even if the service refused a smaller one, which halves other requests", async () => {
+  it("is sent even if the service refused a smaller request, which halves other requests", async () => {
     const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
     const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
     await run.acquire();
@@ -331,7 +329,7 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
         await holder.query("BEGIN; SELECT 1 FROM rollcall.request FOR UPDATE");
         meanwhile = hold();
       }
-      return answered(200);
+      return makeAnswer(200);
     };
     const { result } = await send(await two(), { limit: 120, ledger: { path, require: false }, answer });
     expect([result.status, await meanwhile, begun]).toEqual(["logged", 1, 2]);
@@ -339,9 +337,9 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
 
   it("is not sent if the lease was lost before its body", async () => {
     let elapsedMs = 0;
-    const client = keepingClient();
+    const client = openRecordingClient();
     const attempt: typeof client.attempt = async (...asked) => {
-      // The machine sleeps for a minute: other runs may have taken the groups over.
+      // The machine sleeps for a minute, in which other runs may have taken the groups.
       elapsedMs += 60_000;
       return await client.attempt(...asked);
     };
@@ -357,8 +355,9 @@ describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "
   });
 });
 
+const failure = requestRefused(400, {});
+
 describe("an outcome", () => {
-  const failure = requestRefused(400, {});
   const broken = (bodySent: boolean): Attempt => ({
     kind: "broken",
     isBodySent: bodySent,
@@ -370,27 +369,27 @@ describe("an outcome", () => {
     const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
     const { result, bodies } = await send(dataset, {
       limit: 120,
-      answer: (_, at) => (at === 2 ? second : answered(200)),
+      answer: (_, at) => (at === 2 ? second : makeAnswer(200)),
     });
     return [result.status, result.failure?.code, result.failure?.details.stoppedBy, bodies.length];
   };
 
   it("follows the table of outcomes in guarantees.md", async () => {
     const rows: readonly (readonly [Attempt, readonly unknown[]])[] = [
-      [answered(204), ["logged", undefined, undefined, 2]],
-      [answered(200, { isCut: true, isBodySent: false }), ["logged", undefined, undefined, 2]],
+      [makeAnswer(204), ["logged", undefined, undefined, 2]],
+      [makeAnswer(200, { isCut: true, isBodySent: false }), ["logged", undefined, undefined, 2]],
       [broken(false), ["logged", undefined, undefined, 3]],
-      [answered(429), ["logged", undefined, undefined, 3]],
-      [answered(408), ["logged", undefined, undefined, 3]],
-      [answered(503, { hasRetryAfter: true }), ["logged", undefined, undefined, 3]],
-      [answered(500, { isBodySent: false }), ["logged", undefined, undefined, 3]],
-      [answered(413, { failure }), ["partial", "partial", "refused", 2]],
-      [answered(400, { failure }), ["partial", "partial", "refused", 2]],
-      [answered(302, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(429), ["logged", undefined, undefined, 3]],
+      [makeAnswer(408), ["logged", undefined, undefined, 3]],
+      [makeAnswer(503, { hasRetryAfter: true }), ["logged", undefined, undefined, 3]],
+      [makeAnswer(500, { isBodySent: false }), ["logged", undefined, undefined, 3]],
+      [makeAnswer(413, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(400, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(302, { failure }), ["partial", "partial", "refused", 2]],
       [broken(true), ["unknown", "unknown_outcome", "unavailable", 2]],
-      [answered(500, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
-      [answered(503, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
-      [answered(409, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [makeAnswer(500, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [makeAnswer(503, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [makeAnswer(409, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
     ];
     for (const [attempt, end] of rows) expect([attempt, await endOf(attempt)]).toEqual([attempt, end]);
   });
@@ -398,16 +397,16 @@ describe("an outcome", () => {
   it("is refused without a retry for every other client error", async () => {
     const statuses = [401, 402, 403, 404, 405, 410, 411, 415, 417, 421, 422, 423, 424, 425, 426, 428, 431, 451];
     const ends = await Promise.all(
-      statuses.map(async (status) => [status, ...(await endOf(answered(status, { failure })))]),
+      statuses.map(async (status) => [status, ...(await endOf(makeAnswer(status, { failure })))]),
     );
     expect(ends).toEqual(statuses.map((status) => [status, "partial", "partial", "refused", 2]));
   });
 
-  it("counts groups as logged, unknown or not sent", async () => {
+  it("has the counts of logged, unknown and unsent groups", async () => {
     const dataset = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
     const { result } = await send(dataset, {
       limit: 120,
-      answer: (_, at) => (at === 2 ? broken(true) : answered(200)),
+      answer: (_, at) => (at === 2 ? broken(true) : makeAnswer(200)),
     });
     expect(result).toMatchObject({
       groups: { read: 3, logged: 1, unknown: 1, not_sent: 1 },
@@ -416,7 +415,7 @@ describe("an outcome", () => {
     });
   });
 
-  it("has no rejects file if another program wrote to its path in the meantime", async () => {
+  it("keeps the file that another program wrote to the path of the rejects in the meantime", async () => {
     const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
     const [path = ""] = filesOf("mine");
     const rejected = [{ group: 1, problems: [] }];
@@ -425,155 +424,32 @@ describe("an outcome", () => {
     expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
   });
 
-  it("is final when --max-wait has passed since the first attempt ended", async () => {
+  it("is final at --max-wait after the end of the first attempt", async () => {
     let elapsedMs = 0;
     const answer = (_: Buffer, at: number) => {
       elapsedMs += 600;
-      return answered(at > 4 ? 200 : 429, { failure });
+      return makeAnswer(at > 4 ? 200 : 429, { failure });
     };
     const host = { ...testHost(), elapsed: () => elapsedMs };
     const { result, bodies } = await send(await read(filesOf(group(1))), { answer, host, maxWaitMs: 1000 });
     expect([result.status, bodies.length]).toEqual(["not_sent", 3]);
   });
 
-  it("limits the requests of the next run if one group alone was too large", async () => {
-    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
-    const { bodies } = await send(await read(filesOf(group(1))), {
-      ledger: options.ledger,
-      answer: () => answered(413),
-    });
-    const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
-    onTestFinished(async () => await next.close());
-    await next.acquire();
-    expect(next.sizeLimit?.bytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
-  });
-
-  it("halves a request after a 413 whatever the sizes of its groups", async () => {
-    const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
-    // Two bytes shorter than the others with their comma: half of all, rounded down, is too small for those.
-    const first = padded(2 * group(2).length - 1 - padded(0).length);
-    const answer = (_: Buffer, at: number) => answered(at === 1 ? 413 : 200);
-    const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
-    expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
-  });
-
-  it("fills requests up to the largest size that passed, also in the next run", async () => {
-    const sizes: string[] = [];
-    const answer = (body: Buffer) => {
-      const groups = JSON.parse(body.toString()).trajectory_groups.length;
-      sizes.push(groups > 3 ? `${groups},413` : String(groups));
-      return answered(groups > 3 ? 413 : 200);
-    };
-    const sizeOf = (groups: number) => group(10).length * groups + groups + 40;
-    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
-    const run = async (from: number, groups: number) => {
-      const lines = Array.from({ length: groups }, (_, at) => group(from + at));
-      await send(await read(filesOf(lines.join("\n"))), { answer, limit: sizeOf(5), ledger });
-      return sizes.splice(0).join(" ");
-    };
-    expect(await run(10, 20)).toBe("5,413 3 2 3 3 3 3 3");
-    expect(await run(40, 24)).toBe("3 3 3 3 3 3 3 3");
-  });
-
-  it("recommends no size that the service refused", async () => {
-    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
-    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
-    await send(await read(file), { answer, ledger });
-    const again = { ...usualDelivery(), client: async () => keepingClient(), ledger, batch: "2", maxRequestBytes: 120 };
-    const split = await deliverGroups(await read(file), { ...again, dryRun: true });
-    expect(split.warnings).toMatchObject([
-      {
-        rule: "split-requests",
-        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
-      },
-    ]);
-    await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
-      kind: "one-request-too-large",
-      details: {
-        hint: expect.stringMatching(
-          /^omit --one-request to send \d requests, because the service refused a request of this size \(413\)$/,
-        ),
-      },
-    });
-  });
-
-  it("cuts the requests after a 413 before they are sent", async () => {
-    const rewards = Array.from({ length: 20 }, (_, at) => at);
-    const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 300 ? 413 : 200);
-    const { result, bodies } = await send(await read(file), { answer, limit: 500 });
-    expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
-    expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
-    const taken = bodies.filter((body) => body.length <= 300);
-    expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
-    // Several were planned, and told of.
-    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
-  });
-
-  it("stays as small as after a 413 if the service refuses a group in between", async () => {
-    const rewards = Array.from({ length: 12 }, (_, at) => at);
-    const sizes: (readonly [number, number])[] = [];
-    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
-    const refusal = answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
-    const answer = (body: Buffer) => {
-      const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
-      sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
-      return status === 422 ? refusal : answered(status);
-    };
-    const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
-    const rejects = join(newFolder(), "rejects");
-    const { result } = await send(dataset, { answer, limit: 500, onRefused: "skip", rejects });
-    expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
-    expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
-    expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
-  });
-
-  it("subtracts a refused group of trajectories without a group from the metrics", async () => {
+  it("has metrics without a refused group of bare trajectories", async () => {
     const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
     const dataset = await read(filesOf([bare(1, 0), bare(1, 1), bare(2, 5), bare(2, 9)].join("\n")));
-    const answer = (body: Buffer) => answered(body.includes('"reward":9') ? 400 : 200, { failure });
+    const answer = (body: Buffer) => makeAnswer(body.includes('"reward":9') ? 400 : 200, { failure });
     const rejects = join(newFolder(), "rejects");
     const { result } = await send(dataset, { answer, limit: 220, onRefused: "skip", rejects });
     expect(result.groups).toMatchObject({ logged: 1, rejected: 1 });
     expect(result.metrics).toMatchObject({ "train/reward": 0.5, "train/reward_std_dev": 0.5 });
   });
 
-  it("warns if a 413 made several requests of one", async () => {
-    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
-    const answer = (body: Buffer) => answered(body.length > 220 ? 413 : 200);
-    const { result } = await send(await read(file), { answer });
-    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
-      {
-        severity: "warning",
-        message: "the input needs 2 requests, and the service computes metrics for each request separately",
-        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
-      },
-    ]);
-    const strictness = { strict: false, allowed: new Set(["split-requests"]) };
-    const silent = await send(await read(file, { strictness }), { answer });
-    expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
-  });
-
-  it("names the request after a 413, or the group that cannot be made smaller", async () => {
-    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
-      answer: () => answered(413),
-      oneRequest: true,
-    });
-    expect(two.result.failure).toMatchObject({
-      kind: "request-too-large",
-      message: expect.stringMatching(/\(413\)/),
-    });
-    const [path = ""] = filesOf(`\n${group(1)}`);
-    const one = await send(await read([path]), { answer: () => answered(413) });
-    expect(one.result.failure?.details.where).toEqual({ file: path, line: 2 });
-  });
-
   it.each([
     ["numbers", (loc: readonly (string | number)[]) => loc],
-    // As interface 7 has it.
+    // Interface 7 writes positions as strings.
     ["strings", (loc: readonly (string | number)[]) => loc.map(String)],
-  ])("of 422 is reported at the line of each problem if its positions are %s", async (_, spelled) => {
+  ])("is reported at the line of each problem of a 422 if its positions are %s", async (_, spelled) => {
     const files = filesOf(
       [trajectory(1, ',"group_id":1'), `  ${trajectory(2, ',"group_id":1,"logs":["é",{}]')}`, group(3, 4)].join("\n"),
     );
@@ -588,7 +464,7 @@ describe("an outcome", () => {
       { loc: ["header", "x-thing"], msg: "no", type: "x" },
     ];
     const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
-    const { result } = await send(await read(files), { answer: () => answered(422, { failure, body }) });
+    const { result } = await send(await read(files), { answer: () => makeAnswer(422, { failure, body }) });
     const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
     const third = `{"trajectories":[${trajectory(3)},`.length;
     const common = { rule: "refused-by-service", severity: "error", from: "service" };
@@ -607,13 +483,13 @@ describe("an outcome", () => {
     ]);
   });
 
-  it("reports a 422 without positions if the input is gone in the meantime", async () => {
+  it("is reported without positions of a 422 if the input is truncated in the meantime", async () => {
     for (const left of [0, 40]) {
       const [path = ""] = filesOf([group(1, 2), group(3, 4)].join("\n"));
       const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
       const answer = () => {
         truncateSync(path, left);
-        return answered(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+        return makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
       };
       const { result } = await send(await read([path]), { answer });
       expect(result.failure?.details.problems).toMatchObject([
@@ -634,7 +510,7 @@ describe("an outcome", () => {
         ...{ limit: 120, ledger: own, host: { ...testHost(), signal: stop.signal } },
         answer: () => {
           stop.abort(signal);
-          return answered(status);
+          return makeAnswer(status);
         },
       });
       const isLogged = status === 200;
@@ -646,10 +522,10 @@ describe("an outcome", () => {
     expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
   });
 
-  it("ends with the groups that were logged if an attempt has an unexpected error", async () => {
+  it("has the logged groups if an attempt ends with an unexpected error", async () => {
     const answer = (_: Buffer, attempt: number) => {
       if (attempt === 2) throw new TypeError("x is not a function");
-      return answered(200);
+      return makeAnswer(200);
     };
     const { result } = await send(await read(filesOf(`${group(1)}\n${group(2)}\n${group(3)}`)), { limit: 120, answer });
     expect(result.failure?.details).toMatchObject({
@@ -659,13 +535,144 @@ describe("an outcome", () => {
     expect(result).toMatchObject({ status: "unknown", groups: { logged: 1, unknown: 1, not_sent: 1 } });
   });
 
-  it("warns about a reply that cannot be read", async () => {
+  it("has a warning for a reply that cannot be read", async () => {
     const rules = async (attempt: Attempt) =>
       (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
-    expect(await rules(answered(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
-    expect(await rules(answered(200, { isCut: true }))).toEqual(["unreadable-response"]);
-    expect(await rules(answered(200, { body: Buffer.from("") }))).toEqual([]);
-    expect(await rules(answered(200, { body: Buffer.from("null") }))).toEqual([]);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
+    expect(await rules(makeAnswer(200, { isCut: true }))).toEqual(["unreadable-response"]);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("") }))).toEqual([]);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("null") }))).toEqual([]);
+  });
+});
+
+describe("the requests after a 413", () => {
+  it("have a lower limit in the next run if one group alone was too large", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const { bodies } = await send(await read(filesOf(group(1))), {
+      ledger: options.ledger,
+      answer: () => makeAnswer(413),
+    });
+    const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
+    onTestFinished(async () => await next.close());
+    await next.acquire();
+    expect(next.sizeLimit?.bytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
+  });
+
+  it("have half of the refused bytes, for groups of any sizes", async () => {
+    const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
+    // The first group is two bytes shorter than the others with their comma, which do not fit half of all bytes.
+    const first = padded(2 * group(2).length - 1 - padded(0).length);
+    const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 413 : 200);
+    const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
+    expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
+  });
+
+  it("have up to the largest size that the service accepted, also in the next run", async () => {
+    const sizes: string[] = [];
+    const answer = (body: Buffer) => {
+      const groups = JSON.parse(body.toString()).trajectory_groups.length;
+      sizes.push(groups > 3 ? `${groups},413` : String(groups));
+      return makeAnswer(groups > 3 ? 413 : 200);
+    };
+    const sizeOf = (groups: number) => group(10).length * groups + groups + 40;
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const run = async (from: number, groups: number) => {
+      const lines = Array.from({ length: groups }, (_, at) => group(from + at));
+      await send(await read(filesOf(lines.join("\n"))), { answer, limit: sizeOf(5), ledger });
+      return sizes.splice(0).join(" ");
+    };
+    expect(await run(10, 20)).toBe("5,413 3 2 3 3 3 3 3");
+    expect(await run(40, 24)).toBe("3 3 3 3 3 3 3 3");
+  });
+
+  it("cause no advice of a size that the service refused", async () => {
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => makeAnswer(body.length > 220 ? 413 : 200);
+    await send(await read(file), { answer, ledger });
+    const again = {
+      ...usualDelivery(),
+      client: async () => openRecordingClient(),
+      ledger,
+      batch: "2",
+      maxRequestBytes: 120,
+    };
+    const split = await deliverGroups(await read(file), { ...again, dryRun: true });
+    expect(split.warnings).toMatchObject([
+      {
+        rule: "split-requests",
+        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
+      },
+    ]);
+    await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
+      kind: "one-request-too-large",
+      details: {
+        hint: expect.stringMatching(
+          /^omit --one-request to send \d requests, because the service refused a request of this size \(413\)$/,
+        ),
+      },
+    });
+  });
+
+  it("are split to the new limit before they are sent", async () => {
+    const rewards = Array.from({ length: 20 }, (_, at) => at);
+    const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => makeAnswer(body.length > 300 ? 413 : 200);
+    const { result, bodies } = await send(await read(file), { answer, limit: 500 });
+    expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
+    expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
+    const taken = bodies.filter((body) => body.length <= 300);
+    expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
+    // The plan had several requests, and one warning about them.
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
+  });
+
+  it("keep the lower limit if the service refuses a group in between", async () => {
+    const rewards = Array.from({ length: 12 }, (_, at) => at);
+    const sizes: (readonly [number, number])[] = [];
+    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
+    const refusal = makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const answer = (body: Buffer) => {
+      const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
+      sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
+      return status === 422 ? refusal : makeAnswer(status);
+    };
+    const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
+    const rejects = join(newFolder(), "rejects");
+    const { result } = await send(dataset, { answer, limit: 500, onRefused: "skip", rejects });
+    expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
+    expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
+    expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
+  });
+
+  it("cause a warning if they were one request", async () => {
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => makeAnswer(body.length > 220 ? 413 : 200);
+    const { result } = await send(await read(file), { answer });
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
+      {
+        severity: "warning",
+        message: "the input needs 2 requests, and the service computes metrics for each request separately",
+        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
+      },
+    ]);
+    const strictness = { strict: false, allowed: new Set(["split-requests"]) };
+    const silent = await send(await read(file, { strictness }), { answer });
+    expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
+  });
+
+  it("end with a message about the request, or about the group that cannot be split", async () => {
+    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
+      answer: () => makeAnswer(413),
+      oneRequest: true,
+    });
+    expect(two.result.failure).toMatchObject({
+      kind: "request-too-large",
+      message: expect.stringMatching(/\(413\)/),
+    });
+    const [path = ""] = filesOf(`\n${group(1)}`);
+    const one = await send(await read([path]), { answer: () => makeAnswer(413) });
+    expect(one.result.failure?.details.where).toEqual({ file: path, line: 2 });
   });
 });
 
@@ -675,8 +682,8 @@ describe("a run of several requests", () => {
     const dataset = await read(filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n")));
     const statuses = [429, 200, 413, 200, 200, 400];
     const failure = requestRefused(400, {});
-    const client = keepingClient((_, at) =>
-      answered(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
+    const client = openRecordingClient((_, at) =>
+      makeAnswer(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
     );
     const wait: RetryBudget["wait"] = async (_, next) => {
       next?.onWait({ attempt: next.attempt, waitMs: 5, leftMs: 95 });
@@ -703,11 +710,11 @@ describe("a run of several requests", () => {
     ]);
   });
 
-  it("aborts the request in flight at the second signal, and not at the first", async () => {
+  it("aborts the request in flight only at the second signal", async () => {
     const [stop, urgent] = [new AbortController(), new AbortController()];
     const host = { ...testHost(), signal: stop.signal, urgent: urgent.signal };
     const aborted: boolean[] = [];
-    const client = keepingClient();
+    const client = openRecordingClient();
     const attempt: typeof client.attempt = async (endpoint, asked) => {
       const { signal } = asked;
       stop.abort(interrupted({ signal: "SIGTERM" }));
@@ -734,7 +741,7 @@ describe("a ledger that cannot be used", () => {
 });
 
 describe("a file that changes while it is sent", () => {
-  /** Two requests, between which the file is changed. */
+  /** Sends two requests, and changes the file between them. */
   const sendChanging = async (change: (path: string) => void) => {
     const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
     const old = new Date(2020, 1, 1);
@@ -743,7 +750,7 @@ describe("a file that changes while it is sent", () => {
       limit: 120,
       answer: () => {
         change(path);
-        return answered(200);
+        return makeAnswer(200);
       },
     });
     return [bodies.length, result.failure?.details.stoppedBy ?? "none", result.status];
@@ -757,7 +764,7 @@ describe("a file that changes while it is sent", () => {
     expect(await sendChanging((path) => truncateSync(path, 10))).toEqual(stopped);
   });
 
-  it("may grow", async () => {
+  it("can grow without a change of the outcome", async () => {
     expect(await sendChanging((path) => appendFileSync(path, `${group(9)}\n`))).toEqual([2, "none", "logged"]);
   });
 
@@ -776,11 +783,11 @@ describe("a file that changes while it is sent", () => {
   it.each([
     ["with other groups", `${group(3)}\n`, ["input-replaced"]],
     ["of the same length, with other groups", `${group(1)}\n${group(3)}\n`, ["input-replaced"]],
-  ])("is sent as it was checked if another file %s replaces it", async (_, other, rules) => {
+  ])("is sent with the checked content if another file %s replaces it", async (_, other, rules) => {
     const [path = "", next = ""] = filesOf(`${group(1)}\n${group(2)}\n`, other);
     const answer = () => {
       if (existsSync(next)) renameSync(next, path);
-      return answered(200);
+      return makeAnswer(200);
     };
     const { bodies, result } = await send(await read([path]), { limit: 120, answer });
     const told = result.warnings.map(({ rule }) => rule).filter((rule) => rule !== "split-requests");
@@ -788,11 +795,11 @@ describe("a file that changes while it is sent", () => {
     expect(bodies.join("")).toContain(group(2));
   });
 
-  it("is sent as it was checked if it is deleted", async () => {
+  it("is sent with the checked content if it is deleted", async () => {
     const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
     const answer = () => {
       rmSync(path, { force: true });
-      return answered(200);
+      return makeAnswer(200);
     };
     const { bodies, result } = await send(await read([path]), { limit: 120, answer });
     expect([bodies.length, result.status]).toEqual([2, "logged"]);
@@ -807,12 +814,12 @@ describe("a file that changes while it is sent", () => {
     expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
   });
 
-  it("leaves no rejects that differ from the rejected groups", async () => {
+  it("leaves no rejects file that differs from the rejected groups", async () => {
     for (const left of ["", "z".repeat(500)]) {
       const [path = ""] = filesOf([group(1), group('"x"')].join("\n"));
       const answer = () => {
         writeFileSync(path, left);
-        return answered(200);
+        return makeAnswer(200);
       };
       const { result } = await send(await read([path]), { answer, onInvalid: "skip" });
       expect(result).toMatchObject({ groups: { logged: 1, rejected: 1 } });
@@ -821,12 +828,12 @@ describe("a file that changes while it is sent", () => {
     }
   });
 
-  it("ends the run if it cannot be read any more, without an unknown request", async () => {
+  it("ends the run without an unknown request if it becomes unreadable", async () => {
     const [path = ""] = filesOf(group(1));
     const dataset = await read([path]);
     const [source] = dataset.sources;
     if (source === undefined) throw new Error("nothing was opened");
-    // The system reads nothing by a descriptor that is for writing.
+    // The system reads nothing from a descriptor for writing.
     const descriptor = openSync(path, "a");
     onTestFinished(() => closeSync(descriptor));
     const bytes = openDescriptorBytes({ descriptor, name: path, size: source.bytes.size });

@@ -93,7 +93,7 @@ const room = fc.oneof(fc.integer({ min: 1, max: 200 }), fc.integer({ min: 200, m
 
 describe("a spliced body", () => {
   itHolds(
-    "joins the requested groups byte for byte, whatever the layout of the inputs and the size of the buffer",
+    "joins the requested groups byte for byte, for any layout of the inputs and any size of the buffer",
     fc.asyncProperty(
       fc.record({ files, room, byKey: fc.boolean(), kept: fc.func(fc.integer({ min: 0, max: 4 })) }),
       async (given) => {
@@ -132,7 +132,7 @@ describe("a spliced body", () => {
         writeFileSync(path, given.cut ? now.subarray(0, at) : now);
         const { bytes, thrown } = await spliced(dataset, all, given.room);
         expect(isFailure(thrown, "input-changed")).toBe(true);
-        // As far as it came it is the body that was checked, but for the byte that was changed.
+        // The bytes before the end are those of the checked body, except the changed byte.
         const whole = defined(dataset, plain, all);
         const own = plain[scan.parts.columns.source.at(part)]?.toString("latin1", start, start + length) ?? "";
         expect(bytes.length).toBeLessThan(whole.lastIndexOf(own) + length);

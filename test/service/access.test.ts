@@ -5,14 +5,14 @@ import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
 import { createKey, openStore } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
-import { basic, newDataDir, reply, request, running, trajectory } from "./open.ts";
+import { basic, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
 
 describe("the service's check of credentials (interface 5)", () => {
   it("refuses a revoked key of the store", async () => {
     const dataDir = newDataDir();
-    const service = await running({ dataDir });
+    const service = await openTestService({ dataDir });
     const store = await openStore({ dataDir, store: undefined }, { host: testHost(), onUnavailable: () => undefined });
     const { key, digest } = createKey();
     await store.keys.add({ name: "ann", digest, projects: [], uses: ["inference"], created: 0, revoked: undefined });
@@ -23,7 +23,7 @@ describe("the service's check of credentials (interface 5)", () => {
   });
 
   it("happens before the body is read", async () => {
-    const { url } = await running();
+    const { url } = await openTestService();
     const { status, sent } = await sendSlowly(`${url}${log}`, {
       Authorization: "Bearer wrong",
       "Content-Length": "1000",
@@ -33,7 +33,7 @@ describe("the service's check of credentials (interface 5)", () => {
   });
 });
 
-/** Sends headers that announce a body, and no body until there is an answer. */
+/** Sends headers that announce a body, and the body only after an answer. */
 const sendSlowly = (url: string, headers: Record<string, string>): Promise<{ status: number; sent: number }> =>
   new Promise((resolve, reject) => {
     const outgoing = httpRequest(url, { method: "POST", headers: { "Content-Type": "application/json", ...headers } });
@@ -48,7 +48,7 @@ const sendSlowly = (url: string, headers: Record<string, string>): Promise<{ sta
 
 describe("the service's key", () => {
   it("has a file that only its owner can read", async () => {
-    const { key, dataDir } = await running();
+    const { key, dataDir } = await openTestService();
     const file = join(dataDir, "local.key");
     expect(readFileSync(file, "utf8")).toBe(`${key}\n`);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -56,23 +56,23 @@ describe("the service's key", () => {
     expect(statSync(join(dataDir, "local.db")).mode & 0o777).toBe(0o600);
   });
 
-  it("differs between data folders, and stays the same in one", async () => {
-    const first = await running();
-    const second = await running();
-    const third = await running({ dataDir: first.dataDir });
+  it("differs between data folders, and does not change in a folder", async () => {
+    const first = await openTestService();
+    const second = await openTestService();
+    const third = await openTestService({ dataDir: first.dataDir });
     expect(second.key).not.toBe(first.key);
     expect(third.key).toBe(first.key);
   });
 
-  it("stays the same for services that start at once", async () => {
+  it("is equal for services that start at once", async () => {
     const dataDir = newDataDir();
-    const services = await Promise.all(Array.from({ length: 20 }, async () => await running({ dataDir })));
+    const services = await Promise.all(Array.from({ length: 20 }, async () => await openTestService({ dataDir })));
     expect(new Set(services.map(({ key }) => key)).size).toBe(1);
   });
 
   it("comes from the option, and no file is written", async () => {
     const key = "a:key of my own";
-    const service = await running({ key });
+    const service = await openTestService({ key });
     expect(service.key).toBe(key);
     const headers = { Authorization: basic(key), "Content-Type": "application/json" };
     const body = JSON.stringify({ project_id: "local/local", id: "none" });
@@ -82,11 +82,11 @@ describe("the service's key", () => {
   });
 
   it.each(["local.key", "local.db"])("causes a warning with a fix if other users can read %s", async (name) => {
-    const { dataDir, service } = await running();
+    const { dataDir, service } = await openTestService();
     await service.close();
     const file = join(dataDir, name);
     chmodSync(file, 0o644);
-    const { warnings } = await running({ dataDir });
+    const { warnings } = await openTestService({ dataDir });
     expect(warnings).toEqual([
       {
         file,
@@ -102,7 +102,7 @@ describe("the service's key", () => {
     const dataDir = newDataDir();
     mkdirSync(dataDir, { recursive: true });
     writeFileSync(join(dataDir, "local.key"), text);
-    const thrown: unknown = await running({ dataDir }).catch((reason: unknown) => reason);
+    const thrown: unknown = await openTestService({ dataDir }).catch((reason: unknown) => reason);
     expect(thrown).toMatchObject({
       kind: "invalid-local-key",
       details: { where: { file: join(dataDir, "local.key") } },
@@ -139,14 +139,14 @@ describe("the service's check of web pages", () => {
       (port) => ({ Host: `127.0.0.1:${port}`, "Sec-Fetch-Site": "same-site" }),
     ],
   ])("refuses a page %s, also for public data", async (_what, headers) => {
-    const { url } = await running();
+    const { url } = await openTestService();
     const refused = await ask(`${url}${catalog}`, headers(new URL(url).port));
     expect(refused.status).toBe(403);
     expect(refused.body).toEqual({ detail: expect.stringMatching(/refused|unknown host/) });
   });
 
   it("refuses with an error in the format of the operation", async () => {
-    const { url } = await running();
+    const { url } = await openTestService();
     const { body } = await ask(`${url}/v1/models`, { Host: "evil.example" });
     expect(body).toMatchObject({ error: { message: expect.stringContaining("unknown host") } });
   });
@@ -160,19 +160,19 @@ describe("the service's check of web pages", () => {
     ["its own script", (port) => ({ Host: `localhost:${port}`, "Sec-Fetch-Site": "same-origin" })],
     ["the address bar", (port) => ({ Host: `localhost:${port}`, "Sec-Fetch-Site": "none" })],
   ])("answers a page that uses %s", async (_what, headers) => {
-    const { url } = await running();
+    const { url } = await openTestService();
     expect((await ask(`${url}${catalog}`, headers(new URL(url).port))).status).toBe(200);
   });
 
   it("answers a page with an allowed host name in any case", async () => {
-    const { url } = await running({ allowHosts: ["build-7.example", "CI.Example"] });
+    const { url } = await openTestService({ allowHosts: ["build-7.example", "CI.Example"] });
     expect((await ask(`${url}${catalog}`, { Host: "ci.example:8700" })).status).toBe(200);
     expect((await ask(`${url}${catalog}`, { Host: "Build-7.example:8700" })).status).toBe(200);
     expect((await ask(`${url}${catalog}`, { Host: "other.example:8700" })).status).toBe(403);
   });
 
   it("sends no CORS headers", async () => {
-    const { url } = await running();
+    const { url } = await openTestService();
     const response = await fetch(`${url}${catalog}`);
     expect(response.headers.has("access-control-allow-origin")).toBe(false);
   });
@@ -182,8 +182,8 @@ describe("the service's check of web pages", () => {
 const anotherName = "127.1";
 
 describe("an address outside loopback", () => {
-  it("needs an allowed host name", async () => {
-    const thrown: unknown = await running({ address: "0.0.0.0" }).catch((reason: unknown) => reason);
+  it("requires an allowed host name", async () => {
+    const thrown: unknown = await openTestService({ address: "0.0.0.0" }).catch((reason: unknown) => reason);
     expect(thrown).toBeInstanceOf(Failure);
     expect(thrown).toMatchObject({
       kind: "allow-host-missing",
@@ -192,7 +192,7 @@ describe("an address outside loopback", () => {
   });
 
   it("causes a warning with an allowed host name", async () => {
-    const { warnings } = await running({ address: anotherName, allowHosts: ["build-7.example"] });
+    const { warnings } = await openTestService({ address: anotherName, allowHosts: ["build-7.example"] });
     expect(warnings.map(({ rule }) => rule)).toEqual(["exposed-address"]);
   });
 });

@@ -1,7 +1,7 @@
-/** The places that a store may be kept at, for tests that hold of each: a new store every time. */
+/** Locations of a store. Tests that use a location open a new store. */
 import { hasPostgres, newDatabase } from "../support/postgres.ts";
 
-/** A body of the store. */
+/** A kind of database that has the store. */
 interface Body {
   readonly body: string;
   /** True if PostgreSQL is not installed. */
@@ -21,7 +21,6 @@ export const query = async (address: string, sql: string): Promise<number> => {
   return Number(answer?.rows[0]?.[0]);
 };
 
-/** All bodies. */
 export const bodies: readonly Body[] = [
   { body: "a file", skip: false, tags: [], place: async () => undefined },
   {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { idsOf, request, running, trajectory } from "./open.ts";
+import { idsOf, openTestService, request, trajectory } from "./open.ts";
 
 /** Every field of interface 2.4 except the two sizes, which need an option. */
 const fields = [
@@ -31,7 +31,7 @@ const assistant = { role: "assistant", content: "hi" };
 
 describe("the service's read operation (interface 4.3)", () => {
   it("returns a logged trajectory with every field of the interface", async () => {
-    const service = await running();
+    const service = await openTestService();
     const [id = ""] = idsOf(await service.log(request(trajectory(1)), { model: "org/model a" }));
     const read = await service.read(id);
     expect(read.status).toBe(200);
@@ -55,7 +55,7 @@ describe("the service's read operation (interface 4.3)", () => {
   });
 
   it("returns a start_time that is null as the time of logging, and only a usage that is an object", async () => {
-    const service = await running();
+    const service = await openTestService();
     const message = { ...user, message: assistant };
     const odd = { messages_and_choices: [message], start_time: null, usage: 7 };
     const [first = "", second = ""] = idsOf(

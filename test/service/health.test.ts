@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Exchange } from "../../src/service/index.ts";
 import { bodies } from "./bodies.ts";
-import { basic, reply, request, running, trajectory } from "./open.ts";
+import { basic, openTestService, reply, request, trajectory } from "./open.ts";
 
 /** Returns the status of a request with headers that `fetch` does not allow. */
 const statusOf = async (url: string, headers: Record<string, string>): Promise<number | undefined> =>
@@ -20,8 +20,8 @@ const statusOf = async (url: string, headers: Record<string, string>): Promise<n
 
 for (const { body, skip, place, tags } of bodies)
   describe.skipIf(skip)(`a service whose store is in ${body}`, { tags }, () => {
-    it("reports that it is up and ready, without a credential and for any host name", async () => {
-      const { url } = await running({ store: await place() });
+    it("answers that it is up and ready, without a credential and for any host name", async () => {
+      const { url } = await openTestService({ store: await place() });
       for (const path of ["/healthz", "/readyz"]) {
         expect(await statusOf(`${url}${path}`, {})).toBe(200);
         expect(await statusOf(`${url}${path}`, { Host: "10.1.2.3:8700" })).toBe(200);
@@ -31,7 +31,7 @@ for (const { body, skip, place, tags } of bodies)
 
 describe("a service", () => {
   it("answers that it is up but not ready if its store is missing", async () => {
-    const { url, dataDir } = await running();
+    const { url, dataDir } = await openTestService();
     renameSync(join(dataDir, "local.db"), join(dataDir, "moved.db"));
     const ready = await reply(`${url}/readyz`);
     expect(ready).toMatchObject({ status: 503, body: { status: "the store does not answer" } });
@@ -50,7 +50,7 @@ describe("a service", () => {
 
   it("reports each request without its content", async () => {
     const ended: Exchange[] = [];
-    const { url, key, log } = await running({ onEnd: (one) => ended.push(one) });
+    const { url, key, log } = await openTestService({ onEnd: (one) => ended.push(one) });
     const headers = { "Idempotency-Key": "once" };
     const logged = await log(request(trajectory(1)), { headers: { ...headers, "X-Request-Id": "trace-1" } });
     expect(logged.headers.get("x-request-id")).toBe("trace-1");

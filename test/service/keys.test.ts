@@ -5,28 +5,32 @@ import { createKey, openStore, type Store, type StoredKey } from "../../src/serv
 import { testHost } from "../support/host.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { bodies } from "./bodies.ts";
-import { basic, idsOf, type Running, reply, request, running, trajectory } from "./open.ts";
+import { basic, idsOf, openTestService, type RunningService, reply, request, trajectory } from "./open.ts";
 
 const json = { "Content-Type": "application/json" };
 
-const log = async ({ url }: Running, key: string, headers: Record<string, string> = {}) =>
+const log = async ({ url }: RunningService, key: string, headers: Record<string, string> = {}) =>
   await reply(`${url}/v1/preview/models/m/log`, {
     method: "POST",
     headers: { ...json, ...headers, Authorization: `Bearer ${key}` },
     body: JSON.stringify(request(trajectory(1))),
   });
 
-const read = async ({ url }: Running, key: string, asked: { readonly project_id: string; readonly id: string }) =>
+const read = async (
+  { url }: RunningService,
+  key: string,
+  asked: { readonly project_id: string; readonly id: string },
+) =>
   await reply(`${url}/call/read`, {
     method: "POST",
     headers: { ...json, Authorization: basic(key) },
     body: JSON.stringify(asked),
   });
 
-const models = async ({ url }: Running, key: string) =>
+const models = async ({ url }: RunningService, key: string) =>
   await reply(`${url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
 
-/** Adds a key like another process. */
+/** Adds a key as another process would. */
 const given = async (store: Store, name: string, more: Partial<StoredKey> = {}): Promise<string> => {
   const { key, digest } = createKey();
   const all = { projects: [], uses: ["log", "inference", "calls"], created: 0, revoked: undefined };
@@ -34,9 +38,8 @@ const given = async (store: Store, name: string, more: Partial<StoredKey> = {}):
   return key;
 };
 
-/** Opens a service, and its store from outside. */
-const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
-  const service = await running(place);
+const opened = async (place: NonNullable<Parameters<typeof openTestService>[0]>) => {
+  const service = await openTestService(place);
   const waiting = { host: testHost(), onUnavailable: () => undefined };
   const store = await openStore({ dataDir: service.dataDir, store: place.store }, waiting);
   onTestFinished(async () => await store.close());
@@ -45,7 +48,7 @@ const opened = async (place: NonNullable<Parameters<typeof running>[0]>) => {
 
 for (const { body, skip, place, tags } of bodies)
   describe.skipIf(skip)(`a key in ${body}`, { tags }, () => {
-    it("allows its uses and projects, and records in its first project", async () => {
+    it("allows its uses and projects, and stores calls in its first project", async () => {
       const { service, store } = await opened({ store: await place() });
       const [all, one] = [await given(store, "all"), await given(store, "one", { projects: ["a/b", "c/d"] })];
       const [own = ""] = idsOf(await log(service, all));
@@ -60,7 +63,7 @@ for (const { body, skip, place, tags } of bodies)
       expect((await models(service, one)).body.data).toMatchObject([{ id: "m", owned_by: "a" }]);
     });
 
-    it("gets a 403 for other uses and projects, without their content", async () => {
+    it("gets a 403 without content for other uses and projects", async () => {
       const { service, store } = await opened({ store: await place() });
       const [id = ""] = idsOf(await log(service, service.key));
       const writer = await given(store, "writer", { uses: ["log"], projects: ["a/b"] });
@@ -83,7 +86,7 @@ for (const { body, skip, place, tags } of bodies)
     it("gets a 401 from every service of the store after it is revoked, and a new key is accepted", async () => {
       const store = await place();
       const first = await opened({ store });
-      const second = await running({ store, dataDir: first.service.dataDir });
+      const second = await openTestService({ store, dataDir: first.service.dataDir });
       const key = await given(first.store, "ann");
       for (const service of [first.service, second]) expect((await log(service, key)).status).toBe(200);
       expect(await first.store.keys.add({ ...blank, name: "ann" })).toBe(false);
@@ -97,7 +100,7 @@ for (const { body, skip, place, tags } of bodies)
       expect(await first.store.keys.list()).toMatchObject([{ name: "ann", revoked: undefined }]);
     });
 
-    it("lists a model of two projects with the project that logged to it first", async () => {
+    it("lists a model of two projects with the project that first logged to the model", async () => {
       let now = 5_000_000;
       const host = { ...testHost(), now: () => (now += 60_000) };
       const { service, store } = await opened({ store: await place(), host });
@@ -130,7 +133,7 @@ for (const { body, skip, place, tags } of bodies)
 const blank = { digest: new Uint8Array(32), projects: [], uses: [], created: 0, revoked: undefined };
 
 describe("a key", () => {
-  it("is missing in a new store, and `serve keys list` notes it with the store's path", async () => {
+  it("is missing in a new store, so `serve keys list` prints a note with the store's path", async () => {
     const env = newHome();
     const { stdout, stderr } = await runRollcall(["serve", "keys", "list"], { env });
     expect([stdout, stderr]).toEqual(["", `note: no keys in ${env.XDG_DATA_HOME}/rollcall/local.db\n`]);

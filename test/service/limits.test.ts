@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { reply, request, running, trajectory } from "./open.ts";
+import { openTestService, reply, request, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
 
@@ -18,15 +18,15 @@ const speak = (url: string, text: string): Promise<string> =>
   });
 
 describe("a body over the limit", () => {
-  it("gets a 413 before it is sent if it announces its length", async () => {
-    const { url, key } = await running({ maxBodyBytes: 1000 });
+  it("gets a 413 before the body is sent if it announces its length", async () => {
+    const { url, key } = await openTestService({ maxBodyBytes: 1000 });
     const refused = await announce(url, key, "1001");
     expect(refused.status).toBe(413);
     expect(JSON.parse(refused.text)).toEqual({ detail: "the body is larger than 1000 bytes" });
   });
 
-  it("gets a 413 while it is sent if it does not announce its length", async () => {
-    const { url, key } = await running({ maxBodyBytes: 100_000 });
+  it("gets a 413 while the body is sent if it does not announce its length", async () => {
+    const { url, key } = await openTestService({ maxBodyBytes: 100_000 });
     const refused = await new Promise<{ status: number }>((resolve, reject) => {
       const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
       const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers }, (response) => {
@@ -40,19 +40,19 @@ describe("a body over the limit", () => {
     expect(refused.status).toBe(413);
   });
 
-  it("gets a 413 from one byte over the limit", async () => {
+  it("gets a 413 if it exceeds the limit by a byte", async () => {
     const body = JSON.stringify(request(trajectory(1)));
-    const service = await running({ maxBodyBytes: body.length });
+    const service = await openTestService({ maxBodyBytes: body.length });
     expect((await service.log(body)).status).toBe(200);
     expect((await service.log(`${body} `)).status).toBe(413);
-    // The same without Content-Length.
+    // The same body without Content-Length.
     expect(await inPieces(service, body)).toBe(200);
     expect(await inPieces(service, `${body} `)).toBe(413);
   });
 
   it("gets a 413 if it exceeds the limit after decompression", async () => {
     const body = JSON.stringify(request(trajectory(1)));
-    const { url, key } = await running({ maxBodyBytes: body.length });
+    const { url, key } = await openTestService({ maxBodyBytes: body.length });
     const send = async (bytes: Uint8Array, encoding: string) => {
       const answer = await reply(`${url}${log}`, {
         method: "POST",
@@ -74,7 +74,7 @@ describe("a body over the limit", () => {
   });
 
   it("has no effect on later requests", async () => {
-    const service = await running({ maxBodyBytes: 100_000 });
+    const service = await openTestService({ maxBodyBytes: 100_000 });
     expect((await service.log("x".repeat(3_000_000))).status).toBe(413);
     expect((await service.log(request(trajectory(1)))).status).toBe(200);
   });
@@ -109,7 +109,7 @@ const announce = (url: string, key: string, length: string): Promise<{ status: n
 
 describe("a client that sends Expect: 100-continue", () => {
   it("gets 100 Continue if its credentials are valid", async () => {
-    const { url, key } = await running();
+    const { url, key } = await openTestService();
     const body = JSON.stringify(request(trajectory(1)));
     const head = `POST ${log} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`;
     const answer = await speak(url, head + body);
@@ -117,7 +117,7 @@ describe("a client that sends Expect: 100-continue", () => {
   });
 
   it("gets 401 and no 100 Continue if its credentials are wrong", async () => {
-    const { url } = await running();
+    const { url } = await openTestService();
     const head = `POST ${log} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer wrong\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n`;
     expect(await speak(url, head)).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
   });
@@ -139,7 +139,7 @@ describe("an invalid HTTP request", () => {
       "400",
     ],
   ])("gets an error status for %s", async (_what, text, status) => {
-    const { url } = await running();
+    const { url } = await openTestService();
     expect(await speak(url, text)).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect((await fetch(`${url}/inference/router/local/models`)).status).toBe(200);
   });
@@ -147,7 +147,7 @@ describe("an invalid HTTP request", () => {
 
 describe("a body that is cut off", () => {
   it("leaves nothing in the store", async () => {
-    const { url, key } = await running();
+    const { url, key } = await openTestService();
     const body = JSON.stringify(request(trajectory(1)));
     await new Promise<void>((resolve) => {
       const headers = {
@@ -166,9 +166,9 @@ describe("a body that is cut off", () => {
 
 describe("bodies that together exceed the memory limit", () => {
   it("are all logged", async () => {
-    const { url, key } = await running({ maxBodyBytes: 64 * 1024 * 1024 });
+    const { url, key } = await openTestService({ maxBodyBytes: 64 * 1024 * 1024 });
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
-    // Without Content-Length, each may be as long as the limit. 20 of them exceed the memory limit.
+    // Without Content-Length, each body may be as long as the limit. 20 such bodies exceed the memory limit.
     const send = (): Promise<number> =>
       new Promise((resolve, reject) => {
         const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers, agent: false }, (response) => {
@@ -182,8 +182,8 @@ describe("bodies that together exceed the memory limit", () => {
     expect(await Promise.all(Array.from({ length: 20 }, send))).toEqual(Array.from({ length: 20 }, () => 200));
   });
 
-  it("do not wait for slow bodies, whatever length those announce", async () => {
-    const service = await running({ maxBodyBytes: 300 * 1024 * 1024 });
+  it("do not wait for slow bodies of any announced length", async () => {
+    const service = await openTestService({ maxBodyBytes: 300 * 1024 * 1024 });
     const { url, key } = service;
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Length": 3e8 };
     const slow = Array.from({ length: 5 }, () => {
@@ -197,7 +197,7 @@ describe("bodies that together exceed the memory limit", () => {
   });
 
   it("do not wait for a client that disconnected", async () => {
-    const service = await running({ maxBodyBytes: 300 * 1024 * 1024 });
+    const service = await openTestService({ maxBodyBytes: 300 * 1024 * 1024 });
     const { url, key } = service;
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json" };
     const open = () => {
@@ -214,7 +214,7 @@ describe("bodies that together exceed the memory limit", () => {
   });
 });
 
-describe("a body with more values than the limit", () => {
+describe("the limit on values in a body", () => {
   const bodyOf = (members: string): string =>
     `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1${members}}]}]}`;
   const names = (count: number): string => `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join(",")}}`;
@@ -226,8 +226,8 @@ describe("a body with more values than the limit", () => {
     ["metrics, or more than", bodyOf("").replace("}]}]}", `}]}],${names(10_003).slice(1)}`)],
     ["metrics, or more than", bodyOf("").replace("}]}]}", `}],${names(10_003).slice(1)}]}`)],
     ["metrics, or more than", bodyOf(`,"metrics":${names(10_001)},"tools":null,"x":1,"x":2`)],
-  ])("gets a 413 that names %s", async (what, body) => {
-    const service = await running();
+  ])("causes a 413 that names %s", async (what, body) => {
+    const service = await openTestService();
     expect(await service.log(body)).toMatchObject({ status: 413, body: { detail: expect.stringContaining(what) } });
   });
 
@@ -236,8 +236,8 @@ describe("a body with more values than the limit", () => {
     ["deep logs", bodyOf(`,"logs":${"[".repeat(300_000)}${"]".repeat(300_000)}`)],
     ["braces inside text", bodyOf(`,"other":"${"{[".repeat(300_000)}"`)],
     ["as many metrics as the limit", bodyOf(`,"metrics":${names(10_000)}`)],
-  ])("does not include a body with %s", async (_, body) => {
-    const service = await running({ maxBodyBytes: 2_000_000 });
+  ])("allows a body with %s", async (_, body) => {
+    const service = await openTestService({ maxBodyBytes: 2_000_000 });
     expect((await service.log(body)).status).toBe(200);
   });
 });
@@ -255,15 +255,15 @@ describe.each([
       "numbers in place of tools",
       `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":1,"tools":${ones(size)}}]}]}`,
     ],
-  ])("gets a 422 that lists a hundred of them: %s", { tags }, async (_what, body) => {
-    const service = await running();
+  ])("gets a 422 that lists a hundred faults: %s", { tags }, async (_what, body) => {
+    const service = await openTestService();
     const refused = await service.log(body);
     expect([refused.status, Array.isArray(refused.body.detail) && refused.body.detail.length]).toEqual([422, 100]);
     expect(refused.text.length).toBeLessThan(100_000);
   });
 
-  it("gets a 422 that is short", { tags }, async () => {
-    const service = await running();
+  it("gets a short 422", { tags }, async () => {
+    const service = await openTestService();
     for (const body of [ones(size), `{"x":${ones(size / 3)}}`, JSON.stringify({ split: ["x".repeat(size / 3)] })]) {
       const refused = await service.log(body);
       expect([refused.status, refused.text.length < 10_000]).toEqual([422, true]);
@@ -278,7 +278,7 @@ describe("a large unusual request", { tags: "slow" }, () => {
     ["no split", 422, `{"x":1,"x":2,"trajectory_groups":[${groups}{"trajectories":[]}]}`],
     ["a fault in its last group", 422, `{"x":1,"x":2,"split":"a","trajectory_groups":[${groups}{}]}`],
   ])("does not block the event loop while it is checked: %s", async (_what, status, body) => {
-    const service = await running();
+    const service = await openTestService();
     let [longest, before, going] = [0, process.cpuUsage(), true];
     const cpuSince = (start: NodeJS.CpuUsage) => {
       const { user, system } = process.cpuUsage(start);
@@ -299,7 +299,7 @@ describe("a large unusual request", { tags: "slow" }, () => {
 
 describe("service.close", () => {
   it("answers requests in flight, and refuses new ones with 503", async () => {
-    const { url, key, service } = await running();
+    const { url, key, service } = await openTestService();
     const body = JSON.stringify(request(trajectory(1)));
     const agent = new Agent({ keepAlive: true });
     const headers = {
@@ -331,7 +331,7 @@ describe("service.close", () => {
   });
 
   it("does not wait for connections that are idle", async () => {
-    const { url, service } = await running();
+    const { url, service } = await openTestService();
     const agent = new Agent({ keepAlive: true });
     await new Promise<void>((resolve, reject) => {
       httpRequest(`${url}/inference/router/local/models`, { agent }, (response) => {
@@ -344,8 +344,8 @@ describe("service.close", () => {
     agent.destroy();
   });
 
-  it("does not wait for a request that never becomes one", async () => {
-    const { url, service } = await running();
+  it("does not wait for a request that is never complete", async () => {
+    const { url, service } = await openTestService();
     const ended = speak(url, "GET /v1/models HTTP/1.1\r\nHost: localhost\r\n").catch(() => "");
     await wait(100);
     expect(await service.close()).toBe(true);
@@ -353,7 +353,7 @@ describe("service.close", () => {
   });
 
   it("can be called twice", async () => {
-    const { service } = await running();
+    const { service } = await openTestService();
     expect(await Promise.all([service.close(), service.close()])).toEqual([true, true]);
   });
 });
@@ -377,7 +377,7 @@ describe("an unusual HTTP request", () => {
       /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n$/,
     ],
   ])("gets an answer: %s", async (_what, text, start) => {
-    const { url } = await running();
+    const { url } = await openTestService();
     expect(await speak(url, text)).toMatch(start);
   });
 });

@@ -2,11 +2,11 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
-import { newDataDir, reply, request, running, trajectory } from "./open.ts";
+import { newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
 describe("the list of models (interface 4.2)", () => {
   it("works with the openai client", async () => {
-    const service = await running();
+    const service = await openTestService();
     for (const model of ["org/one", "two"]) await service.log(request(trajectory(1)), { model });
     const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: service.key, project: "local/local" });
     const ids: string[] = [];
@@ -15,7 +15,7 @@ describe("the list of models (interface 4.2)", () => {
   });
 
   it("answers a wrong key in a format that the openai client reads", async () => {
-    const service = await running();
+    const service = await openTestService();
     const openai = new OpenAI({ baseURL: `${service.url}/v1`, apiKey: "wrong", maxRetries: 0 });
     const refused: unknown = await openai.models.list().catch((thrown: unknown) => thrown);
     expect(refused).toBeInstanceOf(OpenAI.AuthenticationError);
@@ -33,7 +33,7 @@ describe.each([
     mkdirSync(folder, { recursive: true });
     const own = readFileSync(`test/samples/catalog.${kind}.json`, "utf8");
     writeFileSync(join(folder, "some provider.json"), own);
-    const service = await running({ dataDir });
+    const service = await openTestService({ dataDir });
     const listed = await fetch(`${service.url}${path}some%20provider/models`);
     expect(listed.status).toBe(200);
     expect(await listed.text()).toBe(own);
@@ -44,7 +44,7 @@ describe.each([
     const folder = join(dataDir, "catalog", kind);
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, "notes.txt"), "of one");
-    const service = await running({ dataDir });
+    const service = await openTestService({ dataDir });
     expect((await reply(`${service.url}${path}one/models`)).body.note).toMatch(/^a sample/);
     writeFileSync(join(folder, "one.json"), '{"data":[]}');
     expect((await reply(`${service.url}${path}one/models`)).body).toEqual({ data: [] });
@@ -58,7 +58,7 @@ describe.each([
     mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
     writeFileSync(join(dataDir, "catalog", kind, "one.json"), '{"data":[]}');
     writeFileSync(join(dataDir, "secret.json"), '{"data":[{"id":"secret"}]}');
-    const service = await running({ dataDir });
+    const service = await openTestService({ dataDir });
     for (const name of ["..%2F..%2Fsecret", "..%5C..%5Csecret", "%2e%2e%2f%2e%2e%2fsecret", "one.json%00"]) {
       expect((await reply(`${service.url}${path}${name}/models`)).status).toBe(404);
     }
@@ -70,7 +70,7 @@ describe.each([
       const dataDir = newDataDir();
       mkdirSync(join(dataDir, "catalog", kind), { recursive: true });
       writeFileSync(join(dataDir, "catalog", kind, "one.json"), text);
-      const service = await running({ dataDir });
+      const service = await openTestService({ dataDir });
       const listed = await reply(`${service.url}${path}one/models`);
       expect(listed.status).toBe(500);
       expect(listed.body).toEqual({

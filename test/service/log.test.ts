@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { idsOf, newDataDir, request, running, trajectory } from "./open.ts";
+import { idsOf, newDataDir, openTestService, request, trajectory } from "./open.ts";
 
 const airline = (): string => {
   const groups = readFileSync("test/samples/airline.groups.jsonl", "utf8").trim().split("\n");
@@ -9,7 +9,7 @@ const airline = (): string => {
 
 describe("the service's log operation (interface 4.1)", () => {
   it("answers with the metrics, and one call id per trajectory in order", async () => {
-    const service = await running();
+    const service = await openTestService();
     const logged = await service.log(airline(), { model: "gpt-4o" });
     expect(logged.status).toBe(200);
     expect(logged.headers.get("content-type")).toBe("application/json");
@@ -36,43 +36,43 @@ describe("the service's log operation (interface 4.1)", () => {
   });
 
   it("answers with UUIDs of version 7 that contain the time", async () => {
-    const service = await running();
+    const service = await openTestService();
     const [id = ""] = idsOf(await service.log(request(trajectory(1))));
     expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)).toBe(Date.UTC(2025, 10, 1, 9, 30));
   });
 
   it("answers with ordered ids for more calls than one millisecond can count", async () => {
-    const service = await running();
+    const service = await openTestService();
     const ids = idsOf(await service.log(request(...Array.from({ length: 5000 }, () => trajectory(0)))));
     expect(new Set(ids).size).toBe(5000);
     expect(ids.toSorted()).toEqual(ids);
   });
 
-  it("keeps acknowledged calls over a restart", async () => {
+  it("keeps acknowledged calls after a restart", async () => {
     const dataDir = newDataDir();
-    const before = await running({ dataDir });
+    const before = await openTestService({ dataDir });
     const [id = ""] = idsOf(await before.log(request(trajectory(0.5))));
     await before.service.close();
-    const after = await running({ dataDir });
+    const after = await openTestService({ dataDir });
     expect(after.key).toBe(before.key);
     expect((await after.read(id)).body.call).toMatchObject({ id, attributes: { reward: 0.5 } });
   });
 });
 
 describe("an Idempotency-Key", () => {
-  it("gets the same answer after a restart", async () => {
+  it("gets an equal answer after a restart", async () => {
     const dataDir = newDataDir();
     const headers = { "Idempotency-Key": "key-1" };
-    const before = await running({ dataDir });
+    const before = await openTestService({ dataDir });
     const first = await before.log(request(trajectory(1)), { headers });
     await before.service.close();
-    const after = await running({ dataDir });
+    const after = await openTestService({ dataDir });
     expect((await after.log(request(trajectory(1)), { headers })).text).toBe(first.text);
   });
 
-  it("logs once if the same request arrives many times at once", async () => {
-    const service = await running();
+  it("logs a request once if it arrives many times at once", async () => {
+    const service = await openTestService();
     const headers = { "Idempotency-Key": "key-1" };
     const replies = await Promise.all(
       Array.from({ length: 12 }, async () => await service.log(request(trajectory(1)), { headers })),
@@ -83,7 +83,7 @@ describe("an Idempotency-Key", () => {
 
 describe("the service's storage of names", () => {
   const expectSplitKept = async (split: string): Promise<void> => {
-    const service = await running();
+    const service = await openTestService();
     const logged = await service.log({ split, trajectory_groups: [{ trajectories: [trajectory(1)] }] });
     expect(logged.body.metrics).toMatchObject({ [`${split}/reward`]: 1 });
     const [id = ""] = idsOf(logged);
@@ -103,7 +103,7 @@ describe("the service's storage of names", () => {
 
 describe("the service under concurrent log requests", () => {
   it("stores each request once, and answers each with its own calls", async () => {
-    const service = await running();
+    const service = await openTestService();
     const logged = await Promise.all(
       Array.from({ length: 30 }, (_, at) =>
         service.log(request(trajectory(at)), at % 10 === 0 ? { headers: { "Idempotency-Key": "one" } } : {}),

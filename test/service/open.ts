@@ -11,7 +11,7 @@ import type { Problem } from "../../src/failure.ts";
 import { openService, type Service, type ServiceOptions } from "../../src/service/index.ts";
 import { testHost } from "../support/host.ts";
 
-export interface Running {
+export interface RunningService {
   readonly url: string;
   readonly key: string;
   readonly dataDir: string;
@@ -19,15 +19,14 @@ export interface Running {
   readonly warnings: readonly Problem[];
   /** Logs a body (an object, or text as it is) for a model. */
   log(body: unknown, options?: { readonly model?: string; readonly headers?: Record<string, string> }): Promise<Reply>;
-  /** Reads a call. */
   read(id: string, more?: Record<string, unknown>): Promise<Reply>;
 }
 
-/** A reply, read. */
+/** A reply that was read completely. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** As it came. */
+  /** The body as it was received. */
   readonly text: string;
   readonly body: Record<string, unknown>;
 }
@@ -39,15 +38,14 @@ export const callIds = async (service: Service | undefined): Promise<readonly st
   return ids;
 };
 
-/** A new data folder. */
 export const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "service-")), "data");
 
 /** Opens the service; it is closed when the test is finished. */
-export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<Running> => {
+export const openTestService = async (wishes: Partial<ServiceOptions> = {}): Promise<RunningService> => {
   const dataDir = wishes.dataDir ?? newDataDir();
   const warnings: Problem[] = [];
   const service = await openService({
-    // A database that is away is waited for by the clock.
+    // The wait for an unavailable database takes real time.
     host: { ...testHost(), elapsed: () => performance.now(), sleep: async (ms) => await setTimeout(ms) },
     address: "127.0.0.1",
     port: 0,
@@ -86,14 +84,13 @@ export const running = async (wishes: Partial<ServiceOptions> = {}): Promise<Run
 /** Basic credentials (interface 5). */
 export const basic = (key: string, user = "api"): string => `Basic ${Buffer.from(`${user}:${key}`).toString("base64")}`;
 
-/** Fetches, and reads the reply as JSON. */
 export const reply = async (url: string, init: RequestInit = {}): Promise<Reply> => {
   const response = await fetch(url, init);
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 };
 
-/** A trajectory that is as small as one can be. */
+/** The smallest valid trajectory. */
 export const trajectory = (reward: number, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   messages_and_choices: [
     { role: "user", content: "hello" },
@@ -109,6 +106,5 @@ export const request = (...trajectories: readonly unknown[]): Record<string, unk
   trajectory_groups: [{ trajectories }],
 });
 
-/** The ids of a log's reply. */
 export const idsOf = (logged: Reply): readonly string[] =>
   Array.isArray(logged.body.call_ids) ? logged.body.call_ids.map(String) : [];

@@ -2,12 +2,15 @@
 import { describe, expect, it } from "vitest";
 import { testHost } from "../support/host.ts";
 import { bodies, query } from "./bodies.ts";
-import { basic, callIds, idsOf, newDataDir, reply, request, running, trajectory } from "./open.ts";
+import { basic, callIds, idsOf, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
 const once = { "Idempotency-Key": "once" };
 
-/** Logs with one key until it is answered, because a busy database can be too late. */
-const loggedOnce = async (service: Awaited<ReturnType<typeof running>>, body: object): ReturnType<typeof reply> => {
+/** Repeats a log request with one key until an answer, because a busy database can be too late. */
+const loggedOnce = async (
+  service: Awaited<ReturnType<typeof openTestService>>,
+  body: object,
+): ReturnType<typeof reply> => {
   const answer = await service.log(body, { headers: once });
   return answer.status >= 500 ? await loggedOnce(service, body) : answer;
 };
@@ -15,7 +18,7 @@ const loggedOnce = async (service: Awaited<ReturnType<typeof running>>, body: ob
 for (const { body, skip, place, tags } of bodies)
   describe.skipIf(skip)(`the store in ${body}`, { tags }, () => {
     it("returns trajectories of any length, also longer than one stored piece", async () => {
-      const service = await running({ store: await place() });
+      const service = await openTestService({ store: await place() });
       const lengths = [10, 2 ** 20 - 300, 3_000_000, 5, 2 ** 20, 2 ** 21 + 1, 1];
       const logs = lengths.map((length, at) => [String(at).repeat(length)]);
       const logged = await service.log(request(...logs.map((own, at) => trajectory(at, { logs: own }))));
@@ -30,7 +33,10 @@ for (const { body, skip, place, tags } of bodies)
 
     it("gives increasing ids if the clock runs backwards, each for its own trajectory", async () => {
       let now = Date.UTC(2025, 10, 1);
-      const service = await running({ store: await place(), host: { ...testHost(), now: () => (now -= 60_000) } });
+      const service = await openTestService({
+        store: await place(),
+        host: { ...testHost(), now: () => (now -= 60_000) },
+      });
       const ids: string[] = [];
       for (let round = 0; round < 4; round++) {
         const rewards = Array.from({ length: 5 }, (_, at) => trajectory(round * 10 + at));
@@ -44,7 +50,7 @@ for (const { body, skip, place, tags } of bodies)
     });
 
     it("has no call for an id that is similar to an existing one", async () => {
-      const service = await running({ store: await place() });
+      const service = await openTestService({ store: await place() });
       const [id = ""] = idsOf(await service.log(request(trajectory(1), trajectory(2))));
       const near = [
         `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`,
@@ -57,10 +63,10 @@ for (const { body, skip, place, tags } of bodies)
       for (const other of near) expect((await service.read(other)).body).not.toMatchObject({ call: { id: other } });
     });
 
-    it("stores a long request once, and no piece of its copies, if several services get it at once", async () => {
+    it("stores a long request once, without other pieces, if several services get it at once", async () => {
       const store = await place();
       const dataDir = newDataDir();
-      const services = [await running({ store, dataDir }), await running({ store, dataDir })];
+      const services = [await openTestService({ store, dataDir }), await openTestService({ store, dataDir })];
       const body = request(...[1, 2, 3, 4].map((at) => trajectory(at, { logs: [String(at).repeat(1_500_000)] })));
       const replies = await Promise.all([...services, ...services].map((service) => loggedOnce(service, body)));
       expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
@@ -72,18 +78,18 @@ for (const { body, skip, place, tags } of bodies)
       expect(await query(store.path, "SELECT count(DISTINCT logged) FROM rollcall.logged_body")).toBe(1);
     });
 
-    it("accepts 5 MB next to the trajectories, or refuses them for good", async () => {
-      const service = await running({ store: await place() });
+    it("accepts 5 MB next to the trajectories, or refuses the request permanently", async () => {
+      const service = await openTestService({ store: await place() });
       const long = { ...request(trajectory(1)), note: "x".repeat(5_000_000) };
       const [few, much] = await Promise.all([service.log(request(trajectory(2))), service.log(long)]);
       expect([few?.status, much?.status]).toEqual([200, 200]);
       expect(service.warnings).toEqual([]);
     });
 
-    it("gives each service the calls, models and store id of the others", async () => {
+    it("returns equal calls, models and store ids to all services", async () => {
       const store = await place();
       const dataDir = newDataDir();
-      const [one, other] = [await running({ store, dataDir }), await running({ store, dataDir })];
+      const [one, other] = [await openTestService({ store, dataDir }), await openTestService({ store, dataDir })];
       expect(one.service.store).toBe(other.service.store);
       const group = { note: "\u0000 and \\ud800", trajectories: [trajectory(0.5)] };
       const [id = ""] = idsOf(
@@ -110,8 +116,8 @@ for (const { body, skip, place, tags } of bodies)
       expect(models.body.data).toMatchObject([{ id: "m", owned_by: "local" }]);
     });
 
-    it("keeps many concurrent requests, large ones among them", { tags: "slow" }, async () => {
-      const service = await running({ store: await place() });
+    it("stores many concurrent requests, also large ones", { tags: "slow" }, async () => {
+      const service = await openTestService({ store: await place() });
       const logs = Array.from({ length: 60 }, (_, at) => [
         String.fromCharCode(97 + (at % 26)).repeat(at % 10 === 0 ? 2_500_000 : 100),
       ]);
@@ -127,7 +133,7 @@ for (const { body, skip, place, tags } of bodies)
     });
 
     it("finds the calls of a request with more calls than one millisecond can count", async () => {
-      const service = await running({ store: await place() });
+      const service = await openTestService({ store: await place() });
       const tiny = { messages_and_choices: [] };
       const ids = idsOf(
         await service.log(request(...Array.from({ length: 9000 }, (_, at) => ({ ...tiny, reward: at })))),

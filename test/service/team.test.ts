@@ -5,12 +5,11 @@ import { request as httpRequest } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { hasPostgres, newDatabase, ownServer } from "../support/postgres.ts";
+import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
 import { endOf, newHome, runRollcall, startRollcall } from "../support/run.ts";
-import { listening } from "../support/server.ts";
-import { basic, callIds, idsOf, type Reply, reply, request, running, trajectory } from "./open.ts";
+import { listenOnLoopback } from "../support/server.ts";
+import { basic, callIds, idsOf, openTestService, type Reply, reply, request, trajectory } from "./open.ts";
 
-/** `rollcall serve` in its own process. */
 interface Process {
   readonly child: ChildProcessWithoutNullStreams;
   readonly url: string;
@@ -51,14 +50,14 @@ const read = async ({ url }: Process, id: string): Promise<Reply> =>
   });
 
 describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeout: 120_000, tags: "database" }, () => {
-  it("share an empty database that they open at the same time", async () => {
+  it("share an empty database that they open at once", async () => {
     const store = await newDatabase();
     const [one, other] = await Promise.all([serve(store), serve(store)]);
     const [id = ""] = idsOf(await log(one, 7));
     expect((await read(other, id)).body.call).toMatchObject({ id, attributes: { reward: 7 } });
   });
 
-  it("store one of several requests with the same key that they get at the same time", async () => {
+  it("store one of several requests with equal keys that they get at once", async () => {
     const store = await newDatabase();
     const services = await Promise.all([serve(store), serve(store)]);
     const logAtOnce = async (own: string, rewards: readonly number[]) => {
@@ -73,7 +72,7 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     const accepted = different.filter(({ status }) => status === 200);
     expect(different.filter(({ status }) => status === 422)).toHaveLength(6);
     expect(new Set(accepted.map(({ text }) => text)).size).toBe(1);
-    const again = await running({ store: { path: store, password: undefined } });
+    const again = await openTestService({ store: { path: store, password: undefined } });
     const stored = [accepted[0], answer].flatMap((one) => (one === undefined ? [] : idsOf(one)));
     expect(await callIds(again.service)).toEqual(stored);
     const ended = services.flatMap(({ lines }) => lines.filter(({ event }) => event === "request"));
@@ -96,10 +95,10 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     expect(JSON.stringify(service.lines)).not.toContain(own);
   });
 
-  it("answer 503 and store nothing while it is unavailable, and continue when it is back", {
+  it("answer 503 and store nothing while the database is unavailable, and then continue", {
     tags: "slow",
   }, async () => {
-    const server = await ownServer({ onTestFinished });
+    const server = await startOwnServer({ onTestFinished });
     const store = server.address;
     const service = await serve(store);
     const [before = ""] = idsOf(await log(service, 1));
@@ -115,7 +114,7 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     await expect.poll(async () => (await reply(`${service.url}/readyz`)).status, { timeout: 20_000 }).toBe(200);
     const [after = ""] = idsOf(await log(service, 4));
     for (const id of [before, after]) expect((await read(service, id)).body.call).toMatchObject({ id });
-    const again = await running({ store: { path: store, password: undefined } });
+    const again = await openTestService({ store: { path: store, password: undefined } });
     expect(await callIds(again.service)).toEqual([after, before]);
   });
 });
@@ -145,7 +144,7 @@ const openWay = async (to: number): Promise<{ readonly port: number; lose(times:
     });
     far.on("data", (chunk: Buffer) => void near.write(chunk));
   });
-  const { port } = await listening(server);
+  const { port } = await listenOnLoopback(server);
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -166,7 +165,7 @@ describe.skipIf(!hasPostgres)(
       const address = new URL(await newDatabase());
       const way = await openWay(Number(address.port));
       const path = address.href.replace(address.port, String(way.port));
-      const { log: logged, service } = await running({ store: { path, password: undefined } });
+      const { log: logged, service } = await openTestService({ store: { path, password: undefined } });
       way.lose(1);
       const reply = await logged(request(trajectory(1)));
       expect(reply.status).toBe(200);
@@ -177,7 +176,7 @@ describe.skipIf(!hasPostgres)(
       const address = new URL(await newDatabase());
       const way = await openWay(Number(address.port));
       const path = address.href.replace(address.port, String(way.port));
-      const { log: logged, service } = await running({ store: { path, password: undefined } });
+      const { log: logged, service } = await openTestService({ store: { path, password: undefined } });
       way.lose(1000);
       const reply = await logged(request(trajectory(1)));
       expect([reply.status, reply.headers.get("retry-after")]).toEqual([500, null]);
@@ -273,7 +272,7 @@ describe("the end of a service with --log json", { timeout: 60_000 }, () => {
 });
 
 describe("the keys of a store", () => {
-  it("take the options that locate the store, and no others of the service", async () => {
+  it("accept only the options of the service that locate the store", async () => {
     const env = newHome();
     const list = async (...words: readonly string[]) => await runRollcall(["serve", ...words], { env });
     for (const words of [
@@ -287,7 +286,7 @@ describe("the keys of a store", () => {
     expect(stdout).toMatch(/\nOptions:\n +--project (?:.*\n)+ +--data-dir .*\n +--store .*\n\n/);
   });
 
-  it("wait for the database for up to --max-wait", async () => {
+  it("are listed after a wait of up to --max-wait for the database", async () => {
     const store = ["--store", "postgres://u@127.0.0.1:1/d", "--max-wait", "0s"];
     const { code, stderr } = await runRollcall(["serve", "keys", "list", ...store], { env: newHome() });
     expect([code, stderr]).toEqual([5, expect.stringContaining("cannot reach ")]);
@@ -295,7 +294,7 @@ describe("the keys of a store", () => {
 });
 
 describe("a store", () => {
-  it("refuses an address with a password on the command line, and an address of another kind", async () => {
+  it("refuses a URL with a password on the command line, and a URL of another kind", async () => {
     const refused = async (...words: readonly string[]) => {
       const { code, stderr } = await runRollcall(["serve", ...words]);
       expect(stderr).not.toContain("s3cret");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { request, running, trajectory } from "./open.ts";
+import { openTestService, request, trajectory } from "./open.ts";
 
 const at = (...rest: readonly string[]) => ["body", "trajectory_groups", "0", "trajectories", "0", ...rest];
 
@@ -15,8 +15,8 @@ describe("the validation of a log request (interface 7)", () => {
     ['{"reward":NaN}', 10],
     ['{"😀":nope}', 8],
     ["\ufeff{}", 0],
-  ])("says at which byte %j stops being JSON", async (text, position) => {
-    const service = await running();
+  ])("gives the byte at which %j is no longer JSON", async (text, position) => {
+    const service = await openTestService();
     const refused = await service.log(text);
     expect(refused.status).toBe(422);
     expect(refused.body).toEqual({
@@ -25,13 +25,13 @@ describe("the validation of a log request (interface 7)", () => {
   });
 
   it("finds the fault after a string of megabytes", async () => {
-    const service = await running();
+    const service = await openTestService();
     const refused = await service.log(`{"a":"${"x".repeat(5_000_000)}",}`);
     expect(refused.body).toMatchObject({ detail: [{ loc: ["body", "5000008"] }] });
   });
 
   it("omits the input from the answer if it is nested too deeply", async () => {
-    const service = await running();
+    const service = await openTestService();
     const deep = `${"[".repeat(200_000)}${"]".repeat(200_000)}`;
     const refused = await service.log(
       `{"split":"a","trajectory_groups":[{"trajectories":[{"messages_and_choices":[],"reward":${deep}}]}]}`,
@@ -44,14 +44,14 @@ describe("the validation of a log request (interface 7)", () => {
     [4998, true],
     [4999, false],
   ])("repeats an invalid text of %i characters: %j", async (length, isRepeated) => {
-    const service = await running();
+    const service = await openTestService();
     const reward = "x".repeat(length);
     const refused = await service.log(request(trajectory(1, { reward })));
     expect(refused.body).toMatchObject({ detail: [{ loc: at("reward"), input: isRepeated ? reward : null }] });
   });
 
   it("answers 400 for bytes that are not UTF-8", async () => {
-    const service = await running();
+    const service = await openTestService();
     const response = await fetch(`${service.url}/v1/preview/models/m/log`, {
       method: "POST",
       headers: { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" },
@@ -61,8 +61,8 @@ describe("the validation of a log request (interface 7)", () => {
     expect(await response.json()).toEqual({ detail: "There was an error parsing the body: it is not UTF-8" });
   });
 
-  it("stores nothing of a request with one fault", async () => {
-    const service = await running();
+  it("stores nothing of a request with a fault", async () => {
+    const service = await openTestService();
     await service.log(request(trajectory(1), trajectory(0, { reward: null })), { model: "never" });
     const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${service.key}` } });
     expect(await listed.json()).toEqual({ object: "list", data: [] });

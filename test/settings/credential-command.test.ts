@@ -34,7 +34,7 @@ describe("a credential command", () => {
       expect(await settings.credential("log", { origin: at, refused: false })).toMatchObject({ secret: at });
   });
 
-  it("gets none of rollcall's own keys, and no password of a database", async () => {
+  it("gets no key of rollcall, and no password of a database", async () => {
     const line = shell('env | cut -d= -f1 | grep -E "KEY|TOKEN|PASSWORD" | sort | tr "\\n" 1');
     const env = {
       PGPASSWORD: "database",
@@ -48,7 +48,7 @@ describe("a credential command", () => {
     });
   });
 
-  it("prints a key whose line can end as on Windows", async () => {
+  it("can print a key with a line end of Windows", async () => {
     const line = shell('printf "key-1\\r\\nnot the key\\r\\n"');
     expect(await credentialOf("log", withCommand(line))).toMatchObject({ secret: "key-1" });
   });
@@ -64,7 +64,7 @@ describe("a credential command", () => {
     expect(await Promise.all(seen)).toEqual([",/store.db", "/ledger.db,"]);
   });
 
-  it("gets the words of its line without a shell", async () => {
+  it("gets the arguments of its line without a shell", async () => {
     const script = join(mkdtempSync(join(tmpdir(), "command-")), "words.mjs");
     const answer = 'Buffer.from(JSON.stringify(process.argv.slice(2))).toString("base64")';
     writeFileSync(script, `console.log(${answer})`);
@@ -78,7 +78,7 @@ describe("a credential command", () => {
     );
   });
 
-  it("keeps words with any quoting apart", () => {
+  it("separates arguments with any quoting", () => {
     const single = (word: string) => `'${word.replaceAll("'", "'\\''")}'`;
     const double = (word: string) => `"${word.replace(/["\\$`]/g, "\\$&")}"`;
     const slashed = (word: string) => (word === "" ? "''" : word.replace(/./gsu, "\\$&"));
@@ -130,7 +130,7 @@ describe("a credential command", () => {
     expect(JSON.stringify(failure)).not.toContain("1234");
   });
 
-  it("ends even if a program that it started keeps its output open", async () => {
+  it("ends even if a child process keeps its output open", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "left-")), "pid");
     const line = shell(`sleep 600 & echo $! > "${file}"; echo key-1234`);
     const credential = await credentialOf("log", withCommand(line));

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
 import { asked, credentialOf, failureOf, openHome, origin } from "./open.ts";
 
-/** A file below a temporary folder. */
+/** Writes a file into a new temporary folder. */
 const fileOf = (bytes: string | Uint8Array): string => {
   const file = join(mkdtempSync(join(tmpdir(), "key-")), "key");
   writeFileSync(file, bytes);
@@ -21,7 +21,7 @@ const everywhere = (key: string) => ({
 });
 
 describe("a credential from the environment", () => {
-  it("goes to any effective URL", async () => {
+  it("is sent to any effective URL", async () => {
     const env = { ROLLCALL_API_KEY: "api-key-1" };
     expect(await credentialOf("log", { env }, "https://elsewhere.example")).toMatchObject({ secret: "api-key-1" });
   });
@@ -68,7 +68,7 @@ describe("a credential from the environment", () => {
     ["ENOENT", () => join(tmpdir(), "nothing-here")],
     ["EISDIR", () => mkdtempSync(join(tmpdir(), "folder-"))],
     ["ENOTDIR", () => join(fileOf("x"), "below")],
-  ])("fails with the name of its file if that cannot be read (%s)", async (_code, file) => {
+  ])("fails with the name of its file if the file cannot be read (%s)", async (_code, file) => {
     const env = { ROLLCALL_TOKEN_FILE: file() };
     expect(await failureOf(() => credentialOf("log", { env }))).toMatchObject({
       kind: "unreadable-credential-file",
@@ -103,7 +103,7 @@ describe("a credential from the environment", () => {
     ["ROLLCALL_API_KEY_FILE", "opens it"],
     ["ROLLCALL_API_KEY_FILE", "writes to it"],
     ["ROLLCALL_LEDGER_FILE", "opens it"],
-  ])("in %s stops at a signal before the writer of its pipe %s", async (variable, until) => {
+  ])("is no longer awaited in %s after a signal before the writer of its pipe %s", async (variable, until) => {
     const pipe = join(mkdtempSync(join(tmpdir(), "pipe-")), "key");
     execFileSync("mkfifo", [pipe]);
     const writer = until === "opens it" ? undefined : openSync(pipe, constants.O_RDWR);
@@ -164,7 +164,7 @@ describe("the password of a database", () => {
     expect(await failureOf(() => location?.passwordCommand?.())).toMatchObject({ kind: "password-file-not-private" });
   });
 
-  it("comes, for a typed URL, from the same URL in the environment, and is hidden in any case", async () => {
+  it("comes, for a typed URL, from the same URL in the environment, and is always hidden", async () => {
     const env = { ROLLCALL_LEDGER: "postgres://me:p%40w@db.example/d", PGPASSWORD: "other" };
     const home = openHome({ env });
     const settings = await home.read();
@@ -177,7 +177,7 @@ describe("the password of a database", () => {
 });
 
 describe("a credential that is not from a command", () => {
-  it("stays the same if the service refuses it", async () => {
+  it("does not change if the service refuses the credential", async () => {
     const settings = await openHome({ env: { ROLLCALL_API_KEY: "env-key" } }).read();
     const before = await settings.credential("log", asked);
     expect(await settings.credential("log", { origin, refused: true })).toBe(before);
@@ -188,7 +188,7 @@ describe("a saved credential", () => {
   const logins = { default: everywhere("saved"), work: everywhere("work") };
   const profiles = { work: {} };
 
-  it("comes after the environment and before a command", async () => {
+  it("is used after the environment and before a command", async () => {
     const env = { ROLLCALL_CREDENTIAL_COMMAND: "false" };
     expect(await credentialOf("log", { logins, env })).toMatchObject({
       secret: "saved-log",
@@ -227,7 +227,7 @@ describe("a saved credential", () => {
     expect(failure.message).not.toContain("key-1234");
   });
 
-  it("goes only to the origin that its use had at login", async () => {
+  it("is sent only to the origin of its use at login", async () => {
     for (const at of ["https://b.example", "http://a.example", "https://a.example:8443"]) {
       expect(await failureOf(() => credentialOf("log", { logins }, at))).toMatchObject({
         kind: "credential-wrong-origin",
@@ -257,7 +257,7 @@ describe("a saved credential", () => {
     expect(JSON.stringify(broken)).not.toContain("1234");
   });
 
-  it("comes with a warning and the fix if other users can read its file", async () => {
+  it("causes a warning with the fix if other users can read its file", async () => {
     const home = openHome({ logins });
     chmodSync(home.file("credentials.json"), 0o644);
     const settings = await home.read();
@@ -276,7 +276,7 @@ describe("a saved credential", () => {
 });
 
 describe("redaction", () => {
-  it("covers a secret as soon as it is known", async () => {
+  it("covers a secret when rollcall has read the secret", async () => {
     const home = openHome({
       env: { ROLLCALL_API_KEY: "key/1234+", ROLLCALL_PASSWORD: "pass-5678", ROLLCALL_USERNAME: "anna" },
     });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
 
-/** Only root can create files of another user: the tests of such files are skipped for other users. */
+/** Only root can create files of another user, so other users skip the tests of such files. */
 const isRoot = process.getuid?.() === 0;
 
 /** The id of another user. */
@@ -53,7 +53,7 @@ const places: readonly (readonly [place: "config" | "data", name: string, comman
 ];
 
 describe.skipIf(!isRoot)("a file or folder of another user (tested as root only)", () => {
-  it.each(places)("fails unused and unchanged: %s/%s, for %s", async (place, name, command) => {
+  it.each(places)("causes a failure and stays unchanged: %s/%s, for %s", async (place, name, command) => {
     const home = openHome();
     const path = join(home[place], name);
     chownSync(path, other, other);
@@ -82,7 +82,7 @@ describe.skipIf(!isRoot)("a file or folder of another user (tested as root only)
     expect(statSync(target).uid).toBe(0);
   });
 
-  it("fails next to a ledger in a folder that everybody may write", async () => {
+  it("fails next to a ledger in a folder that every user may write", async () => {
     const { home, run } = openHome();
     const shared = join(home.HOME, "shared");
     mkdirSync(shared);
@@ -94,7 +94,7 @@ describe.skipIf(!isRoot)("a file or folder of another user (tested as root only)
     expect((await run(log)).code).toBe(11);
   });
 
-  it("fails only when rollcall creates its first file in it", async () => {
+  it("fails only when rollcall creates its first file in the folder", async () => {
     const { home, run } = openHome();
     chownSync(home.HOME, other, other);
     const empty = { ...home, XDG_CONFIG_HOME: join(home.HOME, "no"), XDG_DATA_HOME: join(home.HOME, "none") };
@@ -133,7 +133,7 @@ describe("a folder that another user may write", () => {
     },
   );
 
-  it("works if the sticky bit keeps others from replacing its files", async () => {
+  it("is used if the sticky bit protects its files from other users", async () => {
     const { config, run } = openHome();
     chmodSync(join(config, ".."), 0o1777);
     expect((await run("config list")).code).toBe(0);

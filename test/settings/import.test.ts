@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { exportSettings, importSettings } from "../../src/settings/index.ts";
-import { failureOf, type Home, openHome, saved } from "./open.ts";
+import { failureOf, type Home, openHome, readSaved } from "./open.ts";
 
 describe("an export", () => {
   const settings = { base_url: "https://a.example/", insecure_http: true, max_request_size: 5_000_000, split: "train" };
@@ -14,7 +14,7 @@ describe("an export", () => {
     expect(exported).toEqual({ profile: "team", settings, unknown: [] });
     const to = openHome({ stdin: JSON.stringify(exported.settings), flags: { profile: "mine" } });
     expect(await importSettings(to.sources, "-")).toMatchObject({ profile: "mine", isNew: true });
-    expect(saved(to)).toEqual({ profiles: { mine: settings } });
+    expect(readSaved(to)).toEqual({ profiles: { mine: settings } });
   });
 
   it("contains the saved values, even if flags and the environment override them", () => {
@@ -23,7 +23,7 @@ describe("an export", () => {
     expect(exportSettings(home.sources).settings).toEqual(settings);
   });
 
-  it("omits unknown settings, and fails if one is unusable", () => {
+  it("omits unknown settings, and fails if a setting is unusable", () => {
     const home = openHome({ profiles: { default: { ...settings, from_tomorrow: 1 } } });
     expect(exportSettings(home.sources)).toEqual({ profile: "default", settings, unknown: ["from_tomorrow"] });
     const spoiled = openHome({ profiles: { default: { base_url: "https://anna:pass-w0rd@a.example" } } });
@@ -42,14 +42,14 @@ describe("an import", () => {
   it("adds to the saved settings", async () => {
     const { home, file } = importing('{"split":"new","project":"a/b"}');
     expect((await importSettings(home.sources, file)).names).toEqual(["split", "project"]);
-    expect(saved(home)).toEqual({ profiles: { default: { batch: "b", split: "new", project: "a/b" } } });
+    expect(readSaved(home)).toEqual({ profiles: { default: { batch: "b", split: "new", project: "a/b" } } });
   });
 
-  it("saves everything or nothing, and names each problem with its position and without secrets", async () => {
+  it("saves all settings or none, and reports each problem with its position and without secrets", async () => {
     const { home, file } = importing(
       '{\n  "split": "new",\n  "project": "alpha",\n  "api_key": "key-1234",\n  "bse_url": "x",\n  "timeout": null,\n  "base_url": "https://u:key-1234@a"\n}',
     );
-    const before = saved(home);
+    const before = readSaved(home);
     await expect(importSettings(home.sources, file)).rejects.toMatchObject({
       kind: "invalid-import-settings",
       code: "invalid_input",
@@ -65,7 +65,7 @@ describe("an import", () => {
     });
     const failed = await importSettings(home.sources, file).catch((thrown: unknown) => JSON.stringify(thrown));
     expect(failed).not.toContain("1234");
-    expect(saved(home)).toEqual(before);
+    expect(readSaved(home)).toEqual(before);
   });
 
   it.each([

@@ -16,7 +16,6 @@ import {
 } from "../../src/settings/index.ts";
 import { testHost } from "../support/host.ts";
 
-/** The environment, flags and files of a home. */
 export interface HomeOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly flags?: SettingFlags;
@@ -28,7 +27,7 @@ export interface HomeOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A home whose settings have not been read yet. */
+/** A home with unread settings. */
 export interface Home {
   readonly folder: string;
   readonly file: (name: string) => string;
@@ -77,7 +76,6 @@ export const sleepFor = async (ms: number, signal?: AbortSignal): Promise<void> 
   await setTimeout(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
 };
 
-/** The failure that `work` ends with. */
 export const failureOf = async (
   work: () => unknown,
 ): Promise<Pick<Failure, "kind" | "code" | "message"> & { readonly hint: unknown; readonly where: unknown }> => {
@@ -91,14 +89,13 @@ export const failureOf = async (
   throw new Error("it did not fail");
 };
 
-/** Saves one setting. */
 export const set = async (home: Home, name: string, value: string): ReturnType<typeof setSetting> =>
   await setSetting(home.sources, { name, value });
 
-/** The content of a saved file. */
-export const saved = (home: Home, name = "settings.json"): unknown => JSON.parse(readFileSync(home.file(name), "utf8"));
+export const readSaved = (home: Home, name = "settings.json"): unknown =>
+  JSON.parse(readFileSync(home.file(name), "utf8"));
 
-/** Starts a login for one use, or for all uses that have an address. */
+/** Starts a login for one use, or for all uses that have a URL. */
 export const startTestLogin = async (
   home: Home,
   { only, key = "key-1234" }: { readonly only?: CredentialUse; readonly key?: string } = {},
@@ -110,16 +107,15 @@ export const startTestLogin = async (
   );
 };
 
-/** Logs in for all uses that have an address. */
+/** Logs in for all uses that have a URL. */
 export const logIn = async (home: Home, key: string): Promise<string> =>
   await (await startTestLogin(home, { key })).save();
 
-/** The origin of every address in these tests, unless they name another. */
+/** The origin of the URLs in these tests. */
 export const origin = "https://a.example";
 
 /** A request for a credential that was not refused before. */
 export const asked = { origin, refused: false };
 
-/** The credential of a use at an origin. */
 export const credentialOf = async (use: CredentialUse, options: HomeOptions, at = origin): Promise<Credential> =>
   await (await openHome(options).read()).credential(use, { origin: at, refused: false });

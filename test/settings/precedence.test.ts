@@ -68,13 +68,13 @@ describe("a profile", () => {
     ]);
   });
 
-  it("logs to its own log URL if it has both", async () => {
+  it("logs to its own log URL if it has a log URL and a base URL", async () => {
     const both = { base_url: "https://own.example", log_base_url: "https://logs.own.example" };
     const settings = await openHome({ flags: { profile: "both" }, env, profiles: { both } }).read();
     expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([both.base_url, both.log_base_url]);
   });
 
-  it("uses the environment's URLs that it does not have itself", async () => {
+  it("uses the environment's URLs for URLs that it lacks", async () => {
     const settings = await openHome({ flags: { profile: "home" }, env, profiles }).read();
     expect([settings.serviceUrl("base"), settings.serviceUrl("log")]).toEqual([
       "https://env.example",
@@ -125,7 +125,7 @@ describe("a profile", () => {
   });
 
   it.each(["constructor", "toString", "hasOwnProperty"])(
-    "does not exist under the name %s unless it is saved",
+    "does not exist with the name %s unless it is saved",
     async (profile) => {
       expect((await failureOf(openHome({ flags: { profile } }).read)).kind).toBe("unknown-profile");
     },

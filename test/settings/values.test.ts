@@ -59,7 +59,7 @@ describe("a size", () => {
   itRefuses("max_request_size", ["", "0", "0.1B", "-1", "1e9", "MB", "8 MiB", "9999999TiB", "1XB"]);
 });
 
-describe("an address", () => {
+describe("a URL", () => {
   it.each([
     ["https://api.example.com", "https://api.example.com"],
     ["https://api.example.com/", "https://api.example.com"],
@@ -104,11 +104,11 @@ describe("an address", () => {
     "https://a.example/anna:pass-w0rd@c.example?q",
     "https://anna:1?pass-w0rd@a.example",
     "//pass-w0rd@a.example",
-  ])("cannot be %s, and the failure does not repeat the secret", async (text) => {
+  ])("cannot be %s, which the failure does not repeat", async (text) => {
     expect(JSON.stringify(await refusalOf("base_url", text))).not.toContain("pass-w0rd");
   });
 
-  it("loses a /v1 at its end, and is the log address by default", async () => {
+  it("loses a /v1 at its end, and is the log URL by default", async () => {
     const settings = await openHome({
       env: { ROLLCALL_BASE_URL: "https://a.example/x/v1", ROLLCALL_INFERENCE_BASE_URL: "https://m.example/y/v1/" },
     }).read();
@@ -144,7 +144,7 @@ describe("the project header", () => {
     "HOST",
   ]);
 
-  it("follows the vendor prefix, and names a prefix that is wrong", async () => {
+  it("follows the vendor prefix, and fails with the name of an invalid prefix", async () => {
     const at = async (prefix: string) =>
       (await openHome({ env: { ROLLCALL_VENDOR_PREFIX: prefix } }).read()).get("project_header");
     expect(await at("acme")).toBe("Acme-Project");

@@ -15,12 +15,12 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { tryLock } from "../../src/database/index.ts";
 import { exportSettings, renameProfile, setSetting, settingNames, unsetSettings } from "../../src/settings/index.ts";
-import { failureOf, logIn, openHome, saved, set } from "./open.ts";
+import { failureOf, logIn, openHome, readSaved, set } from "./open.ts";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
 describe("saved settings", () => {
-  it("have mode 0600 in a folder of mode 0700, with no other file left there", async () => {
+  it("have mode 0600 in a folder of mode 0700 without other files", async () => {
     const parent = mkdtempSync(join(tmpdir(), "home-"));
     const folder = join(parent, "a", "b");
     const home = openHome({ env: { ROLLCALL_CONFIG_DIR: folder }, flags: { base_url: "https://a.example" } });
@@ -38,7 +38,7 @@ describe("saved settings", () => {
     });
   });
 
-  it("leave everything else in the file unchanged, even from newer versions", async () => {
+  it("leave all other settings in the file unchanged, even settings of newer versions", async () => {
     const home = openHome();
     const others = {
       version: 9,
@@ -47,22 +47,22 @@ describe("saved settings", () => {
     };
     writeFileSync(home.file("settings.json"), JSON.stringify(others), { mode: 0o600 });
     await set(home, "split", "train");
-    expect(saved(home)).toEqual({
+    expect(readSaved(home)).toEqual({
       ...others,
       profiles: { work: { x: 1 }, default: { from_tomorrow: {}, split: "train" } },
     });
     expect((await unsetSettings(home.sources, ["split", "from_tomorrow"])).names).toEqual(["split", "from_tomorrow"]);
-    expect(saved(home)).toEqual({ ...others, profiles: { work: { x: 1 }, default: {} } });
+    expect(readSaved(home)).toEqual({ ...others, profiles: { work: { x: 1 }, default: {} } });
   });
 
-  it("narrow the mode of a file that others can read", async () => {
+  it("remove the permissions of other users from their file", async () => {
     const home = openHome({ profiles: {} });
     chmodSync(home.file("settings.json"), 0o644);
     await set(home, "split", "train");
     expect(modeOf(home.file("settings.json"))).toBe("600");
   });
 
-  it("go to the target of a link", async () => {
+  it("are written to the target of a link", async () => {
     const home = openHome();
     const elsewhere = join(mkdtempSync(join(tmpdir(), "dotfiles-")), "rollcall.json");
     writeFileSync(elsewhere, '{"profiles":{"default":{"batch":"b"}}}', { mode: 0o600 });
@@ -91,7 +91,7 @@ describe("saved settings", () => {
     );
   });
 
-  it("come with the variable that overrides them, and with a new profile", async () => {
+  it("cause notices about the variable that overrides them, and about a new profile", async () => {
     const home = openHome({ env: { ROLLCALL_SPLIT: "env" }, flags: { profile: "work" } });
     expect(await set(home, "split", "train")).toMatchObject({
       profile: "work",
@@ -106,10 +106,10 @@ describe("saved settings", () => {
     const work = { work: { split: "train" } };
     const home = openHome({ profiles: { ...work, plain: { split: "val" } }, logins: { work: { log: { key: "k" } } } });
     expect(await renameProfile(home.sources, { from: "work", to: "default" })).toEqual({ account: "work" });
-    expect(saved(home)).toEqual({
+    expect(readSaved(home)).toEqual({
       profiles: { plain: { split: "val" }, default: { account: "work", split: "train" } },
     });
-    expect(saved(home, "credentials.json")).toEqual({ profiles: { default: { log: { key: "k" } } } });
+    expect(readSaved(home, "credentials.json")).toEqual({ profiles: { default: { log: { key: "k" } } } });
     for (const taken of [
       { profiles: { ...work, default: { split: "val" } } },
       { profiles: work, logins: { default: { log: { key: "k" } } } },
@@ -133,7 +133,7 @@ describe("saved settings", () => {
     expect((await failureOf(() => set(local, "base_url", "https://a.example"))).kind).toBe("built-in-setting");
     expect([readdirSync(home.folder), readdirSync(local.folder)]).toEqual([[], []]);
     await set(local, "split", "train");
-    expect(saved(local)).toEqual({ profiles: { local: { split: "train" } } });
+    expect(readSaved(local)).toEqual({ profiles: { local: { split: "train" } } });
   });
 });
 
@@ -214,7 +214,7 @@ describe("concurrent writers", () => {
     expect(readdirSync(home.folder).sort()).toEqual(["settings.json", "settings.json.backup"]);
   });
 
-  it("wait for the current writer, and give up in the end", async () => {
+  it("wait for the current writer, up to a limit", async () => {
     const home = openHome({ profiles: {} });
     const lock = tryLock({ path: home.file("settings.lock"), title: "the lock of the settings" });
     let elapsed = 0;
@@ -227,7 +227,7 @@ describe("concurrent writers", () => {
     };
     const failure = await failureOf(() => setSetting({ ...home.sources, host }, { name: "split", value: "train" }));
     expect(failure).toMatchObject({ kind: "database-locked", code: "storage" });
-    expect(saved(home)).toEqual({ profiles: {} });
+    expect(readSaved(home)).toEqual({ profiles: {} });
     lock?.release();
     await set(home, "split", "train");
     expect(readdirSync(home.folder)).toEqual(["settings.json"]);
@@ -271,7 +271,7 @@ describe("a failed write", () => {
     });
   });
 
-  it("leaves the old file whole if the disk is full", async (context) => {
+  it("leaves the old file unchanged if the disk is full", async (context) => {
     const disk = smallDisk();
     if (disk === undefined) return context.skip("no file system of its own can be mounted here");
     try {
@@ -279,7 +279,7 @@ describe("a failed write", () => {
       const file = join(disk.folder, "settings.json");
       const before = JSON.stringify({ profiles: { default: { split: "a", note: "x".repeat(20_000) } } });
       writeFileSync(file, before, { mode: 0o600 });
-      // Home for the lock and for a part of the new file.
+      // Leaves room for the lock and for a part of the new file.
       writeFileSync(join(disk.folder, "ballast"), "x".repeat(28_000));
       expect(await failureOf(() => set(home, "split", "b"))).toMatchObject({
         kind: "inaccessible-file",
@@ -293,7 +293,7 @@ describe("a failed write", () => {
     }
   });
 
-  it("leaves the old file alone if the folder is not writable", async (context) => {
+  it("leaves the old file unchanged if the folder is not writable", async (context) => {
     if (process.getuid?.() === 0) return context.skip("root may write everywhere");
     const home = openHome({ profiles: { default: { split: "a" } } });
     chmodSync(home.folder, 0o500);
@@ -304,6 +304,6 @@ describe("a failed write", () => {
       code: "storage",
       message: expect.stringContaining("permission denied"),
     });
-    expect(saved(home)).toEqual({ profiles: { default: { split: "a" } } });
+    expect(readSaved(home)).toEqual({ profiles: { default: { split: "a" } } });
   });
 });

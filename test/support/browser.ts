@@ -21,7 +21,6 @@ const flags = [
   "--disable-sync",
 ];
 
-/** An open page. */
 export interface Tab {
   readonly page: Page;
   /** Blocked requests, exceptions, requests to other origins and console messages of the page. */
@@ -33,11 +32,11 @@ export interface TabOptions {
   readonly width?: number;
   readonly height?: number;
   readonly dark?: boolean;
-  /** True if the page may have troubles. Otherwise they fail the test at its end. */
+  /** True if the page may have troubles. By default, troubles fail the test at its end. */
   readonly hasTroubles?: boolean;
 }
 
-/** Opens an address in a separate context until the test is finished. It may request the addresses of `isOwn`. */
+/** Opens a URL in a separate context until the test is finished. The page may request URLs of `isOwn`. */
 export const openTab = async (
   url: string,
   isOwn: (asked: string) => boolean,
@@ -63,8 +62,8 @@ export const openTab = async (
   return { page, troubles };
 };
 
-/** A step takes no longer than its test. */
+/** The time limit of a step, which is that of a test. */
 const testLimitMs = 120_000;
 
-/** Shared by all tests of this process; ends with it. */
+/** The browser of all tests of this process. */
 let browser: Promise<Browser> | undefined;

@@ -1,15 +1,14 @@
-/** The commands and options that exist, and those that a text names. */
+/** The existing commands and options, and the commands and options in a text. */
 import { runRollcall } from "./run.ts";
 
-interface Described {
+interface TreeCommand {
   readonly name: string;
   readonly options: readonly { readonly name: string }[];
 }
 
-/** The command tree of the built program. */
 export interface CommandTree {
-  /** All commands, the first with the global options. */
-  readonly commands: readonly Described[];
+  /** All commands. The first one has the global options. */
+  readonly commands: readonly TreeCommand[];
   /** The longest command at the beginning of some words; empty if there is none. */
   commandIn(words: string): string;
   /** Commands, options and variables in a text. */
@@ -18,10 +17,9 @@ export interface CommandTree {
   unknownIn(text: string, args?: readonly string[]): readonly string[];
 }
 
-/** Reads the tree from `rollcall commands`. */
 export const readCommandTree = async (): Promise<CommandTree> => {
   const { options, commands: below } = JSON.parse((await runRollcall(["commands", "--json"])).stdout);
-  const commands: readonly Described[] = [{ name: "", options }, ...below];
+  const commands: readonly TreeCommand[] = [{ name: "", options }, ...below];
 
   const commandIn = (words: string): string => {
     const all = words.trim().split(" ");

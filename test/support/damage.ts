@@ -31,7 +31,7 @@ export const damages: readonly (string | undefined)[] = [
 /** An object: the JSON text of each member. */
 export type Members = Readonly<Record<string, string | undefined>>;
 
-/** The text of an object; members without a text are left out. */
+/** The text of an object; members without a text are omitted. */
 export const textOf = (members: Members): string =>
   `{${Object.entries(members)
     .flatMap(([name, text]) => (text === undefined ? [] : [`${JSON.stringify(name)}:${text}`]))
@@ -55,7 +55,7 @@ export const wholeModel: Members = {
 };
 
 /** A model with one value that is damaged. */
-export interface Damaged {
+export interface DamagedModel {
   readonly id: string;
   readonly members: Members;
   /** Dotted name of the damaged field. */
@@ -66,7 +66,7 @@ export interface Damaged {
 const prices = ["prompt", "completion", "image", "request", "input_cache_read", "web_search"];
 
 /** A model for each field and each damage to it; the ids distinguish them unless the id is damaged. */
-export const damagedModels: readonly Damaged[] = [
+export const damagedModels: readonly DamagedModel[] = [
   ...Object.keys(wholeModel).flatMap((field) => damages.map((value) => ({ field, value, change: { [field]: value } }))),
   ...prices.flatMap((name) =>
     damages.map((value) => ({
@@ -85,7 +85,6 @@ export const damagedModels: readonly Damaged[] = [
   return { id, field, value, members: { ...wholeModel, id: JSON.stringify(id), ...change } };
 });
 
-/** A catalog of models. */
 export const catalogText = (models: readonly { readonly members: Members }[]): string =>
   `{"data":[${models.map(({ members }) => textOf(members)).join(",")}]}`;
 

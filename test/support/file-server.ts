@@ -1,28 +1,24 @@
-/** A file server on loopback, which can fail as real servers do. */
+/** A file server on loopback that can fail like real servers. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { listening } from "./server.ts";
+import { listenOnLoopback } from "./server.ts";
 
-/** A received request. */
-export interface AskedFor {
+export interface FileRequest {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
 }
 
-/** Options of the server. */
 export interface FileServerOptions {
-  /** Contents by path. */
   readonly files: Readonly<Record<string, string | Uint8Array>>;
-  /** Returns the bytes after which the connection of an answer (from 0) breaks; undefined if it does not. */
+  /** Returns the bytes after which the connection of an answer (from 0) breaks; undefined for no break. */
   readonly cut?: (answer: number) => number | undefined;
-  /** Answers a request itself, and returns true; or returns false. */
-  readonly instead?: (asked: AskedFor, response: ServerResponse) => boolean;
-  /** The Content-Type of all files. */
+  /** Returns true if it answers a request instead of the server. */
+  readonly instead?: (asked: FileRequest, response: ServerResponse) => boolean;
   readonly type?: string;
 }
 
 /** Listens on a free loopback port until the test is finished. */
 export const fileServer = async (options: FileServerOptions) => {
-  const asked: AskedFor[] = [];
+  const asked: FileRequest[] = [];
   const server = createServer((incoming, response) => {
     const one = { path: incoming.url ?? "", headers: incoming.headers };
     asked.push(one);
@@ -36,6 +32,6 @@ export const fileServer = async (options: FileServerOptions) => {
     if (cutAfter >= bytes.length) return void response.end(bytes);
     response.write(bytes.subarray(0, cutAfter), () => setTimeout(() => response.destroy(), 20));
   });
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   return { url, asked };
 };

@@ -1,9 +1,9 @@
-/** Runs a command line in the test's own process, on a host of the test: a tenth of the time of the built program. */
+/** Runs a command line in the process of the test, which takes a tenth of the time of the built program. */
 import type { Host } from "../../src/host.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";
-import { outputFaults } from "./outputs.ts";
-import type { Ran } from "./run.ts";
+import { findOutputFaults } from "./outputs.ts";
+import type { RunResult } from "./run.ts";
 
 /** The input of a run. */
 export interface HereOptions {
@@ -23,10 +23,10 @@ export const nowHere = testHost().now();
 export const runHere = async (
   args: readonly string[],
   { env = {}, stdin = "", damaged = false }: HereOptions = {},
-): Promise<Ran> => {
+): Promise<RunResult> => {
   const host = testHost({ env, stdin });
   const ran = { code: await runCommandLine({ ...host, argv: args }), stdout: host.printed(), stderr: host.said() };
-  const faults = damaged ? [] : outputFaults({ args, ...ran });
+  const faults = damaged ? [] : findOutputFaults({ args, ...ran });
   if (faults.length > 0) throw new Error(faults.join("\n"));
   return ran;
 };

@@ -1,4 +1,4 @@
-/** A host for tests of one module: streams that store their text, a terminal of any width, a stopped clock. */
+/** A host for tests, with streams that store their text, a terminal of any width, and a stopped clock. */
 import { PassThrough, Readable } from "node:stream";
 import type { Host } from "../../src/host.ts";
 

@@ -12,7 +12,6 @@ import type { Host } from "../../src/host.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
 import { testHost } from "./host.ts";
 
-/** True if this Node can decompress zstd. */
 export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";
 
 /** Creates a folder, and deletes it after the test. */
@@ -22,7 +21,7 @@ export const newFolder = (): string => {
   return folder;
 };
 
-/** Writes files into a new folder; gives their paths. */
+/** Writes files into a new folder. Returns their paths. */
 export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly string[] => {
   const folder = newFolder();
   return contents.map((content, at) => {
@@ -32,8 +31,7 @@ export const filesOf = (...contents: readonly (string | Uint8Array)[]): readonly
   });
 };
 
-/** Options of `read`. */
-export interface Asked {
+export interface ReadOptions {
   readonly host?: Host;
   readonly split?: string;
   readonly isSplitRequired?: boolean;
@@ -73,7 +71,7 @@ const aboutForm: ReadonlySet<string> = new Set([
 const others: ReadonlySet<string> = new Set(warningRules.filter((rule) => !aboutForm.has(rule)));
 
 /** Reads files, and closes them when the test is finished. */
-export const read = async (files: readonly string[], asked: Asked = {}): Promise<Dataset> => {
+export const read = async (files: readonly string[], asked: ReadOptions = {}): Promise<Dataset> => {
   const reading = await readDataset({
     host: asked.host ?? testHost(),
     files,
@@ -90,7 +88,7 @@ export const read = async (files: readonly string[], asked: Asked = {}): Promise
   return reading;
 };
 
-/** All results of a reading. */
+/** All results in a dataset. */
 export const allOf = ({ scan, groups, problems, ownKeys }: Dataset) => ({
   parts: Array.from({ length: scan.parts.count }, (_, at) => scan.parts.at(at)),
   groups: Array.from({ length: groups.count }, (_, at) => [...groups.partsOf(at)].concat(Number(groups.isValid(at)))),
@@ -104,23 +102,22 @@ export const allOf = ({ scan, groups, problems, ownKeys }: Dataset) => ({
   ownKeys: [...ownKeys],
 });
 
-/** Returns the failure of `read`. */
-export const refusal = async (files: readonly string[], asked: Asked = {}): Promise<unknown> =>
+/** Returns the failure of `read`; undefined if it succeeds. */
+export const readFailure = async (files: readonly string[], asked: ReadOptions = {}): Promise<unknown> =>
   await read(files, asked).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
 
 /** The problems of files as `rule line:column path`. */
-export const problemsOf = async (files: readonly string[], asked: Asked = {}): Promise<readonly string[]> => {
+export const problemsOf = async (files: readonly string[], asked: ReadOptions = {}): Promise<readonly string[]> => {
   const reading = await read(files, asked);
   return reading.problems
     .sorted()
     .map(({ rule, line, column, path = [] }) => [rule, `${line}:${column}`, path.join(".")].join(" ").trim());
 };
 
-/** An answer of a service. */
-export const answered = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
+export const makeAnswer = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
   kind: "answered",
   status,
   ...{ retryAfterMs: undefined, hasRetryAfter: false },
@@ -133,8 +130,8 @@ export const answered = (status: number, more: Partial<Extract<Attempt, { kind: 
 });
 
 /** A client that stores bodies. Default: it answers 200. */
-export const keepingClient = (
-  answer: (body: Buffer, attempt: number) => Attempt | Promise<Attempt> = () => answered(200),
+export const openRecordingClient = (
+  answer: (body: Buffer, attempt: number) => Attempt | Promise<Attempt> = () => makeAnswer(200),
 ): Client & { readonly bodies: readonly Buffer[] } => {
   const bodies: Buffer[] = [];
   return {
@@ -186,7 +183,6 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   onResend: () => undefined,
 });
 
-/** The failure for a connection that was reset. */
 export const connectionReset = connectionFailed(
   { code: "ECONNRESET", status: undefined },
   {

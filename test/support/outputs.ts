@@ -11,8 +11,7 @@ import {
 import type { JsonObject } from "../../src/json/json-bytes.ts";
 import { program } from "../../src/run.ts";
 
-/** The arguments of a run, and its output. */
-export interface Printed {
+export interface RunOutput {
   readonly args: readonly string[];
   readonly code: number | null;
   readonly stdout: string;
@@ -23,7 +22,7 @@ export interface Printed {
  * Compares the JSON of a run with the schemas; returns the differences. Objects of a service are compared only if
  * `service` is true, because many tests send invalid objects.
  */
-export const outputFaults = (printed: Printed, { service = false } = {}): readonly string[] => {
+export const findOutputFaults = (printed: RunOutput, { service = false } = {}): readonly string[] => {
   const { args, code, stdout, stderr } = printed;
   const form = formOf(args);
   if (form === undefined || code === null) return [];
@@ -110,7 +109,6 @@ const commands = [...listCommands(tree), ...tree.subcommands].flatMap(({ words, 
   run === undefined ? [] : [words],
 );
 
-/** The command in the arguments. */
 export const commandIn = (args: readonly string[]): string | undefined => {
   for (const at of args.keys()) {
     for (const length of [3, 2, 1]) {

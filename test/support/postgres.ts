@@ -1,4 +1,4 @@
-/** PostgreSQL for the tests: one server for all files of a run, which starts when the first test asks for it. */
+/** PostgreSQL for the tests: one server for all files of a run, which starts when the first test needs it. */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,14 +8,14 @@ import { type OwnPostgres, postgresAt, startPostgres } from "../../bench/postgre
 
 export { hasPostgres } from "../../bench/postgres.js";
 
-/** Returns the address of a new database. The user `guarded` needs a password. @throws if there is no PostgreSQL */
+/** Returns the URL of a new database. The user `guarded` needs a password. @throws if there is no PostgreSQL */
 export const newDatabase = async (user: "rollcall" | "guarded" = "rollcall"): Promise<string> => {
   server ??= sharedServer();
   return (await server).newDatabase(`tests_${randomUUID()}`, user);
 };
 
 /** A server that the test can stop and start. It ends with the test. */
-export const ownServer = async (
+export const startOwnServer = async (
   { onTestFinished }: { onTestFinished(work: () => void): void },
   options: Parameters<typeof startPostgres>[0] = {},
 ): Promise<OwnPostgres> => {
@@ -26,7 +26,7 @@ export const ownServer = async (
 
 let server: Promise<OwnPostgres> | undefined;
 
-/** How long the process that starts the server may take. */
+/** The time limit for the process that starts the server. */
 const startMs = 60_000;
 
 /** Starts the server, or waits for the process that does. The global setup (`build/setup.ts`) stops it. */
@@ -45,7 +45,7 @@ const sharedServer = async (): Promise<OwnPostgres> => {
   return postgresAt(JSON.parse(readFileSync(place, "utf8")));
 };
 
-/** True in one process: the others find that the folder exists. */
+/** Creates the folder. Returns true in only one process, because the folder then exists. */
 const isMade = (folder: string): boolean => {
   try {
     mkdirSync(folder);

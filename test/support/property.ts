@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { it } from "vitest";
 
-/** Each test tries inputs that are the same in every run, and as many that are new. */
+/** Each test tries some inputs that are equal in every run, and as many random inputs. */
 export const itHolds = <Input>(
   title: string,
   property: fc.IRawProperty<Input>,

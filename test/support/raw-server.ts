@@ -1,11 +1,11 @@
-/** A service of plain sockets that does to each request what a test says, and keeps what it logged. */
+/** A service of plain sockets that handles each request as a test says, and stores the logged groups. */
 import { createServer, type Server, type Socket } from "node:net";
-import { listening } from "./server.ts";
+import { listenOnLoopback } from "./server.ts";
 
-/** A request under way: what has come of it, and ways to wait for more. */
-export interface Asked {
+/** A request that is being received. */
+export interface ReceivedRequest {
   readonly socket: Socket;
-  /** Request line and headers. Waits for all of them. */
+  /** Waits for the request line and all headers. */
   head(): Promise<string>;
   /** Waits for a number of bytes of the body, and reads no more. */
   some(bytes: number): Promise<void>;
@@ -19,10 +19,9 @@ export interface Asked {
   reset(): void;
 }
 
-/** Handles one request. */
-export type Deed = (asked: Asked) => void | Promise<void>;
+export type RequestHandler = (asked: ReceivedRequest) => void | Promise<void>;
 
-/** The service while its test runs. */
+/** A service that runs until its test is finished. */
 export interface FaultyService {
   readonly url: string;
   readonly port: number;
@@ -30,34 +29,36 @@ export interface FaultyService {
   readonly logged: readonly number[];
   /** Keys of the requests, in the order of arrival. */
   readonly keys: readonly (string | undefined)[];
-  /** The complete bodies. */
   readonly bodies: readonly Buffer[];
   /** Returns the number of requests, and of connections without a request. */
   readonly requests: () => number;
-  /** Sets the deeds for the next requests. All later requests get `otherwise`. */
-  next(...deeds: readonly Deed[]): void;
-  /** Sets the deed for all requests from now on. */
-  mend(otherwise?: Deed): void;
+  /** Sets the handlers of the next requests. `otherwise` handles all later requests. */
+  next(...deeds: readonly RequestHandler[]): void;
+  /** Sets the handler of all further requests. */
+  mend(otherwise?: RequestHandler): void;
 }
 
 /** Logs the request and accepts it. */
-export const accept: Deed = async (asked) => {
+export const accept: RequestHandler = async (asked) => {
   await asked.take();
   asked.answer(200, { body: '{"metrics":{},"call_ids":[]}' });
 };
 
 /** Reads all, logs nothing, and answers. */
 export const refuse =
-  (status: number, ...about: Parameters<Asked["answer"]> extends [number, ...infer Rest] ? Rest : never): Deed =>
+  (
+    status: number,
+    ...about: Parameters<ReceivedRequest["answer"]> extends [number, ...infer Rest] ? Rest : never
+  ): RequestHandler =>
   async (asked) => {
     await asked.body();
     asked.answer(status, ...about);
   };
 
-/** Holds a request, of which so much was read, until somebody lets it go; then it is logged. */
-export const held = (
-  read: (asked: Asked) => Promise<unknown> = (asked) => asked.body(),
-): { readonly deed: Deed; readonly came: Promise<void>; letGo(): void } => {
+/** Holds a request after `read` until `letGo` is called, and then logs the request. */
+export const holdRequest = (
+  read: (asked: ReceivedRequest) => Promise<unknown> = (asked) => asked.body(),
+): { readonly deed: RequestHandler; readonly came: Promise<void>; letGo(): void } => {
   let tell: () => void = () => undefined;
   let letGo: () => void = () => undefined;
   const came = new Promise<void>((resolve) => {
@@ -79,20 +80,20 @@ export const held = (
 };
 
 /** The part of a test's context that servers need. */
-export interface Finishing {
+export interface TestCleanup {
   onTestFinished(done: () => Promise<void>): void;
 }
 
 /** Listens on a free loopback port until the test is finished. */
 export const faultyService = async (
-  { onTestFinished }: Finishing,
+  { onTestFinished }: TestCleanup,
   {
     echoes = false,
     otherwise = accept,
     server = createServer(),
-  }: { readonly echoes?: boolean; readonly otherwise?: Deed; readonly server?: Server } = {},
+  }: { readonly echoes?: boolean; readonly otherwise?: RequestHandler; readonly server?: Server } = {},
 ): Promise<FaultyService> => {
-  const queue: Deed[] = [];
+  const queue: RequestHandler[] = [];
   const kept = { logged: [] as number[], keys: [] as (string | undefined)[], bodies: [] as Buffer[], taken: new Set() };
   let count = 0;
   let always = otherwise;
@@ -100,7 +101,7 @@ export const faultyService = async (
     count++;
     void (queue.shift() ?? always)(askedOf(socket, { ...kept, echoes }));
   });
-  const { port, url } = await listening(server, onTestFinished);
+  const { port, url } = await listenOnLoopback(server, onTestFinished);
   return {
     url,
     port,
@@ -113,7 +114,7 @@ export const faultyService = async (
   };
 };
 
-interface Kept {
+interface ServiceRecord {
   readonly logged: number[];
   readonly keys: (string | undefined)[];
   readonly bodies: Buffer[];
@@ -121,7 +122,7 @@ interface Kept {
   readonly echoes: boolean;
 }
 
-const askedOf = (socket: Socket, kept: Kept): Asked => {
+const askedOf = (socket: Socket, kept: ServiceRecord): ReceivedRequest => {
   let chunks: Buffer[] = [];
   let size = 0;
   let key: string | undefined;
@@ -155,7 +156,7 @@ const askedOf = (socket: Socket, kept: Kept): Asked => {
     if (start < 4) start = whole().indexOf("\r\n\r\n") + 4;
     return start > 3 ? start : undefined;
   };
-  const asked: Asked = {
+  const asked: ReceivedRequest = {
     socket,
     async head() {
       const end = await until(bodyStart);
@@ -184,7 +185,7 @@ const askedOf = (socket: Socket, kept: Kept): Asked => {
     answer(status, { headers = [], body = "" } = {}) {
       const echo = kept.echoes && key !== undefined ? [`Idempotency-Key: ${key}`] : [];
       const length = `Content-Length: ${Buffer.byteLength(body)}`;
-      // Else the next request may be on its way while this connection ends.
+      // Otherwise the client may send its next request while this connection ends.
       const lines = [`HTTP/1.1 ${status} Said`, length, "Connection: close", ...headers, ...echo];
       socket.end([...lines, "", body].join("\r\n"));
       socket.resume();

@@ -6,17 +6,16 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { onTestFinished } from "vitest";
-import { outputFaults } from "./outputs.ts";
+import { findOutputFaults } from "./outputs.ts";
 
-/** How a run ended, and what it printed. */
-export interface Ran {
+/** The exit code and output of a run. */
+export interface RunResult {
   /** The exit code; null if a signal ended the process. */
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** Options of a run. */
 export interface RunOptions {
   /** Added to a clean environment; undefined removes a variable. Pass `newHome()` to runs that share a home. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -38,12 +37,12 @@ export const newHome = (): Readonly<Record<"HOME" | "XDG_CONFIG_HOME" | "XDG_DAT
 };
 
 /**
- * Runs `rollcall` to its end, in a process that runs share unless a run needs a separate process.
+ * Runs `rollcall` to its end, in a shared process unless the run needs a separate one.
  * @throws Error if the output differs from its JSON Schema
  */
-export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<Ran> => {
+export const runRollcall = async (args: readonly string[], options: RunOptions = {}): Promise<RunResult> => {
   const ran = await (needsProcess(options) ? runAlone(args, options) : runInTurn(args, options));
-  const faults = options.damaged === true ? [] : outputFaults({ args, ...ran });
+  const faults = options.damaged === true ? [] : findOutputFaults({ args, ...ran });
   if (faults.length > 0) throw new Error(faults.join("\n"));
   return ran;
 };
@@ -54,19 +53,19 @@ const needsProcess = ({ env = {}, program, ownProcess = false }: RunOptions): bo
 /** Variables that Node and packages read only when a process starts or when they are loaded. */
 const readOnce = /^(?:NODE_.*|LANG|LC_.*|TZ|TERM|COLORTERM|FORCE_COLOR|NO_COLOR)$/;
 
-const runAlone = async (args: readonly string[], options: RunOptions): Promise<Ran> => {
+const runAlone = async (args: readonly string[], options: RunOptions): Promise<RunResult> => {
   const child = startRollcall(args, options);
   child.stdin.on("error", () => undefined).end(options.stdin ?? "");
   return await endOf(child);
 };
 
-const runInTurn = async (args: readonly string[], options: RunOptions): Promise<Ran> => {
+const runInTurn = async (args: readonly string[], options: RunOptions): Promise<RunResult> => {
   const ran = await endOf(startInTurn(args, options));
   if (ran.code === null) throw new Error(`the process of ${args.join(" ")} ended`);
   return ran;
 };
 
-/** A message of a reused process: output of a run, or its exit code. */
+/** A message of a reused process, with output of a run or its exit code. */
 interface RunnerMessage {
   readonly code?: number;
   /** A signal that the run has received. */
@@ -75,9 +74,9 @@ interface RunnerMessage {
   readonly stderr?: Uint8Array;
 }
 
-/** Processes between two runs. */
+/** Processes without a run. */
 const idle: ChildProcess[] = [];
-const mostIdle = 8;
+const maxIdle = 8;
 
 const startRunner = (): ChildProcess =>
   fork("test/support/runner.js", {
@@ -101,7 +100,7 @@ export const peakOf = async (args: readonly string[], env: Readonly<Record<strin
 };
 
 /** Waits for the end of a run; returns its output since the call. */
-export const endOf = async (child: Running): Promise<Ran> => {
+export const endOf = async (child: StartedRun): Promise<RunResult> => {
   const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
   const code = await new Promise<number | null>((settle) => void child.on("close", settle));
   return { code, stdout: await stdout, stderr: await stderr };
@@ -116,8 +115,8 @@ export const interruptWaiting = async (
   {
     signal = "SIGINT",
     until = ({ code }) => code !== null,
-  }: { readonly signal?: NodeJS.Signals; readonly until?: (ran: Ran) => boolean } = {},
-): Promise<Ran> => {
+  }: { readonly signal?: NodeJS.Signals; readonly until?: (ran: RunResult) => boolean } = {},
+): Promise<RunResult> => {
   for (let age = 50; ; age *= 2) {
     const child = start();
     const ended = endOf(child);
@@ -128,11 +127,11 @@ export const interruptWaiting = async (
   }
 };
 
-/** A run of this age receives signals on any machine. */
+/** The age at which a run receives signals on any machine. */
 const oldestMs = 30_000;
 
-/** A started run: the members of a child process that tests use. */
-export interface Running {
+/** A started run, with the members of a child process that tests use. */
+export interface StartedRun {
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Sends a signal. SIGKILL ends the process that the run is in. */
@@ -140,8 +139,7 @@ export interface Running {
   on(event: "close", listener: (code: number | null, signal: NodeJS.Signals | null) => void): unknown;
 }
 
-/** A run in a process that is reused. */
-export interface RunningInTurn extends Running {
+export interface ReusedRun extends StartedRun {
   /** Sends SIGINT, SIGTERM or SIGHUP. Resolves once the run has received it, or is over. */
   signal(name: NodeJS.Signals): Promise<void>;
 }
@@ -153,7 +151,7 @@ export interface RunningInTurn extends Running {
 export const startInTurn = (
   args: readonly string[],
   { env = {}, stdin = "", cwd = "." }: RunOptions = {},
-): RunningInTurn => {
+): ReusedRun => {
   const runner = idle.pop() ?? startRunner();
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const events = new EventEmitter();
@@ -172,7 +170,7 @@ export const startInTurn = (
     if (code === undefined) return;
     end(code, null);
     runner.unref();
-    if (idle.length < mostIdle) idle.push(runner);
+    if (idle.length < maxIdle) idle.push(runner);
     else runner.disconnect();
   };
   runner.ref();
@@ -196,7 +194,7 @@ export const startInTurn = (
 };
 
 /** Ends a run after its test with SIGTERM, so that its process stays for the next run. */
-export const endAfterTest = (child: Running): void => {
+export const endAfterTest = (child: StartedRun): void => {
   const closed = new Promise((settle) => void child.on("close", settle));
   onTestFinished(async () => {
     child.kill();
@@ -204,7 +202,7 @@ export const endAfterTest = (child: Running): void => {
   });
 };
 
-/** Starts `rollcall` and leaves it running: for `serve`, and for what is interrupted. */
+/** Starts `rollcall` in its own process, such as `serve` or a run to interrupt. */
 export const startRollcall = (
   args: readonly string[],
   { env = {}, cwd, program = "." }: RunOptions = {},

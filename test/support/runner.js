@@ -1,6 +1,6 @@
 /**
- * Runs one command line after another as `bin/rollcall.js` does, in one process, because a start takes ten times as
- * long as most runs. A run has ended when nothing of it would keep its process alive.
+ * Runs command lines in turn like `bin/rollcall.js`, in one process, because a start takes ten times as
+ * long as most runs. A run has ended when it no longer keeps its process alive.
  */
 import { existsSync, readdirSync, readlinkSync } from "node:fs";
 import { Readable, Writable } from "node:stream";
@@ -43,13 +43,13 @@ const closeFiles = (then) => {
   setImmediate(then);
 };
 
-/** How many files are open, in addition to pipes; NaN where the system has no list of them. */
+/** The number of open files without pipes; NaN if the system has no list of open files. */
 const openFiles = () => (existsSync(open) ? readdirSync(open).filter(isFile).length : Number.NaN);
 const isFile = (number) => {
   try {
     return readlinkSync(`${open}/${number}`).startsWith("/");
   } catch {
-    // It was closed after the folder was read.
+    // The file was closed after the folder was read.
     return false;
   }
 };

@@ -3,52 +3,51 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createPlainServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** A request as it arrived: nothing decoded, nothing lower-cased. */
-export interface Received {
+/** A request without decoding or changes of case. */
+export interface RecordedRequest {
   readonly method: string;
-  /** Path and query as they stood in the request line. */
+  /** Path and query of the request line. */
   readonly path: string;
-  /** Names and values in their order, names as they were sent. */
+  /** Names and values in the order and case of the request. */
   readonly rawHeaders: readonly string[];
   /** Names in lower case. */
   readonly headers: IncomingMessage["headers"];
   readonly body: Buffer;
 }
 
-/** An answer in full, or a function that writes it. */
+/** A complete answer, or a function that writes one. */
 export type Answer =
   | {
       readonly status?: number;
       readonly headers?: Readonly<Record<string, string>>;
       readonly body?: string | Uint8Array;
     }
-  | ((request: Received, response: ServerResponse) => void);
+  | ((request: RecordedRequest, response: ServerResponse) => void);
 
-/** One expected exchange. Where `when` is given, it answers the first request that fits, in any order. */
+/** An expected exchange. With `when`, it answers the first request that matches, in any order. */
 export interface Exchange {
-  readonly when?: (request: Received) => boolean;
+  readonly when?: (request: RecordedRequest) => boolean;
   readonly answer: Answer;
 }
 
-/** The server while its test runs. */
+/** A server that runs until its test is finished. */
 export interface ScriptedServer {
   readonly url: string;
   /** The requests so far, in the order they were complete. */
-  readonly received: readonly Received[];
-  /** How many connections came. */
+  readonly received: readonly RecordedRequest[];
+  /** The number of connections. */
   readonly connections: () => number;
 }
 
-/** A JSON answer. */
 export const json = (value: unknown, status = 200): Answer => ({
   status,
   headers: { "content-type": "application/json" },
   body: typeof value === "string" ? value : JSON.stringify(value),
 });
 
-/** Listens on a free loopback port until the test is finished; then every exchange must have been used. */
+/** Listens on a free loopback port until the test is finished. Every exchange must have been used by then. */
 export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<ScriptedServer> => {
-  const received: Received[] = [];
+  const received: RecordedRequest[] = [];
   const unexpected: string[] = [];
   const waiting = [...exchanges];
   const server = createServer((incoming, response) => {
@@ -66,7 +65,7 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
   });
   let count = 0;
   server.on("connection", () => count++);
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   onTestFinished(() => {
     if (unexpected.length > 0) throw new Error(`unexpected requests: ${unexpected.join(", ")}`);
     if (waiting.length > 0) throw new Error(`${waiting.length} of ${exchanges.length} exchanges were not used`);
@@ -74,8 +73,8 @@ export const scriptedServer = async (exchanges: readonly Exchange[]): Promise<Sc
   return { url, received, connections: () => count };
 };
 
-/** Has a server listen on a free loopback port until the test is finished; open connections are broken then. */
-export const listening = async (
+/** Makes a server listen on a free loopback port until the test is finished, and then breaks open connections. */
+export const listenOnLoopback = async (
   server: Server,
   finished: (then: () => Promise<void>) => void = onTestFinished,
 ): Promise<{ readonly port: number; readonly url: string }> => {
@@ -100,14 +99,14 @@ const portOf = async (server: Server): Promise<number> => {
 };
 
 /** A port of loopback that nothing listens at. */
-export const closedPort = async (): Promise<number> => {
+export const findClosedPort = async (): Promise<number> => {
   const server = createPlainServer();
   const port = await portOf(server);
   await new Promise((resolve) => server.close(resolve));
   return port;
 };
 
-const requestOf = (incoming: IncomingMessage, body: Buffer): Received => ({
+const requestOf = (incoming: IncomingMessage, body: Buffer): RecordedRequest => ({
   method: incoming.method ?? "",
   path: incoming.url ?? "",
   rawHeaders: incoming.rawHeaders,
@@ -115,7 +114,7 @@ const requestOf = (incoming: IncomingMessage, body: Buffer): Received => ({
   body,
 });
 
-const answerWith = (answer: Answer, request: Received, response: ServerResponse): void => {
+const answerWith = (answer: Answer, request: RecordedRequest, response: ServerResponse): void => {
   if (typeof answer === "function") {
     answer(request, response);
     return;

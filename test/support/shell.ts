@@ -9,16 +9,13 @@ import { onTestFinished } from "vitest";
 /** A shell that words are completed in. */
 export type Shell = "bash" | "zsh" | "fish";
 
-/** True if a shell is installed. */
 export const hasShell = (shell: Shell): boolean => spawnSync(shell, ["--version"], { stdio: "ignore" }).status === 0;
 
-/** The setup of a shell. */
 export interface DeskOptions {
   /** The typed command that loads the completion. */
   readonly load: string;
   /** Names of files in the working folder; names of folders end in a slash. */
   readonly files?: readonly string[];
-  /** Content of the settings file. */
   readonly settings?: unknown;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -27,13 +24,11 @@ export interface DeskOptions {
 export interface Desk {
   /** Types keys; returns the command line, and empties it. */
   type(keys: string): Promise<string>;
-  /** Returns the output so far. */
   printed(): string;
-  /** Names in the folder. */
   files(): readonly string[];
 }
 
-/** Makes Control-X print the command line between marks. */
+/** Makes Ctrl-X print the command line between marks. */
 const showLine: Readonly<Record<Shell, string>> = {
   bash: `bind -x '"\\C-x": printf "\\n<%s>\\n" "$READLINE_LINE"'`,
   zsh: `show() { print -r -- $'\\n'"<$BUFFER>" }; zle -N show; bindkey '^X' show`,

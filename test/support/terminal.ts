@@ -2,7 +2,6 @@
 import { spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
 
-/** Options of a command line. */
 export interface LineOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
@@ -20,18 +19,18 @@ export interface LineOptions {
 }
 
 /** The final lines of the terminal, and the exit code. */
-export interface Seen {
+export interface TerminalResult {
   readonly code: number;
   readonly lines: readonly string[];
-  /** Everything that was written to the terminal. */
+  /** All output to the terminal. */
   readonly written: string;
 }
 
 /** Runs a line, or several, with `sh` and waits for the end. */
-export const seeLine = async (
+export const runOnTerminal = async (
   line: string,
   { env, cwd = ".", columns = 100, rows = 200, typed = [] }: LineOptions,
-): Promise<Seen> => {
+): Promise<TerminalResult> => {
   // A terminal may lose text that a program wrote just before its end. So the shell, which Ctrl-C does not end,
   // writes a mark after all output and waits until the mark was read.
   const marked = `trap : INT\n${line}\ncode=$?; printf '\\033]end\\007'; read -r seen; exit $code`;

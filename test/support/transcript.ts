@@ -23,10 +23,10 @@ import { interrupted } from "../../src/failures.ts";
 import type { Host } from "../../src/host.ts";
 import { runCommandLine } from "../../src/run.ts";
 import { testHost } from "./host.ts";
-import { outputFaults } from "./outputs.ts";
-import { listening } from "./server.ts";
+import { findOutputFaults } from "./outputs.ts";
+import { listenOnLoopback } from "./server.ts";
 
-/** A line that does something, and the lines `< …` below it: the content of a file. */
+/** A typed line, and the content of a file, which is in the lines `< …` below it. */
 interface Step {
   readonly line: string;
   readonly content: string;
@@ -39,10 +39,9 @@ const ofThisMachine = new RegExp(
   `(?<=rollcall[/ ]|"rollcall": ?")${version}|(?<=linux )${process.arch}|(?<=Content-Encoding, expected gzip)(?:, zstd)?(?= or none)`,
   "g",
 );
-/** As long as the name of a run's folder, because the width of a table depends on its content. */
+/** A name of the length of a run's folder, because the width of a table depends on its content. */
 const folderName = "/tmp/screens-folder";
 
-/** Replays a transcript; returns the new transcript. */
 export const replay = async (text: string): Promise<string> => {
   const folder = mkdtempSync("/tmp/screens-");
   mkdirSync(join(folder, "home"));
@@ -53,7 +52,7 @@ export const replay = async (text: string): Promise<string> => {
   const played = play(text, { folder, service, isOver: () => isOver });
   onTestFinished(async () => {
     isOver = true;
-    // A step of a test that was cancelled or took too long must not write into the repository.
+    // A step of a canceled test must not write into the repository.
     await played.catch(() => undefined);
     process.chdir(before);
     rmSync(folder, { recursive: true });
@@ -115,8 +114,7 @@ const openStage = (folder: string, service: Service) => {
     http_proxy: service.url,
   };
   const names = openNames();
-  /** A command that serves, until it is stopped. */
-  let serving: Serving | undefined;
+  let serving: ServeProcess | undefined;
   const start = async (args: readonly string[], own: Record<string, string>): Promise<readonly string[]> => {
     const end = new AbortController();
     const base = testHost({ env: { ...environment, ...own } });
@@ -134,7 +132,7 @@ const openStage = (folder: string, service: Service) => {
     if (token !== undefined) await untilRead(url, token);
     let told = 0;
     const news = () => {
-      // `view` may print its address before or after the notes about the input.
+      // `view` can print its URL before or after the notes about the input.
       const said = marked("!", base.said());
       const all = [...marked(">", base.printed()), ...(told === 0 && token !== undefined ? said.toSorted() : said)];
       const since = all.slice(told);
@@ -215,7 +213,7 @@ const openStage = (folder: string, service: Service) => {
     };
     const code = await runCommandLine(host);
     const printed = { code, stdout: base.printed(), stderr: base.said() };
-    const faults = outputFaults({ args, ...printed });
+    const faults = findOutputFaults({ args, ...printed });
     if (faults.length > 0) throw new Error(faults.join("\n"));
     return [
       ...marked(">", printed.stdout),
@@ -302,7 +300,7 @@ const openStage = (folder: string, service: Service) => {
   return { play: async (step: Step) => (await play(step)).map(names.shown), stop: async () => await serving?.stop() };
 };
 
-interface Serving {
+interface ServeProcess {
   readonly url: string;
   readonly token: string | undefined;
   /** Returns the output since the last call. */
@@ -310,12 +308,12 @@ interface Serving {
   readonly stop: () => Promise<readonly string[]>;
 }
 
-/** A terminal at which each question is answered with the next line, and Ctrl-D is pressed after the last one. */
+/** A terminal that answers each question with the next line, and then types Ctrl-D. */
 const typing = (text: string): Host["stdin"] => {
   const lines = text.match(/.*\n/g) ?? [];
   const stream = new Readable({ read: () => undefined });
   const on: typeof stream.on = (event, listener) => {
-    // A listener of data would start the stream.
+    // Without this, a listener of data would start the stream.
     return EventEmitter.prototype.on.call(stream, event, listener) as typeof stream;
   };
   const resume = () => {
@@ -326,7 +324,7 @@ const typing = (text: string): Host["stdin"] => {
   return Object.assign(stream, { on, resume, setRawMode: () => stream });
 };
 
-/** Waits until `view` has read and measured everything, which it does in the background. */
+/** Waits until `view` has read and measured its input in the background. */
 const untilRead = async (url: string, token: string): Promise<void> => {
   for (let state = ""; !state.includes('"phase":"read"'); ) {
     state = await (await fetch(`${url}/api/state`, { headers: { authorization: `Bearer ${token}` } })).text();
@@ -336,7 +334,7 @@ const untilRead = async (url: string, token: string): Promise<void> => {
 const addressIn = (text: string): readonly (string | undefined)[] | undefined =>
   /(http:\/\/127\.0\.0\.1:\d+)(?:\/#token=([\w-]+))?/.exec(text) ?? undefined;
 
-/** Replaces random values by their order of appearance: `id#1`. */
+/** Replaces random values by numbers in their order of appearance, such as `id#1`. */
 const openNames = () => {
   const seen: string[] = [];
   const random =
@@ -364,7 +362,7 @@ const marked = (mark: string, text: string): readonly string[] => {
   return text.endsWith("\n") ? lines.slice(0, -1) : [...lines.slice(0, -1), `${lines.at(-1)}%`];
 };
 
-/** Makes control characters, and spaces at the end of a line, visible. */
+/** Makes control characters and spaces at the end of a line visible. */
 const visible = (line: string): string =>
   line
     .replaceAll("\t", "→")
@@ -389,7 +387,7 @@ const groupOf = (rewards: string): string => {
   return `{"trajectories":[${trajectories}]}\n`;
 };
 
-/** The body of a request. A group that `groups` wrote is shown as its rewards. */
+/** The body of a request, with its rewards in place of a group that `groups` wrote. */
 const shortened = (body: string): string => {
   if (!body.includes('"trajectory_groups":') || JSON.stringify(JSON.parse(body)) !== body) return body;
   const { trajectory_groups: groups, ...others } = JSON.parse(body);
@@ -403,13 +401,13 @@ const shortened = (body: string): string => {
 interface Answer {
   readonly status: number;
   readonly body: string;
-  /** As `Name: value`. */
+  /** Lines of the form `Name: value`. */
   readonly headers: readonly string[];
 }
 
 type Service = Awaited<ReturnType<typeof openService>>;
 
-/** Opens a service that is reached as a proxy, so that its address is the same in every run. */
+/** Opens a service that is used through a proxy, so that its URL is the same in every run. */
 const openService = async () => {
   const replies = new Map<string, string>();
   const answers: Answer[] = [];
@@ -447,7 +445,7 @@ const openService = async () => {
     socket.write("HTTP/1.1 200 OK\r\n\r\n");
     server.emit("connection", socket);
   });
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   return {
     url,
     at: (path: string, body: string) => void replies.set(path, body),
@@ -457,7 +455,7 @@ const openService = async () => {
   };
 };
 
-/** Headers that are the same in every request, or differ between machines. */
+/** Headers that are equal in all requests, or differ between machines. */
 const ordinary = /^(?:host|connection|proxy-connection|content-length|user-agent|accept|accept-encoding)$/;
 
 const toldOf = ({ method, headers }: IncomingMessage, path: string, body: string): string => {
@@ -469,7 +467,7 @@ const toldOf = ({ method, headers }: IncomingMessage, path: string, body: string
   return [method, path, `[${told}]`, shortened(body)].join(" ").trimEnd();
 };
 
-/** Calls and files are read, and `doctor` asks, side by side: which request arrives first is chance. */
+/** Sorts requests that rollcall sends in parallel, because their order is random. */
 const inTellingOrder = (requests: readonly string[]): readonly string[] =>
   requests.every((request) => /^(?:POST \/call\/read|HEAD|GET \S+\.jsonl)/.test(request)) ||
   requests.some((one) => one.startsWith("HEAD"))

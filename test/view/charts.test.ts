@@ -2,15 +2,15 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Charts, GroupRows } from "../../src/view/index.ts";
-import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
+import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
 describe("a chart of the page", () => {
   const rowsOf = (body: string): GroupRows => JSON.parse(body);
 
-  it("counts in its bars and dots the groups that a filter selects", async () => {
-    const page = await viewing([airline]);
+  it("counts the groups of a filter in its bars and dots", async () => {
+    const page = await startView([airline]);
     await whenRead(page);
     const { rewards, dots }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(rewards).toEqual([
@@ -29,7 +29,7 @@ describe("a chart of the page", () => {
     ["too many for a sketch to keep", Array.from({ length: 200 }, (_, at) => Math.sin(at))],
     ["as far apart as doubles can be", [...Array.from({ length: 20 }, (_, at) => at * 1e306), -1.7e308, 1.7e308]],
   ])("counts rewards exactly in bars if they are %s", async (_, rewards) => {
-    const page = await viewing([fileOf("g.jsonl", rewards.map((reward) => groupLine([reward])).join("\n"))]);
+    const page = await startView([fileOf("g.jsonl", rewards.map((reward) => groupLine([reward])).join("\n"))]);
     await whenRead(page);
     const { rewards: bars }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(bars.reduce((sum, { count }) => sum + count, 0)).toBe(rewards.length);
@@ -42,7 +42,7 @@ describe("a chart of the page", () => {
 
   it("separates dots of equal rewards, and scales by rewards that are not outliers", async () => {
     const lines = Array.from({ length: 40 }, (_, at) => groupLine(at % 2 === 0 ? [1, 1] : [0.999, 1 - at / 1e4]));
-    const page = await viewing([fileOf("g.jsonl", [groupLine([-1e6, 1]), ...lines].join("\n"))]);
+    const page = await startView([fileOf("g.jsonl", [groupLine([-1e6, 1]), ...lines].join("\n"))]);
     const { summary } = await whenRead(page);
     expect(summary?.reward.scale).toEqual([0.9961, 1]);
     const { dots, rewards }: Charts = JSON.parse((await page.ask("/api/charts")).body);
@@ -55,7 +55,7 @@ describe("a chart of the page", () => {
     [16, 16],
     [17, 24],
   ])("has, for %i different rewards, %i bars", async (count, bars) => {
-    const page = await viewing([fileOf("g.jsonl", groupLine(Array.from({ length: count }, (_, at) => at)))]);
+    const page = await startView([fileOf("g.jsonl", groupLine(Array.from({ length: count }, (_, at) => at)))]);
     await whenRead(page);
     const { rewards }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect(rewards).toHaveLength(bars);
@@ -64,7 +64,7 @@ describe("a chart of the page", () => {
   it("draws the first thousand files, and counts all files", { tags: "slow" }, async () => {
     const folder = dirname(fileOf("step-0.jsonl", groupLine([0, 1])));
     for (let at = 1; at <= 1000; at++) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([0, 1]));
-    const page = await viewing([folder]);
+    const page = await startView([folder]);
     const { summary } = await whenRead(page);
     const { files }: Charts = JSON.parse((await page.ask("/api/charts")).body);
     expect([summary?.groupFiles, summary?.fileCount, files.length]).toEqual([1001, 1001, 1000]);

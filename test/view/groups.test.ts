@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Findings, GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { runRollcall } from "../support/run.ts";
-import { fileOf, groupLine, type Viewing, viewing, whenRead } from "./viewing.ts";
+import { fileOf, groupLine, startView, type ViewProcess, whenRead } from "./viewing.ts";
 
 /** Splits a command line like a shell that knows only single quotes. */
 const shellWords = (line: string): readonly string[] =>
@@ -10,7 +10,7 @@ const shellWords = (line: string): readonly string[] =>
 const airline = "test/samples/airline.groups.jsonl";
 
 describe("an expression of the page", () => {
-  const selectedBy = async (page: Viewing, where: string): Promise<readonly number[]> => {
+  const selectedBy = async (page: ViewProcess, where: string): Promise<readonly number[]> => {
     for (;;) {
       const { status, body } = await page.ask("/api/rows", { where });
       if (status !== 200) throw new Error(body);
@@ -19,7 +19,7 @@ describe("an expression of the page", () => {
     }
   };
 
-  it("selects the groups that it selects on the command line", async () => {
+  it("selects equal groups on the page and on the command line", async () => {
     const flat = (reward: number) => ({
       messages_and_choices: [{ role: "user", content: "flat" }],
       ...{ reward, group_id: "f", start_time: "2026-01-02T03:04:05Z", metadata: { env: { name: "a" } } },
@@ -31,7 +31,7 @@ describe("an expression of the page", () => {
       JSON.stringify(flat(0.5)),
       groupLine([0]).replace('"reward":0', '"reward":0,"reward":3'),
     ];
-    const page = await viewing([fileOf("g.jsonl", lines.join("\n"))]);
+    const page = await startView([fileOf("g.jsonl", lines.join("\n"))]);
     await whenRead(page);
     const found: Record<string, readonly number[]> = {
       "reward == 1.0": [0, 1],
@@ -61,14 +61,14 @@ describe("the API of the page for groups", () => {
       /\{"finish_reason":"stop","index":0,"message":(\{[^}]*\})\}/g,
       (_, message) => message,
     );
-    const page = await viewing([fileOf("g.jsonl", ['{"trajectories":[]}', spoken, groupLine([0, 1])].join("\n"))]);
+    const page = await startView([fileOf("g.jsonl", ['{"trajectories":[]}', spoken, groupLine([0, 1])].join("\n"))]);
     expect((await whenRead(page)).summary?.trainable).toBe(1);
     const { rows } = rowsOf((await page.ask("/api/rows")).body);
     expect(rows.map(({ untrainable }) => untrainable)).toEqual(["no trajectories", "no sampled turn", null]);
     expect(rowsOf((await page.ask("/api/rows", { trainable: true })).body).rows.map(({ group }) => group)).toEqual([2]);
   });
 
-  it("searches for a text, however JSON spells it, and for an expression", async () => {
+  it("searches for a text in any spelling of JSON, and for an expression", async () => {
     const calls = JSON.stringify({ name: 'say "grüße"' });
     const call = { id: "1", type: "function", function: { name: "speak", arguments: calls } };
     const spelled = groupLine([0, 1], { prompt: "grüße" }).replaceAll("ü", "\\u00fc").replaceAll("ß", "\\u00df");
@@ -79,7 +79,7 @@ describe("the API of the page for groups", () => {
     const long = groupLine([0], { prompt: `${"a".repeat(20)}middle${"z".repeat(200)}` });
     const prompts = [spelled, groupLine([0, 1], { prompt: "grüße" }), called, long];
     const file = fileOf("groups.jsonl", [...lines, ...prompts].join("\n"));
-    const page = await viewing([file]);
+    const page = await startView([file]);
     await whenRead(page);
     const found = async (query: object): Promise<readonly number[]> => {
       for (;;) {
@@ -123,7 +123,7 @@ describe("the API of the page for groups", () => {
     };
     const near = { filler: "x".repeat(9_000), task_id: "near" };
     const far = { filler: "x".repeat(10_000), task_id: "far" };
-    const page = await viewing([
+    const page = await startView([
       fileOf("g.jsonl", [flat(near, 2 ** 20), flat(far, 1000)].join("\n")),
       "--group-by",
       "task_id",
@@ -139,7 +139,7 @@ describe("the API of the page for groups", () => {
 
   it("shows the group key 0", async () => {
     const row = '{"messages_and_choices":[{"role":"user","content":"q"}],"reward":1,"metadata":{"group_id":0}}';
-    const page = await viewing([fileOf("g.jsonl", row)]);
+    const page = await startView([fileOf("g.jsonl", row)]);
     await whenRead(page);
     expect(rowsOf((await page.ask("/api/rows")).body).rows).toMatchObject([{ key: "0" }]);
   });
@@ -147,7 +147,7 @@ describe("the API of the page for groups", () => {
   it("serves trajectories byte for byte", async () => {
     const odd =
       '{"messages_and_choices": [ {"role":"user","content":"\\u003cb\\u003e"} ],"reward":1.50,"id":9007199254740993}';
-    const page = await viewing([
+    const page = await startView([
       fileOf("odd.jsonl", `{"trajectories":[${odd},{"messages_and_choices":[],"reward":0}]}\n`),
     ]);
     await whenRead(page);
@@ -160,7 +160,7 @@ describe("the API of the page for groups", () => {
 
   it("gives the positions, metrics and the number of shared messages of a group's trajectories", async () => {
     const file = fileOf("it's.jsonl", `${groupLine([1, 0])}\n${groupLine([0, 1])}\n`);
-    const page = await viewing([file, "--no-open"]);
+    const page = await startView([file, "--no-open"]);
     await whenRead(page);
     const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
     expect(group).toMatchObject({
@@ -179,13 +179,13 @@ describe("the API of the page for groups", () => {
   });
 
   it("gives the lines of trajectories that --group-by gathers, and the message of each problem", async () => {
-    const page = await viewing(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
+    const page = await startView(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"]);
     await whenRead(page);
     const group: GroupDetail = JSON.parse((await page.ask("/api/group", { group: 2 })).body);
     expect(group.members.map(({ position }) => position?.line)).toEqual(group.members.map((_, at) => 2 + at * 5));
     expect(group.command).toMatch(/^rollcall log .* --group-by prompt_id --where 'group.number == 2' \S*$/);
     const broken = `${groupLine([0, 1])}\n{"trajectories":[{"messages_and_choices":[{"role":"user","content":7}],"reward":1},{"messages_and_choices":[],"reward":"x"}]}\n`;
-    const other = await viewing([fileOf("broken.jsonl", broken)]);
+    const other = await startView([fileOf("broken.jsonl", broken)]);
     await whenRead(other);
     const { findings }: Findings = JSON.parse((await other.ask("/api/problems", { problems: "wrong-type" })).body);
     expect(findings).toEqual([expect.objectContaining({ group: 1, trajectory: 1, message_at: null })]);
@@ -193,7 +193,7 @@ describe("the API of the page for groups", () => {
     expect(all.findings).toContainEqual(expect.objectContaining({ group: 1, trajectory: 0, message_at: 0 }));
   });
 
-  it("gives the problems of gathered lines and other tools' files at their messages, also if selected", async () => {
+  it("gives the problems of gathered lines and other tools' files at their messages", async () => {
     const prompt = [{ role: "user", content: "hi" }];
     const said = [
       { role: "assistant", content: "hi" },
@@ -213,7 +213,7 @@ describe("the API of the page for groups", () => {
       [[fileOf("lines.jsonl", lines)], [0, 1]],
       [[fileOf("lines.jsonl", lines), ...where], [0]],
     ] as const) {
-      const page = await viewing(words);
+      const page = await startView(words);
       await whenRead(page);
       const { findings }: Findings = JSON.parse((await page.ask("/api/problems", { problems: "unknown-role" })).body);
       expect(findings.map(({ group, trajectory, message_at }) => [group, trajectory, message_at])).toEqual(
@@ -223,7 +223,7 @@ describe("the API of the page for groups", () => {
   });
 
   const logLastGroup = async (words: readonly string[]): Promise<void> => {
-    const page = await viewing(words);
+    const page = await startView(words);
     const { summary } = await whenRead(page);
     const last = summary?.groups.read ?? 0;
     const { command, members }: GroupDetail = JSON.parse((await page.ask("/api/group", { group: last })).body);
@@ -235,7 +235,7 @@ describe("the API of the page for groups", () => {
     expect(document.metrics["train/reward"]).toBeCloseTo(rewards.reduce((sum, one) => sum + one, 0) / rewards.length);
   };
 
-  it("gives a command that logs one group alone, also if other groups of its file are invalid", async () => {
+  it("gives a command that logs a single group, also if other groups of its file are invalid", async () => {
     await logLastGroup([fileOf("g.jsonl", `{"a": bad\n${groupLine([0, 1])}\n`)]);
     await logLastGroup(["test/samples/formats/verifiers-v0.wordle.results.jsonl", "--from", "verifiers-v0"]);
   });
@@ -244,11 +244,11 @@ describe("the API of the page for groups", () => {
     [["test/samples/formats/tau2.results.json"]],
     [[airline, "--where", "reward > 0.5", "--best", "1"]],
     [[airline, "--sample", "5"]],
-  ])("gives a command that logs one group alone: %j", { tags: "slow" }, logLastGroup);
+  ])("gives a command that logs a single group: %j", { tags: "slow" }, logLastGroup);
 
-  it("stops a search that others have replaced", { tags: "slow" }, async () => {
+  it("stops a search that other searches have replaced", { tags: "slow" }, async () => {
     const lines = Array.from({ length: 5_000 }, (_, at) => groupLine([at % 2, 1]));
-    const page = await viewing([fileOf("many.jsonl", lines.join("\n"))]);
+    const page = await startView([fileOf("many.jsonl", lines.join("\n"))]);
     await whenRead(page);
     const share = async (query: object): Promise<number> =>
       rowsOf((await page.ask("/api/rows", query)).body).searched?.share ?? -1;
@@ -257,7 +257,7 @@ describe("the API of the page for groups", () => {
     while (shares.at(-1) === 0) shares.push(await share(asked));
     expect(shares[0]).toBe(0);
     expect(shares.at(-1)).toBeLessThan(1);
-    // The searches of four other tabs replace it: it starts again.
+    // The searches of four other tabs replace the search, so it starts again.
     for (const text of ["a", "b", "c", "d"]) expect(await share({ text })).toBeGreaterThanOrEqual(0);
     expect(await share(asked)).toBe(0);
   });

@@ -5,12 +5,12 @@ import type { Findings } from "../../src/view/index.ts";
 import { chromium } from "../support/browser.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { addressOf, newPageFile, openedFile, writtenPage } from "./shown.ts";
-import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
+import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
 describe("rollcall view --html", () => {
-  it("writes one file, reports its content, and overwrites it", async () => {
+  it("writes one file, reports its content, and overwrites the file", async () => {
     const { file, said } = await writtenPage([airline]);
     expect(said).toMatch(/wrote 20 of 20 groups to .*page\.html \(1\.\d MB\)/);
 
@@ -26,7 +26,7 @@ describe("rollcall view --html", () => {
     });
   });
 
-  it("writes a file that is as private as its inputs, or as data of the local service", async () => {
+  it("writes a file with the permissions of its inputs, or of data of the local service", async () => {
     const env = newHome();
     const input = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
     await runRollcall(["log", "m", input, "--split", "train", "--local", "--no-ledger"], { env });
@@ -41,7 +41,7 @@ describe("rollcall view --html", () => {
     expect(await modeOf(input)).toBe(0o640);
   });
 
-  it("exits with 2 rather than overwrite an input, or a file that rollcall did not write", async () => {
+  it("exits with 2 instead of overwriting an input or a file that rollcall did not write", async () => {
     const input = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
     const other = fileOf("other.html", "<!doctype html>\n<p>mine</p>\n");
     for (const file of [input, other, dirname(other), "/dev/null"]) {
@@ -94,7 +94,7 @@ describe("rollcall view --html", () => {
     expect(JSON.parse(asJson.stderr).error).toMatchObject({ problems: [{ rule: "file-not-found" }] });
   });
 
-  it("writes every < of a rollout's text as an escape, so that no text ends its script", async () => {
+  it("writes every < of a rollout as an escape, so no text ends the script", async () => {
     const hostile = "<b></script><script>alert(1)</script><!--<script>";
     const input = fileOf("<i><u>.jsonl", groupLine([0, 1], { prompt: hostile, answer: hostile }));
     const page = readFileSync((await writtenPage([input])).file, "utf8");
@@ -119,7 +119,7 @@ describe("rollcall view --html", () => {
     const input = fileOf("invalid.jsonl", `${groupLine([0, 1])}\n${invalid.repeat(1100)}`);
     await runRollcall(["view", input, "--html", file]);
     expect(readFileSync(file, "utf8")).toContain('"count":1100');
-    const page = await viewing([input]);
+    const page = await startView([input]);
     await whenRead(page);
     const ask = async (problems: string): Promise<Findings> =>
       JSON.parse((await page.ask("/api/problems", { problems })).body);

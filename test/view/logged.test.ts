@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { chromium } from "../support/browser.ts";
 import { newHome, runRollcall } from "../support/run.ts";
-import { addressOf, shownPage } from "./shown.ts";
-import { asked, groupLine, serving, type Viewing, whenRead } from "./viewing.ts";
+import { addressOf, openServedPage } from "./shown.ts";
+import { asked, groupLine, startPageServer, type ViewProcess, whenRead } from "./viewing.ts";
 
 const logged = async (splits: Readonly<Record<string, string>>) => {
   const env = newHome();
@@ -14,8 +14,8 @@ const logged = async (splits: Readonly<Record<string, string>>) => {
   return env;
 };
 
-const rowsOf = async (page: Viewing): Promise<GroupRows> => JSON.parse((await page.ask("/api/rows")).body);
-const groupOf = async (page: Viewing, group: number): Promise<GroupDetail> =>
+const rowsOf = async (page: ViewProcess): Promise<GroupRows> => JSON.parse((await page.ask("/api/rows")).body);
+const groupOf = async (page: ViewProcess, group: number): Promise<GroupDetail> =>
   JSON.parse((await page.ask("/api/group", { group })).body);
 
 const view = ["view", "--local", "--no-open"];
@@ -24,7 +24,7 @@ describe("rollcall view --local", () => {
   it("shows the groups that were logged, the newest request first, with split, rewards and call ids", async () => {
     const first = `${groupLine([0, 1], { prompt: "first" })}\n${groupLine([0.5], { prompt: "second" })}\n`;
     const env = await logged({ train: first, eval: groupLine([3, 3], { prompt: "third" }) });
-    const page = await serving(view, { env });
+    const page = await startPageServer(view, { env });
     expect((await whenRead(page)).summary).toMatchObject({
       files: ["local/local, local service"],
       groups: { read: 3, rejected: 0 },
@@ -46,9 +46,9 @@ describe("rollcall view --local", () => {
     expect(JSON.parse(body).messages_and_choices[0].content).toBe("first");
   });
 
-  it("serves a page without groups if nothing was logged, and reads again on reload if something was", async () => {
+  it("serves a page without groups if nothing was logged, and reads new calls on reload", async () => {
     const env = newHome();
-    const page = await serving(view, { env });
+    const page = await startPageServer(view, { env });
     expect((await whenRead(page)).summary?.groups.read).toBe(0);
     await asked(page.url, "/");
     expect((await whenRead(page)).summary?.groups.read).toBe(0);
@@ -60,7 +60,7 @@ describe("rollcall view --local", () => {
 
   it("redacts the keys of the run", async () => {
     const env = await logged({ train: groupLine([1], { prompt: "key-1234" }) });
-    const page = await serving(view, { env: { ...env, ROLLCALL_API_KEY: "key-1234" } });
+    const page = await startPageServer(view, { env: { ...env, ROLLCALL_API_KEY: "key-1234" } });
     await whenRead(page);
     expect((await page.ask("/api/trajectory", { group: 1, trajectory: 1 })).body).not.toContain("key-1234");
     expect((await page.ask("/api/rows")).body).not.toContain("key-1234");
@@ -69,8 +69,8 @@ describe("rollcall view --local", () => {
 
 describe.skipIf(chromium === undefined)("the page of rollcall view --local", { tags: "browser" }, () => {
   it("has a column for the split, and the id of each trajectory's call", async () => {
-    const served = await serving(view, { env: await logged({ train: groupLine([0, 1]) }) });
-    const { page } = await shownPage(served);
+    const served = await startPageServer(view, { env: await logged({ train: groupLine([0, 1]) }) });
+    const { page } = await openServedPage(served);
     await page.getByRole("columnheader", { name: "split" }).waitFor();
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByText("logged to gpt-4o as train").waitFor();

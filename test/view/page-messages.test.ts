@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { chromium } from "../support/browser.ts";
-import { addressOf, openedFile, shown, shownAt, typed, writtenPage } from "./shown.ts";
+import { addressOf, openedFile, openPage, openPageAt, pressKeys, writtenPage } from "./shown.ts";
 import { fileOf, groupLine } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 const wordle = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
-  it("shows prose in the sans font, results next to their calls, and position, command and JSON of a trajectory", async () => {
-    const { page, viewing: served } = await shownAt({ group: 2, trajectory: 2 }, [airline]);
+  it("shows prose in a sans font, results next to calls, and a trajectory's position and JSON", async () => {
+    const { page, viewing: served } = await openPageAt({ group: 2, trajectory: 2 }, [airline]);
     const call = page.locator(".call", { hasText: "get_user_details" }).first();
     expect(await call.innerText()).toMatch(
       /calls\s*get_user_details[\s\S]*olivia_gonzalez_2305[\s\S]*result[\s\S]*Olivia/,
@@ -22,7 +22,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.getByText(`${airline}:2`).count()).toBe(1);
     await page.getByText("log this group").click();
     expect(await page.getByText("rollcall log").innerText()).toContain("--split train --where 'group.number == 2'");
-    await typed(page, "r");
+    await pressKeys(page, "r");
     const { body } = await served.ask("/api/trajectory", { group: 2, trajectory: 2 });
     const raw = await page.locator(".raw").innerText();
     expect([raw.split("\n").length > 100, JSON.parse(raw)]).toEqual([true, JSON.parse(body)]);
@@ -45,18 +45,20 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       },
     ];
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page } = await shownAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    const { page } = await openPageAt({ group: 1, trajectory: 1 }, [
+      fileOf("g.jsonl", JSON.stringify({ trajectories })),
+    ]);
     expect(await page.getByRole("listitem", { name: "message 2, robot" }).innerText()).toContain("[unknown-role]");
-    await typed(page, "j", "j", "j", "Enter");
+    await pressKeys(page, "j", "j", "j", "Enter");
     await page.getByText("it is four").waitFor();
     expect(await page.locator(".tokens span").allInnerTexts()).toEqual(["4", "!"]);
     expect(await page.locator(".tokens .p5").innerText()).toBe("!");
   });
 
-  it("starts j and k at the messages in sight if none has the focus", async () => {
+  it("starts j and k at the visible messages if no message has the focus", async () => {
     const messages = Array.from({ length: 90 }, () => ({ role: "user", content: "word\nword" }));
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    const { page, viewing: served } = await openPage([fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     const focused = async () => await page.evaluate("document.activeElement.getAttribute('aria-label')");
     for (const [key, message] of [
       ["j", "message 71, user"],
@@ -66,31 +68,31 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
       await page.locator(".talk .entry").nth(70).waitFor();
       await page.evaluate("document.querySelectorAll('.talk .entry')[70].scrollIntoView()");
-      // The navigation bar covers the message before.
+      // The navigation bar covers the previous message.
       await page.evaluate("scrollBy(0, 40)");
-      await typed(page, key);
+      await pressKeys(page, key);
       await expect.poll(focused).toBe(message);
     }
   });
 
   it("moves the focus to the JSON and back to the message by r, and from a search to the table by Escape", async () => {
-    const { page, viewing: served } = await shown([airline]);
+    const { page, viewing: served } = await openPage([airline]);
     const focused = async () =>
       await page.evaluate("document.activeElement.ariaLabel ?? document.activeElement.className");
-    await typed(page, "/");
+    await pressKeys(page, "/");
     expect(await focused()).toBe("search text");
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     expect(await focused()).toBe("rows");
-    await typed(page, "/");
+    await pressKeys(page, "/");
     expect(await focused()).toBe("search text");
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     await page.locator(".talk .entry").first().waitFor();
-    await typed(page, "j", "j", "j");
+    await pressKeys(page, "j", "j", "j");
     const message = await focused();
     expect(message).toMatch(/^message \d/);
-    await typed(page, "r");
+    await pressKeys(page, "r");
     await expect.poll(focused).toBe("raw JSON");
-    await typed(page, "r");
+    await pressKeys(page, "r");
     await expect.poll(focused).toBe(message);
   });
 
@@ -105,7 +107,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const text = JSON.stringify({
       trajectories: [0, 1].map((reward) => ({ messages_and_choices: [calls], reward, metadata: "…" })),
     }).replaceAll('"…"', given);
-    const { page } = await shownAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", text)]);
+    const { page } = await openPageAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", text)]);
     await page.getByText("metadata").click();
     const laidOut = '{\n  "id": 12345678901234567890,\n  "2": 1.0,\n  "1": 0,\n  "2": 2e0\n}';
     expect(await page.locator(".call pre").innerText()).toBe(laidOut);
@@ -114,7 +116,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("shows an unreadable line with its text and the reason at its position, and offers no command", async () => {
     const file = fileOf("bad.jsonl", `${groupLine([0, 1])}\n{"a": bad\n`);
-    const { page, viewing: served } = await shownAt({ group: 2 }, [file]);
+    const { page, viewing: served } = await openPageAt({ group: 2 }, [file]);
     await page.getByRole("heading", { name: "unreadable line · invalid" }).waitFor();
     expect(await page.locator(".column .problem").innerText()).toContain(
       `error ${file}:2:7 the word \`bad\` is not JSON`,
@@ -131,7 +133,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ["test/samples/formats/verifiers-v0.wordle.results.jsonl"],
     ["test/samples/formats/tau2.results.json"],
   ])("shows each group and trajectory of %s", async (...args) => {
-    const { page, viewing: served } = await shownAt({ group: 1 }, args);
+    const { page, viewing: served } = await openPageAt({ group: 1 }, args);
     await page.locator(".column .entry").first().waitFor();
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator("article .conversation .entry").first().waitFor();
@@ -141,7 +143,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("titles a group with its prompt, sorts its trajectories, and keeps their names and rewards visible", async () => {
     const lines = groupLine([0.5, 0, 1], { prompt: "count the stars", answer: "many\n".repeat(400) });
-    const { page, viewing: served } = await shownAt({ group: 1 }, [fileOf("g.jsonl", lines)]);
+    const { page, viewing: served } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", lines)]);
     await page.getByRole("heading", { name: "count the stars 3 trajectories" }).waitFor();
     const names = async () => await page.locator(".members tbody a").allInnerTexts();
     expect(await names()).toEqual(["trajectory 3", "trajectory 1", "trajectory 2"]);
@@ -165,13 +167,13 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.getByText("metrics", { exact: true }).count()).toBe(0);
   });
 
-  it("shows at which message the trajectories of a group differ, and folds their common start", async () => {
+  it("shows the first different message of a group's trajectories, and folds their common start", async () => {
     const said = (...texts: readonly string[]) => texts.map((content) => ({ role: "user", content }));
     const trajectories = [said("a", "b", "c"), said("a", "b", "d"), said("a", "b")].map((messages, reward) => ({
       messages_and_choices: messages,
       reward,
     }));
-    const { page } = await shownAt({ group: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     await page.getByText("2 messages at the start of all trajectories").waitFor();
     await page.locator(".column .parts").nth(2).waitFor();
     expect(await page.locator(".column .parts").allInnerTexts()).toEqual([
@@ -182,7 +184,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator(".column .entry pre").allInnerTexts()).toEqual(["c", "d"]);
   });
 
-  it("tints a text only if its tokens or their bytes spell it", async () => {
+  it("tints a text only if its tokens or their bytes equal the text", async () => {
     const choice = (
       message: object,
       tokens: readonly (readonly [token: string, bytes: readonly number[] | null])[],
@@ -208,7 +210,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       choice({ content: long.join("") }, named(...long)),
     ];
     const trajectories = [0, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page } = await shownAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    const { page } = await openPageAt({ group: 1, trajectory: 1 }, [
+      fileOf("g.jsonl", JSON.stringify({ trajectories })),
+    ]);
     const message = (at: number) => page.getByRole("listitem", { name: `message ${at}, assistant` });
     await message(2).waitFor();
     expect(await message(2).locator("pre").allTextContents()).toEqual(["The answer"]);
@@ -229,7 +233,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       return JSON.stringify({ messages_and_choices: messages, reward, metadata: { task_id: task } });
     };
     const file = fileOf("g.jsonl", [flat("chess-7", 0), flat("chess-7", 1), flat("go", 0)].join("\n"));
-    const { page, viewing: served } = await shown([file, "--group-by", "task_id"]);
+    const { page, viewing: served } = await openPage([file, "--group-by", "task_id"]);
     expect(await page.locator(".rows tbody tr").allInnerTexts()).toEqual([
       expect.stringContaining("chess-7"),
       expect.stringContaining("go"),
@@ -250,7 +254,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       { role: "user", content: "thanks" },
     ];
     const trajectories = [0, 1, 1].map((reward) => ({ messages_and_choices: messages, reward }));
-    const { page } = await shownAt({ group: 1, trajectory: 2 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    const { page } = await openPageAt({ group: 1, trajectory: 2 }, [
+      fileOf("g.jsonl", JSON.stringify({ trajectories })),
+    ]);
     const prompt = page.getByRole("listitem", { name: "message 1, system" });
     expect(await prompt.locator("pre").innerText()).toBe("line 0\nline 1\nline 2 …");
     await prompt.getByRole("button", { name: "show all 229 characters" }).click();
@@ -277,7 +283,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it("renders Markdown on request, and shows its links as text", async () => {
     const prompt =
       "# Rules\n\n- be **brief**\n  1. use `code` *well*\n\n```js\nlet a = **1**;\n```\n> see [x](https://x.example)";
-    const { page } = await shownAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", groupLine([0, 1], { prompt }))]);
+    const { page } = await openPageAt({ group: 1, trajectory: 1 }, [fileOf("g.jsonl", groupLine([0, 1], { prompt }))]);
     const message = page.getByRole("listitem", { name: "message 1, user" });
     expect(await message.locator("pre").innerText()).toBe(prompt);
     await page.getByRole("button", { name: "render Markdown" }).click();
@@ -285,17 +291,17 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await message.locator("p").allInnerTexts()).toEqual(["• be brief", "1. use code well"]);
     expect(await message.locator("pre").innerText()).toBe("let a = **1**;");
     expect(await message.locator("blockquote").innerText()).toBe("see [x](https://x.example)");
-    await typed(page, "m");
+    await pressKeys(page, "m");
     expect(await message.locator("pre").innerText()).toBe(prompt);
   });
 
-  it("marks the words in which trajectories differ, and names equal messages", async () => {
+  it("marks the different words of trajectories, and labels equal messages", async () => {
     const said = (answer: string, end: string) =>
       ["go", answer, "so?", end].map((content, at) => ({ role: at % 2 === 0 ? "user" : "assistant", content }));
     const trajectories = [said("it is red now", "no"), said("it is blue now", "yes"), said("it is blue now", "no")].map(
       (messages, reward) => ({ messages_and_choices: messages, reward }),
     );
-    const { page } = await shownAt({ group: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
+    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", JSON.stringify({ trajectories }))]);
     const column = (at: number) => page.getByRole("region", { name: `trajectory ${at}`, exact: true });
     await column(2).locator(".same").first().waitFor();
     const marked = async (at: number) =>
@@ -308,7 +314,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await column(1).locator(".same").count()).toBe(2);
   });
 
-  it("compares parts by kind, names of tools and results, and names messages without a counterpart", async () => {
+  it("compares parts by kind, names of tools and results, and labels messages without a counterpart", async () => {
     const turn = (content: string | null, name?: string) => ({
       role: "assistant",
       content,
@@ -325,7 +331,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       reward: 1 - at,
       metrics: { correct: at === 0 },
     }));
-    const { page, viewing: served } = await shownAt({ group: 1 }, [
+    const { page, viewing: served } = await openPageAt({ group: 1 }, [
       fileOf("g.jsonl", JSON.stringify({ trajectories })),
     ]);
     const column = (at: number) => page.getByRole("region", { name: `trajectory ${at}`, exact: true });
@@ -357,7 +363,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const line = JSON.stringify({
       trajectories: [0, 1, 2, 3, 4, 5].map((reward) => ({ messages_and_choices: messages, reward })),
     });
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", `${line}\n${line}\n${line}\n`)]);
+    const { page, viewing: served } = await openPage([fileOf("g.jsonl", `${line}\n${line}\n${line}\n`)]);
     const focused = async () =>
       await page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? document.activeElement.name");
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
@@ -373,17 +379,17 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     await page.locator(".entry").first().waitFor();
-    await typed(page, "j", "Enter");
+    await pressKeys(page, "j", "Enter");
     expect(await page.locator(".entry pre").first().innerText()).toContain("line 29");
-    await typed(page, "Enter");
+    await pressKeys(page, "Enter");
     expect(await page.locator(".entry pre").first().innerText()).not.toContain("line 29");
     await page.evaluate("navigator.clipboard.writeText = async () => { throw new Error('no'); }");
     await page.getByRole("button", { name: "copy the JSON" }).click();
     await page.getByRole("button", { name: "cannot copy" }).waitFor();
   });
 
-  it("names what each button copies, and copies it", async () => {
-    const { page, viewing: served } = await shown([airline]);
+  it("copies the file and line, the command or the JSON that a button names", async () => {
+    const { page, viewing: served } = await openPage([airline]);
     await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     const copied = async (name: string) => {
@@ -398,7 +404,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await copied("copy the JSON")).toBe(body);
   });
 
-  it("shows hostile text as text, also in a page in a file", async () => {
+  it("shows hostile text as text, also in an exported page", async () => {
     const hostile = [
       "</script><script>alert(1)</script><img src=x onerror=alert(1)>",
       "<!--<script>",
@@ -432,7 +438,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       metadata: { [all]: all },
     }));
     const file = fileOf("<b>&.jsonl", JSON.stringify({ trajectories }));
-    for (const { page } of [await shown([file]), await openedFile((await writtenPage([file])).file)]) {
+    for (const { page } of [await openPage([file]), await openedFile((await writtenPage([file])).file)]) {
       for (const view of [{}, { group: 1 }, { group: 1, trajectory: 1 }, { problems: "any" }]) {
         await page.evaluate(`location.hash = "${addressOf(view)}"`);
         const found = "group" in view ? ".entry" : "problems" in view ? ".problem" : ".rows td.words a";

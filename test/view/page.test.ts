@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { chromium } from "../support/browser.ts";
-import { addressOf, hash, shown, shownAt, shownPage, typed, views } from "./shown.ts";
-import { fileOf, groupLine, viewing, whenRead } from "./viewing.ts";
+import { addressOf, hash, openPage, openPageAt, openServedPage, pressKeys, views } from "./shown.ts";
+import { fileOf, groupLine, startView, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
@@ -82,14 +82,14 @@ const lowContrasts = `(() => {
 
 describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "browser" }, () => {
   it("shows the groups, and removes the token from the URL", async () => {
-    const { page, viewing: served } = await shown([airline]);
+    const { page, viewing: served } = await openPage([airline]);
     await expect.poll(async () => await hash(page)).toBe("#/");
     expect(await page.getByRole("region", { name: "summary" }).innerText()).toMatch(
       /10 of 20 groups[\s\S]*trajectories\s*80/,
     );
     expect(await page.locator("tbody tr").count()).toBe(20);
     expect(await page.locator("tbody tr td.words").first().innerText()).toContain("Hi! I'm looking to book");
-    // A tab that is opened later knows the token too.
+    // A later tab also knows the token.
     const later = await page.context().newPage();
     await later.goto(`${served.url}/${addressOf({ group: 2 })}`);
     await later.getByRole("heading", { name: "4 trajectories" }).waitFor();
@@ -97,9 +97,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("shows each part of its views as recorded", async () => {
     const folder = showcase();
-    const served = await viewing([folder, "--where", "reward != 7.0"]);
+    const served = await startView([folder, "--where", "reward != 7.0"]);
     await whenRead(served);
-    const { page } = await shownPage(served);
+    const { page } = await openServedPage(served);
     const recorded: string[] = [];
     const record = async (name: string, part = "body"): Promise<void> => {
       const snapshot = (await page.locator(part).ariaSnapshot()).replaceAll(/(?<=\/url: ).*/g, decodeURIComponent);
@@ -115,20 +115,20 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       [{ problems: "any" }, ".problem", "main"],
       [{ problems: "unknown-role" }, ".problem", "main"],
     ] as const) {
-      // Otherwise the rows of the last query stay until those of this one are read.
+      // Otherwise the rows of the last query stay until the page has read the new rows.
       await page.goto("about:blank");
       await page.goto(`${served.url}/${addressOf(query)}`);
       await page.locator(last).first().waitFor();
       await expect.poll(async () => await page.getByText("reading…").count()).toBe(0);
       await record(JSON.stringify(query).replaceAll(folder, "run"), part);
     }
-    await typed(page, "?");
+    await pressKeys(page, "?");
     await record("the keys", ".help");
     await expect(recorded.join("\n")).toMatchFileSnapshot("golden/page.txt");
   });
 
   it("filters by a bar and by a dot, and removes the filter", async () => {
-    const { page } = await shown([airline]);
+    const { page } = await openPage([airline]);
     const count = page.locator(".count");
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).click();
     await expect.poll(async () => await count.innerText()).toBe("12 of 20 groups");
@@ -147,16 +147,18 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("draws bars that cover all rewards, of any size", async () => {
     const rewards = Array.from({ length: 25 }, (_, at) => groupLine([at, at]));
-    const { page } = await shown([fileOf("many.jsonl", rewards.join("\n"))]);
+    const { page } = await openPage([fileOf("many.jsonl", rewards.join("\n"))]);
     await page.getByRole("link", { name: "2 trajectories with a reward of 5 to below 6" }).click();
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 25 groups");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ reward: [5, 6, "below"] }));
     expect(await page.locator("a[aria-current] rect.bar").count()).toBe(1);
-    const { page: close } = await shown([
+    const { page: close } = await openPage([
       fileOf("close.jsonl", Array.from({ length: 25 }, (_, at) => groupLine([0.3 + at / 24e3])).join("\n")),
     ]);
     await close.getByRole("link", { name: "1 trajectory with a reward of 0.300042 to below 0.300083" }).waitFor();
-    const { page: wide } = await shown([fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`)]);
+    const { page: wide } = await openPage([
+      fileOf("wide.jsonl", `${groupLine([-1e308, 1e308])}\n${groupLine([1e308])}`),
+    ]);
     await wide.getByRole("link", { name: "2 trajectories with a reward of 1e+308" }).waitFor();
     await expect.poll(async () => await wide.locator("circle").count()).toBe(2);
     const places: readonly string[] = await wide.evaluate(
@@ -168,14 +170,14 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it("draws a line over the files in the order of their numbers", async () => {
     const folder = dirname(fileOf("step-10.jsonl", groupLine([0, 1])));
     for (const at of [8, 9]) writeFileSync(join(folder, `step-${at}.jsonl`), groupLine([at, at + 1]));
-    const { page } = await shown([folder]);
+    const { page } = await openPage([folder]);
     await expect.poll(async () => await page.locator("line.step").count()).toBe(2);
     const chart = page.locator("figure", { has: page.getByRole("group", { name: "mean reward by file" }) });
     expect(await chart.locator(".axis.x span").allInnerTexts()).toEqual(["step-8.jsonl", "step-10.jsonl"]);
   });
 
   it("draws the rewards of each group in one scale of colors, with axes, counts and a legend", async () => {
-    const { page } = await shown([airline]);
+    const { page } = await openPage([airline]);
     await page.locator("tbody tr").nth(1).getByRole("img", { name: "rewards 0, 0, 0, 1" }).waitFor();
     const colorsOf = async (selector: string, property: string) =>
       await page.evaluate<string[]>(
@@ -203,7 +205,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       [1280, 800],
       [1920, 1080],
     ] as const) {
-      const { page } = await shown([file], { width, height });
+      const { page } = await openPage([file], { width, height });
       expect((await page.locator(".rows td.words").first().boundingBox())?.width).toBeGreaterThan(150);
       const cut = await page.evaluate(
         "[...document.querySelectorAll('.rows td:not(.words)')].filter((one) => one.scrollWidth > one.clientWidth).length",
@@ -216,7 +218,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("draws charts without outliers, marks their ends, and keeps equal rewards hollow", async () => {
     const lines = Array.from({ length: 200 }, (_, at) => groupLine([at / 200, at / 200 + 0.001 * (at % 2)]));
-    const { page } = await shown([fileOf("g.jsonl", [groupLine([-1e6, 0]), ...lines].join("\n"))]);
+    const { page } = await openPage([fileOf("g.jsonl", [groupLine([-1e6, 0]), ...lines].join("\n"))]);
     const chart = page.locator("figure", { has: page.getByRole("group", { name: "trajectories by reward" }) });
     await expect
       .poll(async () => await chart.locator(".axis.x span").allInnerTexts())
@@ -230,8 +232,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(dots.filter(([name]) => !/ spread of 0$/.test(name)).every(([, fill]) => fill === "")).toBe(true);
   });
 
-  it("has one tab stop per chart, with arrow keys inside, and keeps the focus after removing a filter", async () => {
-    const { page } = await shown([airline]);
+  it("has one tab stop per chart, with arrow keys, and keeps the focus after the removal of a filter", async () => {
+    const { page } = await openPage([airline]);
     await page.getByRole("link", { name: "20 trajectories with a reward of 1" }).waitFor();
     const focused = async () =>
       await page.evaluate<string>(
@@ -239,27 +241,27 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       );
     const seen: string[] = [];
     while (seen.length < 20 && seen.at(-1) !== "group") {
-      await typed(page, "Tab");
+      await pressKeys(page, "Tab");
       seen.push(await focused());
     }
     expect(seen).toContain("trajectories by reward");
     expect(seen).toContain("group");
     expect(seen.filter((name) => / of \d/.test(name))).toEqual([]);
     await page.getByRole("group", { name: "trajectories by reward" }).focus();
-    await typed(page, "ArrowRight", "ArrowRight");
+    await pressKeys(page, "ArrowRight", "ArrowRight");
     expect(await focused()).toBe("20 trajectories with a reward of 1");
-    await typed(page, "Enter");
+    await pressKeys(page, "Enter");
     const filter = page.getByRole("link", { name: "a reward of 1 ×" });
     expect(await filter.getAttribute("aria-current")).toBe("true");
     await filter.focus();
-    await typed(page, "Enter");
+    await pressKeys(page, "Enter");
     await filter.waitFor({ state: "detached" });
     expect(await focused()).toBe("filters");
   });
 
-  it("searches from the keyboard, and keeps the search in the URL", async () => {
-    const { page, troubles } = await shown([airline], { hasTroubles: true });
-    await typed(page, "/");
+  it("searches with the keyboard, and keeps the search in the URL", async () => {
+    const { page, troubles } = await openPage([airline], { hasTroubles: true });
+    await pressKeys(page, "/");
     await page.keyboard.type("change my return flight");
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 20 groups");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ text: "change my return flight" }));
@@ -276,7 +278,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(troubles.filter((text) => !text.includes("400"))).toEqual([]);
   });
 
-  it("shows the match of a searched text in its row, and marks it in the group and the conversation", async () => {
+  it("shows the match of a search in its row, and marks it in the group and the conversation", async () => {
     const long = `${"word ".repeat(600)}fly to "Newark" today`;
     const message = (content: string) => ({ role: "assistant", content });
     const start = [
@@ -288,7 +290,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const all = [start, [...start, message(long)], [...start, choice], start, start, start];
     const trajectories = all.map((messages, reward) => ({ messages_and_choices: messages, reward }));
     const file = fileOf("g.jsonl", `${groupLine([0, 1])}\n${JSON.stringify({ trajectories })}\n`);
-    const { page, viewing: served } = await shown([file]);
+    const { page, viewing: served } = await openPage([file]);
     const text = 'to "Newark" to';
     await page.getByRole("searchbox", { name: "search text" }).fill(text);
     await expect.poll(async () => await page.locator(".count").innerText()).toBe("1 of 2 groups");
@@ -302,7 +304,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await match.waitFor();
     await expect.poll(async () => await match.allTextContents()).toEqual([text]);
     await expect.poll(async () => await page.evaluate("scrollY > 0")).toBe(true);
-    await typed(page, "r");
+    await pressKeys(page, "r");
     await page.getByRole("region", { name: "raw JSON" }).waitFor();
     await page.goto(`${served.url}/${addressOf({ group: 2, text: "Newark" })}`);
     await page.locator(".common[open] mark").first().waitFor();
@@ -312,30 +314,30 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator(".tokens mark").allTextContents()).toEqual(["Newark"]);
   });
 
-  it("reaches all views by keys alone, and returns", async () => {
-    const { page } = await shown([airline]);
-    await typed(page, "j", "j", "k", "j", "Enter");
+  it("reaches all views and returns with the keyboard", async () => {
+    const { page } = await openPage([airline]);
+    await pressKeys(page, "j", "j", "k", "j", "Enter");
     await page.getByRole("heading", { name: "4 trajectories" }).waitFor();
     await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2 }));
     await page.locator(".column .entry").first().waitFor();
-    await typed(page, "n");
+    await pressKeys(page, "n");
     await page.getByText("group 3 of 20").waitFor();
-    await typed(page, "p");
+    await pressKeys(page, "p");
     await page.getByText("group 2 of 20").waitFor();
-    await typed(page, "j", "Enter");
+    await pressKeys(page, "j", "Enter");
     await page.getByRole("heading", { name: "trajectory 2 of 4 reward 1 advantage +1.73" }).waitFor();
     await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2, trajectory: 2 }));
-    await typed(page, "j", "j");
+    await pressKeys(page, "j", "j");
     await expect
       .poll(async () => await page.evaluate("document.activeElement.getAttribute('aria-label')"))
       .toBe("message 2, user");
-    await typed(page, "r");
+    await pressKeys(page, "r");
     await page.getByRole("region", { name: "raw JSON" }).waitFor();
-    await typed(page, "r", "?");
+    await pressKeys(page, "r", "?");
     await page.getByRole("region", { name: "keys" }).waitFor();
-    await typed(page, "Escape", "Escape");
+    await pressKeys(page, "Escape", "Escape");
     await page.getByText("group 2 of 20").waitFor();
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     await page.locator(".rows").waitFor();
     await expect.poll(async () => await hash(page)).toBe("#/");
   });
@@ -343,7 +345,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   it("returns to the scroll position and the focused link of each view, by Escape and by the browser", async () => {
     const lines = Array.from({ length: 80 }, () => groupLine([0, 1], { answer: "word\n".repeat(30) }));
     const robots = lines.map((line) => line.replaceAll('"user"', '"robot"'));
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", robots.join("\n"))]);
+    const { page, viewing: served } = await openPage([fileOf("g.jsonl", robots.join("\n"))]);
     const place = async () =>
       await page.evaluate<number[]>(
         "[[...document.querySelectorAll('main a')].indexOf(document.activeElement), Math.round(scrollY)]",
@@ -360,15 +362,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       const left = await place();
       expect(Math.min(...left)).toBeGreaterThan(0);
       expect(left[1]).toBeGreaterThan(30);
-      for (const back of [async () => await page.goBack(), async () => await typed(page, "Escape")]) {
-        await typed(page, "Enter");
+      for (const back of [async () => await page.goBack(), async () => await pressKeys(page, "Escape")]) {
+        await pressKeys(page, "Enter");
         await page.locator(".talk .entry").first().waitFor();
         expect(await place()).toEqual([-1, 0]);
         await back();
         // The group is between the trajectory and the problems.
         if ((await hash(page)) !== view) {
           await page.getByText("group 70 of 80").waitFor();
-          await typed(page, "Escape");
+          await pressKeys(page, "Escape");
         }
         await expect.poll(place).toEqual(left);
       }
@@ -376,31 +378,31 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("removes the filters and the search by Escape in the table, and keeps its order", async () => {
-    const { page, viewing: served } = await shown([airline]);
+    const { page, viewing: served } = await openPage([airline]);
     const order = { sort: "mean", descending: true };
     await page.goto(`${served.url}/${addressOf({ ...order, trainable: true, text: "Newark", group: 2 })}`);
     await page.getByText("group 2 of 20").waitFor();
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ ...order, trainable: true, text: "Newark" }));
     await page.locator(".rows .snippet").first().waitFor();
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     await expect.poll(async () => await hash(page)).toBe(addressOf(order));
     await page.getByText("20 of 20 groups").waitFor();
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     expect(await hash(page)).toBe(addressOf(order));
   });
 
   it("shows the trajectories of a group from 330 pixels on, below the prompt", async () => {
     const prompt = `${"word ".repeat(30)}end`;
     const rewards = Array.from({ length: 12 }, (_, at) => at / 12);
-    const { page } = await shownAt({ group: 1 }, [fileOf("g.jsonl", groupLine(rewards, { prompt }))]);
+    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", groupLine(rewards, { prompt }))]);
     await page.locator(".column .entry").first().waitFor();
     expect((await page.locator(".column h2").first().boundingBox())?.y).toBeLessThanOrEqual(330);
     await page.getByRole("heading", { name: `${prompt} 12 trajectories` }).waitFor();
   });
 
   it("shows the mean reward and the reward of a trajectory in the largest letters", async () => {
-    const { page, viewing: served } = await shown([airline]);
+    const { page, viewing: served } = await openPage([airline]);
     for (const [view, number] of [
       ["#/", ".facts .mean"],
       [addressOf({ group: 2 }), ".position .mean"],
@@ -417,15 +419,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("has a heading for each message, and a landmark for the outline", async () => {
-    const { page } = await shownAt({ group: 2, trajectory: 2 }, [airline]);
+    const { page } = await openPageAt({ group: 2, trajectory: 2 }, [airline]);
     await page.getByRole("heading", { level: 3, name: /^user/ }).first().waitFor();
     expect(await page.getByRole("heading", { level: 3 }).count()).toBe(await page.locator(".entry").count());
     await page.getByRole("navigation", { name: "outline" }).getByRole("button").first().waitFor();
   });
 
-  it("begins with the first page after sorting and after a click on a filter", async () => {
+  it("shows the first page after sorting and after a click on a filter", async () => {
     const lines = Array.from({ length: 120 }, (_, at) => groupLine([at, at + 1]));
-    const { page } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
+    const { page } = await openPage([fileOf("many.jsonl", lines.join("\n"))]);
     await page.evaluate(`location.hash = "${addressOf({ page: 2 })}"`);
     await expect.poll(async () => await page.locator("tbody tr").count()).toBe(20);
     await page.getByRole("button", { name: "mean", exact: true }).click();
@@ -437,11 +439,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("6 of 120 groups").waitFor();
   });
 
-  it("restores the table on return, and steps through groups in its order", async () => {
+  it("restores the table on return, and steps through groups in the order of the table", async () => {
     const lines = Array.from({ length: 200 }, (_, at) =>
       groupLine([at < 2 ? at : 0, at], { prompt: `task ${at + 1}` }),
     );
-    const { page } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
+    const { page } = await openPage([fileOf("many.jsonl", lines.join("\n"))]);
     const query = addressOf({ sort: "mean", descending: true, page: 2, trainable: true, text: "task" });
     await page.evaluate(`location.hash = "${query}"`);
     await expect.poll(async () => await page.locator("tbody tr").first().innerText()).toContain("task 100");
@@ -451,36 +453,36 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByText("group 89 of 200").waitFor();
     expect(await page.title()).toBe("group 89 · rollcall view");
     await page.locator(".column .entry").first().waitFor();
-    await typed(page, "n");
+    await pressKeys(page, "n");
     await page.getByText("group 88 of 200").waitFor();
     await page.locator(".column .entry").first().waitFor();
-    await typed(page, "j", "Enter");
+    await pressKeys(page, "j", "Enter");
     await page.getByText("trajectory 2 of 2").waitFor();
     expect(await page.title()).toBe("trajectory 2 of group 88 · rollcall view");
-    await typed(page, "p");
+    await pressKeys(page, "p");
     await page.getByText("trajectory 1 of 2").waitFor();
     expect(await page.title()).toBe("trajectory 1 of group 88 · rollcall view");
     await expect
       .poll(async () => await page.evaluate("document.activeElement.getAttribute('aria-label')"))
       .toBe("trajectory 1 of group 88");
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     await page.getByText("group 88 of 200").waitFor();
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     await expect
       .poll(async () => await page.evaluate("document.activeElement.closest('tr')?.innerText"))
       .toContain("task 88");
     await expect.poll(async () => await hash(page)).toBe(query);
     expect(await page.evaluate("document.querySelector('.rows').scrollTop")).toBe(340);
-    await typed(page, "Enter");
+    await pressKeys(page, "Enter");
     await page.getByRole("link", { name: "groups", exact: true }).click();
     await page.getByText("task 88", { exact: true }).waitFor();
     await expect.poll(async () => await hash(page)).toBe(query);
-    // Back from a group of the page before, that page is shown.
+    // The browser returns from a group to the page that contains the group.
     await page.getByText("task 100", { exact: true }).click();
     await page.getByText("group 100 of 200").waitFor();
-    await typed(page, "p");
+    await pressKeys(page, "p");
     await page.getByText("group 101 of 200").waitFor();
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     await page.getByText("task 101", { exact: true }).waitFor();
   });
 
@@ -490,7 +492,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const metrics = Object.fromEntries(names.map((name, at) => [name, at]));
     const group = JSON.stringify({ trajectories: trajectories.map((one: object) => ({ ...one, metrics })) });
     const size = { width: 360, height: 740 };
-    const { page, viewing: served } = await shown([fileOf("metrics.jsonl", group)], size);
+    const { page, viewing: served } = await openPage([fileOf("metrics.jsonl", group)], size);
     const hidden = "((cell) => cell.scrollWidth - cell.clientWidth)(document.querySelector('[aria-sort$=scending]'))";
     for (const name of ["group", "mean", "spread", "size", "trainable", "problems"]) {
       const heading = page.getByRole("columnheader", { name });
@@ -510,7 +512,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("moves nothing on the screen while it reads, changes the view or searches", async () => {
-    const { page: first, viewing: served } = await shown([airline, "test/samples/wordle.trajectories.jsonl"]);
+    const { page: first, viewing: served } = await openPage([airline, "test/samples/wordle.trajectories.jsonl"]);
     const page = await first.context().newPage();
     await page.addInitScript(`window.moved = 0;
       new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => { window.moved += value; }))
@@ -529,14 +531,14 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await page.evaluate(`location.hash = ${JSON.stringify(view)}`);
       await page.locator(there).first().waitFor();
     }
-    // A figure below 0.1 is good to those who gave it its name; the axes' own numbers are all that comes later here.
+    // The layout shift. Web Vitals calls a shift below 0.1 good. Only the numbers of the axes appear later.
     expect(await page.evaluate("window.moved")).toBeLessThan(0.003);
   });
 
   it.each([false, true])(
     "has a contrast of at least 4.5 between each text and its background (dark: %s)",
     async (dark) => {
-      const { page, viewing: served } = await shown([airline], { dark });
+      const { page, viewing: served } = await openPage([airline], { dark });
       for (const view of [
         ...views,
         addressOf({ text: "Newark" }),
@@ -551,7 +553,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       const message = { role: "assistant", content: content.map(({ token }) => token).join("") };
       const choice = { finish_reason: "stop", index: 0, message, logprobs: { content } };
       const group = { trajectories: [0, 1].map((reward) => ({ messages_and_choices: [choice], reward })) };
-      const { page: tinted, viewing: other } = await shown([fileOf("t.jsonl", JSON.stringify(group))], { dark });
+      const { page: tinted, viewing: other } = await openPage([fileOf("t.jsonl", JSON.stringify(group))], { dark });
       await tinted.goto(`${other.url}/${addressOf({ group: 1, trajectory: 1 })}`);
       await tinted.locator(".tokens .p5").waitFor();
       expect(await tinted.evaluate(lowContrasts)).toEqual([]);
@@ -559,7 +561,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   );
 
   it("has an accessible name for every control and region", async () => {
-    const { page, viewing: served } = await shown([airline, "test/samples/wordle.trajectories.jsonl"]);
+    const { page, viewing: served } = await openPage([airline, "test/samples/wordle.trajectories.jsonl"]);
     for (const view of views) {
       await page.goto(`${served.url}/${view}`);
       await page.locator("main h1").waitFor();
@@ -582,7 +584,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
 
   it("shows pages of 100 groups, which links turn", async () => {
     const lines = Array.from({ length: 20_000 }, (_, at) => groupLine([at % 2, 1], { prompt: `task ${at + 1}` }));
-    const { page } = await shown([fileOf("many.jsonl", lines.join("\n"))]);
+    const { page } = await openPage([fileOf("many.jsonl", lines.join("\n"))]);
     await page.getByText("task 100", { exact: true }).waitFor();
     expect(await page.locator("tbody tr").count()).toBe(100);
     await page.getByRole("link", { name: "next ›" }).click();
@@ -590,10 +592,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("link", { name: "next ›" }).click();
     await page.getByText("task 300", { exact: true }).click();
     await page.getByText("group 300 of 20,000").waitFor();
-    await typed(page, "n");
+    await pressKeys(page, "n");
     await page.getByText("group 301 of 20,000").waitFor();
     await page.locator(".column .entry").first().waitFor();
-    await typed(page, "Escape");
+    await pressKeys(page, "Escape");
     await expect.poll(async () => await hash(page)).toBe(addressOf({ page: 4 }));
     await page.getByText("task 301", { exact: true }).waitFor();
     await page.getByRole("searchbox", { name: "search text" }).fill("task 12345");
@@ -601,7 +603,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("has readable letters and lines of limited length on the widest screens", async () => {
-    const { page, viewing: served } = await shown([airline], { width: 3840, height: 2160 });
+    const { page, viewing: served } = await openPage([airline], { width: 3840, height: 2160 });
     const [charts, rows] = [await page.locator(".charts").boundingBox(), await page.locator(".rows").boundingBox()];
     expect((charts?.x ?? 0) + (charts?.width ?? 0)).toBeLessThan(rows?.x ?? 0);
     expect((rows?.y ?? 0) + (rows?.height ?? 0)).toBeLessThanOrEqual(2160);
@@ -614,7 +616,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("shows the problems, then the table with the mean reward at 390 pixels, and the charts below", async () => {
-    const { page } = await shown([airline], { width: 390, height: 800 });
+    const { page } = await openPage([airline], { width: 390, height: 800 });
     const tops = await page.evaluate<number[]>(
       "['.rules', '.rows', '.charts'].map((found) => document.querySelector(found).getBoundingClientRect().top)",
     );
@@ -629,7 +631,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("opens a group by a click on any part of its row, and in a new tab with Ctrl-click", async () => {
-    const { page } = await shown([airline]);
+    const { page } = await openPage([airline]);
     const [tab] = await Promise.all([
       page.context().waitForEvent("page"),
       page
@@ -644,7 +646,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("fits 360 pixels, except for areas that scroll", async () => {
-    const { page, viewing: served } = await shown([airline], { width: 360, height: 740 });
+    const { page, viewing: served } = await openPage([airline], { width: 360, height: 740 });
     for (const view of views) {
       await page.goto(`${served.url}/${view}`);
       await page.locator("main h1").waitFor();
@@ -656,7 +658,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("shows the table without charts if every line is broken", async () => {
-    const { page } = await shown([fileOf("broken.jsonl", '{"trajectories":[\nno\n')]);
+    const { page } = await openPage([fileOf("broken.jsonl", '{"trajectories":[\nno\n')]);
     await page.getByText("2 of 2 groups").waitFor();
     expect(await page.locator("figure").count()).toBe(0);
     await page.locator(".rows td.words a").first().click();
@@ -664,7 +666,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.locator(".members").count()).toBe(0);
   });
 
-  it("keeps the digits of small metrics and the order of equal trajectories, and limits the size of large groups", async () => {
+  it("keeps digits of small metrics and the order of equal trajectories, and limits large groups", async () => {
     const group = (count: number, reward: number) => {
       const { trajectories } = JSON.parse(groupLine(Array.from({ length: count }, (_, at) => (at === 1 ? reward : 0))));
       return JSON.stringify({
@@ -674,7 +676,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
         })),
       });
     };
-    const { page, viewing: served } = await shown([fileOf("g.jsonl", `${group(4, 0)}\n${group(200, 1)}`)]);
+    const { page, viewing: served } = await openPage([fileOf("g.jsonl", `${group(4, 0)}\n${group(200, 1)}`)]);
     const first = page.locator(".column h2 a");
     for (const [number, order] of [
       [1, [1, 2, 3, 4]],
@@ -692,8 +694,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
   });
 
-  it("takes an expression in any script up to its longest length, and names that length", async () => {
-    const { page } = await shown([airline]);
+  it("takes an expression in any script up to a maximum length, and prints that length", async () => {
+    const { page } = await openPage([airline]);
     const count = page.locator(".count");
     const where = page.getByRole("searchbox", { name: "where" });
     const long = (length: number) => `reward > 1.5 || "${"木".repeat(length - 24)}" == ""`;
@@ -708,8 +710,8 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("reports that a file of blank lines contains no groups, and shows no figures", async () => {
-    const served = await viewing([fileOf("blank.jsonl", "\n\n\n")]);
-    const { page } = await shownPage(served, {}, served.address, "main h1");
+    const served = await startView([fileOf("blank.jsonl", "\n\n\n")]);
+    const { page } = await openServedPage(served, {}, served.address, "main h1");
     await page.getByText("the input contains no groups").waitFor();
     const text = await page.locator("main").innerText();
     expect(text).toContain("blank.jsonl");
@@ -718,7 +720,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
   });
 
   it("reports that rollcall view has ended, works with the URL of a new run, and reports a missing group", async () => {
-    const { page, viewing: served } = await shown([airline], { hasTroubles: true });
+    const { page, viewing: served } = await openPage([airline], { hasTroubles: true });
     served.child.kill("SIGINT");
     await served.ended;
     await page.evaluate(`location.hash = "${addressOf({ group: 3 })}"`);
@@ -727,7 +729,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.locator("rect.bar").first().waitFor();
     expect(await page.locator("tbody tr").count()).toBe(20);
     await page.getByRole("alert").getByText("rollcall view has ended").waitFor();
-    const again = await viewing([airline, "--port", new URL(served.url).port]);
+    const again = await startView([airline, "--port", new URL(served.url).port]);
     await page.reload();
     await page.getByText("the token is missing or wrong").waitFor();
     expect(await page.locator("header").innerText()).not.toContain("opening");

@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { Charts, GroupDetail, GroupRows, PageState } from "../../src/view/index.ts";
 import { startRollcall } from "../support/run.ts";
-import { asked, fileOf, groupLine, servedBy, viewing, whenRead } from "./viewing.ts";
+import { asked, fileOf, groupLine, startView, waitForPage, whenRead } from "./viewing.ts";
 
 const airline = "test/samples/airline.groups.jsonl";
 
@@ -14,24 +14,24 @@ describe("the server of the page", () => {
   it("accepts any input that check reads: compressed, of other tools, standard input, selected", {
     tags: "slow",
   }, async () => {
-    const packed = await viewing([fileOf("groups.jsonl.gz", gzipSync(readFileSync(airline)))]);
+    const packed = await startView([fileOf("groups.jsonl.gz", gzipSync(readFileSync(airline)))]);
     expect((await whenRead(packed)).summary?.groups.read).toBe(20);
-    const other = await viewing(["test/samples/formats/verifiers-v0.wordle.results.jsonl"]);
+    const other = await startView(["test/samples/formats/verifiers-v0.wordle.results.jsonl"]);
     expect((await whenRead(other)).summary?.trajectories.read).toBe(6);
     const group: GroupDetail = JSON.parse((await other.ask("/api/group", { group: 1 })).body);
     expect(group.position?.file).toBe("test/samples/formats/verifiers-v0.wordle.results.jsonl");
-    const piped = await viewing([], readFileSync(airline, "utf8"));
+    const piped = await startView([], readFileSync(airline, "utf8"));
     expect((await whenRead(piped)).summary?.groups.read).toBe(20);
     // Standard input cannot be read again.
     const fromInput: GroupDetail = JSON.parse((await piped.ask("/api/group", { group: 1 })).body);
     expect(fromInput).toMatchObject({ command: null });
-    const chosen = await viewing([airline, "--where", "reward == 1.0"]);
+    const chosen = await startView([airline, "--where", "reward == 1.0"]);
     expect((await whenRead(chosen)).summary?.trajectories.read).toBe(20);
   });
 
   it("answers 409 if the file has changed", async () => {
     const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
-    const page = await viewing([file]);
+    const page = await startView([file]);
     await whenRead(page);
     appendFileSync(file, `${groupLine([0, 1])}\n`);
     expect((await page.ask("/api/group", { group: 1 })).status).toBe(200);
@@ -42,7 +42,7 @@ describe("the server of the page", () => {
 
   it("answers an expression about rewards from memory, and reads the file for others", async () => {
     const file = fileOf("groups.jsonl", [groupLine([0, 1]), groupLine([0, 0, 1])].join("\n"));
-    const page = await viewing([file]);
+    const page = await startView([file]);
     await whenRead(page);
     const search = async (where: string) => {
       for (;;) {
@@ -58,9 +58,9 @@ describe("the server of the page", () => {
     expect(await search("reward == 1.0 && metrics.turns > 2.0")).toBe(409);
   });
 
-  it("reads again on reload if a file has grown, was rewritten, or was added to a folder", async () => {
+  it("reads again on reload if a file has grown, was rewritten, or is new in a folder", async () => {
     const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
-    const page = await viewing([dirname(file)]);
+    const page = await startView([dirname(file)]);
     const reloaded = async () => {
       expect((await asked(page.url, "/")).status).toBe(200);
       const { summary } = await whenRead(page);
@@ -73,7 +73,7 @@ describe("the server of the page", () => {
     expect(await reloaded()).toEqual([2, [0.5, 1]]);
     writeFileSync(file, `${groupLine([0, 0])}\n`);
     expect(await reloaded()).toEqual([1, [0]]);
-    // Rewritten with the same size.
+    // The new content has the same size.
     writeFileSync(file, `${groupLine([1, 1])}\n`);
     utimesSync(file, 1, 1);
     expect(await reloaded()).toEqual([1, [1]]);
@@ -85,7 +85,7 @@ describe("the server of the page", () => {
 
   it("does not read again on reload if nothing changed, or if the file is empty or deleted", async () => {
     const file = fileOf("groups.jsonl", `${groupLine([0, 1])}\n`);
-    const page = await viewing([file]);
+    const page = await startView([file]);
     await whenRead(page);
     for (const change of [() => undefined, () => truncateSync(file), () => rmSync(file)]) {
       change();
@@ -94,10 +94,10 @@ describe("the server of the page", () => {
     }
   });
 
-  it("answers searches and charts from the groups that are measured so far", { tags: "slow" }, async () => {
+  it("answers searches and charts from the groups that it has measured so far", { tags: "slow" }, async () => {
     const count = 40_000;
     const lines = Array.from({ length: count }, (_, at) => groupLine([0, 1], { prompt: `task ${at}` }));
-    const page = await viewing([fileOf("many.jsonl", lines.join("\n"))]);
+    const page = await startView([fileOf("many.jsonl", lines.join("\n"))]);
     const drawn: number[] = [];
     for (let phase = ""; phase !== "read"; ) {
       const state: PageState = JSON.parse((await page.ask("/api/state")).body);
@@ -115,7 +115,7 @@ describe("the server of the page", () => {
 
   it("reports progress before a slow input has ended", async () => {
     const child = startRollcall(["view", "--no-open", "-"]);
-    const page = await servedBy(child);
+    const page = await waitForPage(child);
     expect(JSON.parse((await page.ask("/api/state")).body)).toMatchObject({ progress: { phase: "opening" } });
     expect((await page.ask("/api/rows")).status).toBe(404);
     child.stdin.end(`${groupLine([0, 1])}\n`);

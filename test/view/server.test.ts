@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
-import { asked, fileOf, groupLine, serving, viewing, whenRead } from "./viewing.ts";
+import { asked, fileOf, groupLine, startPageServer, startView, whenRead } from "./viewing.ts";
 
 const groups = fileOf("groups.jsonl", `${groupLine([0, 1])}\n${groupLine([1, 1])}\n`);
 
 describe("rollcall view", () => {
   it("prints only its URL, and exits with 0 after Ctrl-C", async () => {
-    const page = await viewing([groups]);
+    const page = await startView([groups]);
     expect(page.printed()).toBe(`${page.address}\n`);
     page.child.kill("SIGINT");
     expect(await page.ended).toBe(0);
@@ -17,7 +17,7 @@ describe("rollcall view", () => {
   });
 
   it("prints its URL as one document with --json", async () => {
-    const page = await viewing([groups, "--json"]);
+    const page = await startView([groups, "--json"]);
     expect(JSON.parse(page.printed())).toEqual({ status: "serving", url: page.address });
     page.child.kill("SIGTERM");
     expect(await page.ended).toBe(0);
@@ -36,7 +36,7 @@ describe("rollcall view", () => {
   });
 
   it("exits with 2 if the port is in use", async () => {
-    const page = await viewing([groups]);
+    const page = await startView([groups]);
     const ran = await runRollcall(["view", "--no-open", groups, "--port", new URL(page.url).port]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
     expect(ran.stderr).toContain("`rollcall view` cannot listen on 127.0.0.1");
@@ -45,12 +45,12 @@ describe("rollcall view", () => {
 });
 
 describe("the browser that rollcall view opens", () => {
-  it("opens a private file that redirects to the page, and the file is deleted once the page is open", async () => {
+  it("gets a private file that redirects to the page, which is deleted when the page is open", async () => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     const script = '#!/bin/sh\ncp -p "$1" "$OPENED/page.html"\nprintf "%s\\n" "$0" "$@" > "$OPENED/words"\n';
     writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env.PATH}`, DISPLAY: ":0", OPENED: folder };
-    const page = await serving(["view", groups], { env });
+    const page = await startPageServer(["view", groups], { env });
     await expect.poll(() => existsSync(join(folder, "words"))).toBe(true);
     const [, file = "", ...others] = readFileSync(join(folder, "words"), "utf8").trimEnd().split("\n");
     expect(others).toEqual([]);
@@ -70,10 +70,10 @@ describe("the browser that rollcall view opens", () => {
   it.each<[what: string, script: string | undefined]>([
     ["xdg-open does not exist", undefined],
     ["xdg-open fails", "#!/bin/sh\nexit 3\n"],
-  ])("serves the page if the browser cannot start because %s", async (_, script) => {
+  ])("is not needed for the page if it cannot start because %s", async (_, script) => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     if (script !== undefined) writeFileSync(join(folder, "xdg-open"), script, { mode: 0o755 });
-    const page = await serving(["view", groups], { env: { PATH: folder, DISPLAY: ":0", TMPDIR: folder } });
+    const page = await startPageServer(["view", groups], { env: { PATH: folder, DISPLAY: ":0", TMPDIR: folder } });
     await expect.poll(() => page.said()).toContain("cannot start a browser");
     expect(page.said()).not.toContain("display");
     await whenRead(page);
@@ -82,11 +82,11 @@ describe("the browser that rollcall view opens", () => {
     expect(await page.ended).toBe(0);
   });
 
-  it("leaves no file if the browser never opens the page", async () => {
+  it("leaves no file if it never opens the page", async () => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     writeFileSync(join(folder, "xdg-open"), '#!/bin/sh\nprintf "%s" "$1" > "$OPENED/file"\n', { mode: 0o755 });
     const env = { PATH: `${folder}:${process.env.PATH}`, DISPLAY: ":0", OPENED: folder };
-    const page = await serving(["view", groups], { env });
+    const page = await startPageServer(["view", groups], { env });
     await expect.poll(() => existsSync(join(folder, "file"))).toBe(true);
     page.child.kill("SIGINT");
     expect(await page.ended).toBe(0);
@@ -96,7 +96,7 @@ describe("the browser that rollcall view opens", () => {
 
 describe("the server of the page", () => {
   it("answers 401 without the token, and with a wrong one", async () => {
-    const page = await viewing([groups]);
+    const page = await startView([groups]);
     await whenRead(page);
     for (const name of ["state", "rows", "charts", "problems", "group", "trajectory"]) {
       const path = `/api/${name}?query=${encodeURIComponent('{"group":1,"trajectory":1,"problems":"any"}')}`;
@@ -117,15 +117,15 @@ describe("the server of the page", () => {
     ["another origin", { Origin: "https://elsewhere.example" }],
     ["the mark of a foreign page", { "Sec-Fetch-Site": "cross-site" }],
   ])("answers 403 to a request with %s, also for the page and its script", async (_, headers) => {
-    const page = await viewing([groups]);
+    const page = await startView([groups]);
     for (const path of ["/", "/page.js", "/api/state"]) {
       const own = { ...headers, Authorization: `Bearer ${page.token}` };
       expect((await asked(page.url, path, { headers: own })).status).toBe(403);
     }
   });
 
-  it("lets a link from elsewhere lead only to the page, in a tab of its own", async () => {
-    const page = await viewing([groups]);
+  it("serves for a link from another site only the page, in a new tab", async () => {
+    const page = await startView([groups]);
     const led = { "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate" };
     const own = { ...led, Authorization: `Bearer ${page.token}` };
     const to = async (path: string, dest: string) =>
@@ -137,7 +137,7 @@ describe("the server of the page", () => {
   });
 
   it("answers 405 to writing methods, and 404 to paths outside of the page", async () => {
-    const page = await viewing([groups]);
+    const page = await startView([groups]);
     const headers = { Authorization: `Bearer ${page.token}` };
     for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
       expect((await asked(page.url, "/api/state", { headers, method })).status).toBe(405);
@@ -148,7 +148,7 @@ describe("the server of the page", () => {
   });
 
   it("sends with every answer a policy under which the page loads only its own files", async () => {
-    const page = await viewing([groups]);
+    const page = await startView([groups]);
     for (const path of ["/", "/page.js", "/page.css", "/api/state", "/nothing"]) {
       const { headers } = await page.ask(path);
       expect(headers).toMatchObject({
@@ -162,11 +162,11 @@ describe("the server of the page", () => {
     }
   });
 
-  it("serves a page of at most 200 kB without foreign addresses", async () => {
-    const page = await viewing([groups]);
+  it("serves a page of at most 200 kB without URLs of other sites", async () => {
+    const page = await startView([groups]);
     const files = await Promise.all(["/", "/page.js", "/page.css"].map(async (path) => (await page.ask(path)).body));
     expect(Buffer.byteLength(files.join(""))).toBeLessThan(200_000);
-    // XML namespaces are never requested.
+    // Browsers do not request XML namespaces.
     const named = files.join("").match(/https?:\/\/[^\s"'`]+/g) ?? [];
     expect(named.filter((address) => !address.startsWith("http://www.w3.org/"))).toEqual([]);
   });

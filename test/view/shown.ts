@@ -7,19 +7,19 @@ import type { Page } from "playwright-core";
 import { expect } from "vitest";
 import { openTab, type Tab, type TabOptions } from "../support/browser.ts";
 import { runRollcall } from "../support/run.ts";
-import { type Viewing, viewing } from "./viewing.ts";
+import { startView, type ViewProcess } from "./viewing.ts";
 
-export interface Shown extends Tab {
-  readonly viewing: Viewing;
+export interface OpenPage extends Tab {
+  readonly viewing: ViewProcess;
 }
 
-/** Opens a served page; `through` is another address that leads to it, `first` the element that shows it is open. */
-export const shownPage = async (
-  served: Viewing,
+/** Opens a served page. `through` is another URL that leads to the page. `first` is an element of the open page. */
+export const openServedPage = async (
+  served: ViewProcess,
   size: TabOptions = {},
   through = served.address,
   first = ".rows td.words a",
-): Promise<Shown> => {
+): Promise<OpenPage> => {
   const isOwn = (asked: string) => [`${served.url}/`, through].some((start) => asked.startsWith(start));
   const { page, troubles } = await openTab(through, isOwn, size).catch((thrown: unknown) => {
     throw new Error(`${thrown}\n${served.said()}`);
@@ -28,18 +28,18 @@ export const shownPage = async (
   return { page, viewing: served, troubles };
 };
 
-/** A page of `rollcall view` with these words. */
-export const shown = async (args: readonly string[], size?: TabOptions): Promise<Shown> =>
-  await shownPage(await viewing(args), size);
+/** Opens the page of `rollcall view` with these arguments. */
+export const openPage = async (args: readonly string[], size?: TabOptions): Promise<OpenPage> =>
+  await openServedPage(await startView(args), size);
 
-/** The page of a query. */
-export const shownAt = async (query: object, ...options: Parameters<typeof shown>): Promise<Shown> => {
-  const opened = await shown(...options);
+/** Opens the page of a query. */
+export const openPageAt = async (query: object, ...options: Parameters<typeof openPage>): Promise<OpenPage> => {
+  const opened = await openPage(...options);
   await opened.page.goto(`${opened.viewing.url}/${addressOf(query)}`);
   return opened;
 };
 
-/** The address of a query, from `#` on. */
+/** The part of the URL of a query from `#`. */
 export const addressOf = (query: object = {}): string => {
   const json = JSON.stringify(query);
   return `#/${json === "{}" ? "" : encodeURIComponent(json)}`;
@@ -47,15 +47,14 @@ export const addressOf = (query: object = {}): string => {
 
 export const views = [{}, { group: 2 }, { group: 2, trajectory: 2 }, { problems: "any" }].map(addressOf);
 
-/** The address from `#` on. */
 export const hash = async (page: Page): Promise<string> => await page.evaluate("location.hash");
 
 /** Presses keys. Waits for the effect of each key before the next key. */
-export const typed = async (page: Page, ...keys: readonly string[]): Promise<void> => {
+export const pressKeys = async (page: Page, ...keys: readonly string[]): Promise<void> => {
   for (const key of keys) await page.keyboard.press(key);
 };
 
-/** A file in a new folder, which does not exist. */
+/** A path of a missing file in a new folder. */
 export const newPageFile = (name = "page.html"): string => join(mkdtempSync(join(tmpdir(), "view-")), name);
 
 export const writtenPage = async (

@@ -1,24 +1,24 @@
-/** A `rollcall view` that is serving, and what asks it. */
+/** Starts `rollcall view`, and requests its page. */
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PageState } from "../../src/view/index.ts";
-import { endAfterTest, type Running, type RunOptions, startInTurn } from "../support/run.ts";
+import { endAfterTest, type RunOptions, type StartedRun, startInTurn } from "../support/run.ts";
 
-export interface Viewing {
-  readonly child: Running;
+export interface ViewProcess {
+  readonly child: StartedRun;
   readonly address: string;
   readonly url: string;
   readonly token: string;
   readonly printed: () => string;
   readonly said: () => string;
   readonly ended: Promise<number | string | null>;
-  /** Asks with the token, for a query if one is given. */
-  ask(path: string, query?: object): Promise<Asked>;
+  /** Requests a path with the token, and with an optional query. */
+  ask(path: string, query?: object): Promise<PageResponse>;
 }
 
-export interface Asked {
+export interface PageResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
@@ -42,18 +42,17 @@ export const groupLine = (rewards: readonly number[], { prompt = "2 + 2?", answe
     })),
   });
 
-/** Starts `rollcall view` on a free port and waits for its address. */
-export const viewing = async (args: readonly string[], stdin?: string): Promise<Viewing> =>
-  await serving(["view", "--no-open", ...args], { stdin });
+export const startView = async (args: readonly string[], stdin?: string): Promise<ViewProcess> =>
+  await startPageServer(["view", "--no-open", ...args], { stdin });
 
-/** Starts what serves a page and waits for its address. */
-export const serving = async (
+/** Starts a command that serves a page, and waits for its URL. */
+export const startPageServer = async (
   words: readonly string[],
   { stdin, env = {} }: { readonly stdin?: string | undefined; readonly env?: NonNullable<RunOptions["env"]> } = {},
-): Promise<Viewing> => await servedBy(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
+): Promise<ViewProcess> => await waitForPage(startInTurn(words, { env, ...(stdin === undefined ? {} : { stdin }) }));
 
-/** Waits for the address of a run that serves a page. */
-export const servedBy = async (child: Running): Promise<Viewing> => {
+/** Waits for the URL of a run that serves a page. */
+export const waitForPage = async (child: StartedRun): Promise<ViewProcess> => {
   endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));
@@ -71,7 +70,7 @@ export const servedBy = async (child: Running): Promise<Viewing> => {
   });
   const [address = "", url = "", token = ""] = /(http:\/\/127\.0\.0\.1:\d+)\/#token=([\w-]+)/.exec(printed()) ?? [];
   const headers = { Authorization: `Bearer ${token}` };
-  const ask: Viewing["ask"] = async (path, query) => {
+  const ask: ViewProcess["ask"] = async (path, query) => {
     const asks = query === undefined ? "" : `?query=${encodeURIComponent(JSON.stringify(query))}`;
     return await asked(url, `${path}${asks}`, { headers });
   };
@@ -82,7 +81,7 @@ export const asked = (
   url: string,
   path: string,
   options: { readonly headers?: Readonly<Record<string, string>>; readonly method?: string } = {},
-): Promise<Asked> =>
+): Promise<PageResponse> =>
   new Promise((resolve, reject) => {
     const outgoing = request(`${url}${path}`, options, (incoming) => {
       const chunks: Buffer[] = [];
@@ -95,8 +94,8 @@ export const asked = (
     outgoing.on("error", reject).end();
   });
 
-/** Waits until all was read and measured. */
-export const whenRead = async (page: Viewing): Promise<PageState> => {
+/** Waits until the input is read and measured. */
+export const whenRead = async (page: ViewProcess): Promise<PageState> => {
   for (;;) {
     const state: PageState = JSON.parse((await page.ask("/api/state")).body);
     if (state.progress.phase === "read") return state;

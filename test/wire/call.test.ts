@@ -40,7 +40,7 @@ describe("the request of rollcall call read", () => {
     expect(heard).toEqual([request(["POST /trace/call/read HTTP/1.1", ...head.slice(1)], asked)]);
   });
 
-  it("contains the id as it was given", async () => {
+  it("contains the unchanged id", async () => {
     const { url, heard } = await listen(body);
     await runRollcall(["call", "read", 'a"b/ü'], { env: { ...env, ROLLCALL_BASE_URL: url } });
     expect(heard[0]).toContain('"id":"a\\"b/ü"');

@@ -1,9 +1,8 @@
 /** A server of plain sockets that gives each request the same answer, and keeps the bytes of each request. */
 import { createServer } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
-import { listening } from "../support/server.ts";
+import { listenOnLoopback } from "../support/server.ts";
 
-/** A running server and its requests. */
 export interface Listener {
   readonly url: string;
   /**
@@ -28,7 +27,7 @@ export const listen = async (body: string): Promise<Listener> => {
       socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
     });
   });
-  const { port, url } = await listening(server);
+  const { port, url } = await listenOnLoopback(server);
   return { url, heard };
 };
 

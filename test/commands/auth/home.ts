@@ -1,10 +1,9 @@
-/** A home to log in from, for tests of `rollcall auth`. */
+/** A home for tests of `rollcall auth`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
 import { type Exchange, json, scriptedServer } from "../../support/server.ts";
 
-/** The key that tests log in with. */
 export const key = "wk-1234567890";
 /** An empty list of models, which a valid key gets. */
 export const models = json({ object: "list", data: [] });

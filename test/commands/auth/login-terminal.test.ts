@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { seeLine } from "../../support/terminal.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 import { key, models, openHome } from "./home.ts";
 
-/** Runs `rollcall` on a terminal. Types each key after the text it waits for has appeared; `TERM` sends the signal. */
+/** Runs `rollcall` on a terminal. Types each key after its text appears. `TERM` sends the signal. */
 const onTerminal = async (
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -13,7 +13,7 @@ const onTerminal = async (
   // The shell survives the signal, and then prints the state of the terminal.
   const line = `trap : TERM; "${process.execPath}" "${resolve("bin/rollcall.js")}" ${args.join(" ")}; code=$?
 stty -a | grep -o "[-]*echo " | head -n 1; (exit $code)`;
-  const { code, written } = await seeLine(line, {
+  const { code, written } = await runOnTerminal(line, {
     env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...env },
     columns: 200,
     rows: 50,
@@ -27,7 +27,7 @@ stty -a | grep -o "[-]*echo " | head -n 1; (exit $code)`;
 };
 
 describe("rollcall auth login on a terminal", () => {
-  it("asks for the missing addresses, then for the key, which it does not show", async () => {
+  it("asks for the missing URLs, then for the key, which it does not show", async () => {
     const { server, home, saved } = await openHome([{ answer: models }]);
     const { code, seen, after } = await onTerminal(["auth", "login"], home, [
       ["base_url (", "not an address\r"],
@@ -68,7 +68,7 @@ describe("rollcall auth login on a terminal", () => {
     expect(saved("credentials.json")).toMatchObject({ default: { log: { key }, calls: { key } } });
   });
 
-  it("asks for the key after the first address, then for the other settings", { tags: "slow" }, async () => {
+  it("asks for the key after the first URL, then for the other settings", { tags: "slow" }, async () => {
     const { server, home, saved } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login", "--no-check", "--base-url", server.url], home, [
       [`key for ${server.url} (log, calls): `, `${key}\r`],
@@ -84,7 +84,7 @@ describe("rollcall auth login on a terminal", () => {
     expect(saved("credentials.json")).toMatchObject({ default: { log: { key }, calls: { key } } });
   });
 
-  it("does not repeat a key that was typed as an address", { tags: "slow" }, async () => {
+  it("does not repeat a key that was typed as a URL", { tags: "slow" }, async () => {
     const { home } = await openHome();
     const { code, seen } = await onTerminal(["auth", "login"], home, [
       ["base_url (", `${key}\r`],
@@ -141,7 +141,9 @@ describe("rollcall auth login on a terminal", () => {
     expect(seen).toContain("interrupted by SIGTERM");
   });
 
-  it("hides the key with --with-token, and exits with 130 for Ctrl-C at an address", { tags: "slow" }, async () => {
+  it("hides the key with --with-token, and exits with 130 for Ctrl-C at the question for a URL", {
+    tags: "slow",
+  }, async () => {
     const { home } = await openHome();
     const args = ["auth", "login", "--with-token", "--base-url", "https://a.example", "--for", "log"];
     const { code, seen } = await onTerminal(args, home, [["key for https://a.example (log): ", `${key}\r`]]);

@@ -49,7 +49,7 @@ describe("rollcall auth login", () => {
     expect(existsSync(file("."))).toBe(false);
   });
 
-  it("saves a key for one use, tests it with a read, and saves a user name", async () => {
+  it("saves a key for one use, tests the key with a read, and saves a user name", async () => {
     const { server, auth, saved } = await openHome([{ answer: json({ call: null }) }]);
     const login = `login --with-token --base-url ${server.url}`;
     const calls = await auth(`${login} --for calls --username anna --project team/project`, { stdin: key });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 import { found, sample, service, toolCall } from "./service.ts";
 
 describe("rollcall call read --path", () => {
@@ -9,11 +9,11 @@ describe("rollcall call read --path", () => {
     const { read, env } = await service([found("a", { output: text }), found("a", { output: text })]);
     expect((await read(["a", "--path", "output"])).stdout).toBe(`${text}\n`);
     const line = `"${process.execPath}" bin/rollcall.js call read a --path output`;
-    const { written } = await seeLine(line, { env: { PATH: process.env.PATH, ...newHome(), ...env } });
+    const { written } = await runOnTerminal(line, { env: { PATH: process.env.PATH, ...newHome(), ...env } });
     expect(written).not.toContain("owned");
   });
 
-  it("names the whole path if several calls lack it", async () => {
+  it("names the whole path if several calls lack the value", async () => {
     const ids = ["a", "b", "d"];
     const { read } = await service(ids.map((id) => found(id, id === "a" ? {} : { output: { x: 1 } })));
     const stderr = `rollcall: 3 of 3 calls have no value at \`output.choices[0]\`: a, b, d\nhint: omit --path to see the whole call\n`;

@@ -2,15 +2,15 @@ import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../../support/here.ts";
 import { endOf, newHome, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
-import { type Exchange, listening } from "../../support/server.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { type Exchange, listenOnLoopback } from "../../support/server.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 import { envOf, found, missing, onTerminal, service } from "./service.ts";
 
 describe("rollcall call read --wait", () => {
   const running = (id: string): Exchange => found(id, { started_at: "2025-01-01T00:00:00Z", ended_at: null });
   const ended = (id: string): Exchange => found(id, { ended_at: "2025-01-01T00:00:01Z", output: "done" });
 
-  it("prints calls in the given order when all have ended", async () => {
+  it("prints calls in the given order when all calls have ended", async () => {
     const { server, env } = await service([running("a"), ended("b"), ended("a")]);
     const { code, stdout } = await runHere("call read a b --wait -o jsonl --fields id,output".split(" "), { env });
     expect([code, stdout]).toEqual([0, '{"id":"a","output":"done"}\n{"id":"b","output":"done"}\n']);
@@ -24,7 +24,7 @@ describe("rollcall call read --wait", () => {
       const call = { id, started_at: "2025-01-01T00:00:00Z", ended_at: id === "a" ? null : "2025-01-01T00:00:01Z" };
       response.setHeader("content-type", "application/json").end(JSON.stringify({ call }));
     });
-    const { url } = await listening(server);
+    const { url } = await listenOnLoopback(server);
     const env = envOf(url);
     const args = ["call", "read", "a", "b", "--wait", "--max-wait", "100ms", "-o", "jsonl"];
     const { code, stdout, stderr } = await runRollcall(args, { env });
@@ -61,7 +61,7 @@ describe("rollcall call read", () => {
     const server = createServer((request, response) => {
       request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"x".repeat(200_000)}"}}`));
     });
-    const { url } = await listening(server);
+    const { url } = await listenOnLoopback(server);
     const child = startRollcall(["call", "read", "-", "-o", "jsonl"], { env: envOf(url) });
     child.stdout.once("data", () => child.stdout.destroy());
     const code = new Promise((settle) => child.on("exit", settle));
@@ -76,11 +76,11 @@ describe("rollcall call read", () => {
       asked++;
       request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"text\\n".repeat(50)}"}}`));
     });
-    const { url } = await listening(server);
+    const { url } = await listenOnLoopback(server);
     const ids = Array.from({ length: 400 }, (_, at) => `id-${at}`);
     const line = `printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - ; echo "code $?"`;
     const env = { PATH: process.env.PATH, ...newHome(), ...envOf(url), PAGER: "head -2", NO_COLOR: "1" };
-    const { lines } = await seeLine(line, { env });
+    const { lines } = await runOnTerminal(line, { env });
     expect(lines).toEqual(["Call without a name", "  status  running", "code 0"]);
     expect(asked).toBeLessThan(400);
   });
@@ -110,13 +110,13 @@ describe("rollcall call read", () => {
   });
 
   it.each(["--json", "-o jsonl"])(
-    "prints a call of 40 MB with %s in at most 7.5 times that memory",
+    "prints a call of 40 MB with %s in at most 7.5 times its size in memory",
     { tags: "slow" },
     async (form) => {
       const bytes = 40_000_000;
       const content = "a line of what a model wrote\n".repeat(bytes / 30);
       const { env } = await service([found("a", { output: "short" }), found("a", { output: content })]);
-      // The memory of a short call is the same in every run. That of a long call depends on the garbage collector.
+      // The memory of a short call is equal in every run. The memory of a long call depends on the garbage collector.
       const least = await peakOf(["call", "read", "a", "--summary"], env);
       expect(((await peakOf(["call", "read", "a", ...form.split(" ")], env)) - least) / bytes).toBeLessThan(7.5);
     },

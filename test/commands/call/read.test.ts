@@ -5,8 +5,8 @@ import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { runHereOnTerminal } from "../../support/here.ts";
 import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
-import { type Exchange, json, listening, type Received, scriptedServer } from "../../support/server.ts";
-import { screenOf, seeLine } from "../../support/terminal.ts";
+import { type Exchange, json, listenOnLoopback, type RecordedRequest, scriptedServer } from "../../support/server.ts";
+import { runOnTerminal, screenOf } from "../../support/terminal.ts";
 
 const project = "acme-travel/airline-agent";
 
@@ -19,8 +19,8 @@ const service = async (exchanges: readonly Exchange[]) => {
   return { server, read };
 };
 
-const idOf = ({ body }: Received): unknown => JSON.parse(body.toString()).id;
-const asksFor = (id: string) => (request: Received) => idOf(request) === id;
+const idOf = ({ body }: RecordedRequest): unknown => JSON.parse(body.toString()).id;
+const asksFor = (id: string) => (request: RecordedRequest) => idOf(request) === id;
 const found = (id: string, rest = ""): Exchange => ({
   when: asksFor(id),
   answer: json(`{"call":{"id":"${id}"${rest}}}`),
@@ -76,13 +76,13 @@ describe("rollcall call read", () => {
       for (const answer of waiting.splice(0)) answer();
     };
     const exchanges = ids.map(() => ({
-      answer: (request: Received, response: ServerResponse) => {
+      answer: (request: RecordedRequest, response: ServerResponse) => {
         most = Math.max(most, ++open);
         waiting.push(() => {
           open--;
           response.end(`{"call":{"id":"${idOf(request)}"}}`);
         });
-        // Nobody is answered before as many as may have asked, and one more had time to.
+        // Answers only after the allowed number of requests, and after the time for one more.
         if (waiting.length === limit) setTimeout(answerAll, 50);
       },
     }));
@@ -131,7 +131,7 @@ describe("rollcall call read", () => {
       ROLLCALL_API_KEY: "key-1234",
     };
     const line = `"${process.execPath}" bin/rollcall.js call read - --project a/b 0> "$HOME/only-written"`;
-    const { code, lines } = await seeLine(line, { env });
+    const { code, lines } = await runOnTerminal(line, { env });
     expect(code).toBe(3);
     expect(lines.join("\n")).toContain("cannot read call ids from standard input: EBADF");
   });
@@ -156,7 +156,7 @@ describe("rollcall call read", () => {
       asked++;
       request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"x".repeat(100_000)}"}}`));
     });
-    const { url } = await listening(server);
+    const { url } = await listenOnLoopback(server);
     const env = { ...newHome(), PATH: process.env.PATH, ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
     const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - --project a/b -o jsonl; echo "code $?" >&2) | head -c 10 >/dev/null`;
     const { stderr } = await promisify(execFile)("sh", ["-c", line], { env });
@@ -172,7 +172,7 @@ describe("rollcall call read", () => {
     [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
     [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
     [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
-  ])("prints the other calls with %j, names those that cannot be read, and exits with 6", async (form, printed) => {
+  ])("prints the other calls with %j, names unreadable calls, and exits with 6", async (form, printed) => {
     const { read } = await service([found("a"), refused, found("c"), down, missing("e")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--max-wait", "1ms", ...form]);
     expect(code).toBe(6);
@@ -193,7 +193,7 @@ describe("rollcall call read", () => {
     [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
     [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
     [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
-  ])("prints the other calls with %j, names a forbidden one, and exits with 4", async (form, printed) => {
+  ])("prints the other calls with %j, names a forbidden call, and exits with 4", async (form, printed) => {
     const forbidden: Exchange = { when: asksFor("b"), answer: json({ reason: "not yours" }, 403) };
     const { read } = await service([found("a"), forbidden, found("c")]);
     const { code, stdout, stderr } = await read(["a", "b", "c", ...form]);
@@ -204,7 +204,7 @@ describe("rollcall call read", () => {
     expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", message: said, http: { status: 403 } });
   });
 
-  it("prints the calls requested before a 401, names the refused call, and requests no more", async () => {
+  it("prints the calls requested before a 401, names the refused call, and requests no more calls", async () => {
     let tell: (response: ServerResponse) => void = () => undefined;
     const asked = new Promise<ServerResponse>((resolve) => {
       tell = resolve;
@@ -227,7 +227,7 @@ describe("rollcall call read", () => {
     );
   });
 
-  it("reports a key that is refused for every call as for one call", async () => {
+  it("reports a key that the service refuses for every call like a refusal for one call", async () => {
     const denied: Exchange = { answer: json({ reason: "no such key" }, 401) };
     const { read } = await service([denied, denied, denied]);
     const { code, stdout, stderr } = await read(["a", "b", "c", "d", "--json", "--concurrency", "3"]);

@@ -1,8 +1,8 @@
-/** A service that has calls, for tests of `call read`. */
+/** A service with calls, for tests of `call read`. */
 import { readFileSync } from "node:fs";
 import { runHereOnTerminal } from "../../support/here.ts";
 import { runRollcall } from "../../support/run.ts";
-import { type Exchange, json, type Received, scriptedServer } from "../../support/server.ts";
+import { type Exchange, json, type RecordedRequest, scriptedServer } from "../../support/server.ts";
 import { screenOf } from "../../support/terminal.ts";
 
 const project = "acme-travel/airline-agent";
@@ -21,7 +21,7 @@ export const service = async (exchanges: readonly Exchange[]) => {
   return { server, read, env };
 };
 
-const asksFor = (id: string) => (request: Received) => JSON.parse(request.body.toString()).id === id;
+const asksFor = (id: string) => (request: RecordedRequest) => JSON.parse(request.body.toString()).id === id;
 
 export const found = (id: string, call: object = {}): Exchange => ({
   when: asksFor(id),
@@ -34,7 +34,6 @@ export const sample = (name: string) => JSON.parse(readFileSync(`test/samples/${
 
 export const toolCall = sample("call.tools");
 
-/** Runs a command line on a terminal. */
 export const onTerminal = async (line: string, env: Readonly<Record<string, string>>, columns = 100) => {
   const { code, written } = await runHereOnTerminal(line.split(" "), {
     env: { TERM: "xterm-256color", ...env },

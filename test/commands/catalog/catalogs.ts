@@ -3,24 +3,23 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { afterAll, beforeAll } from "vitest";
 import { runHere } from "../../support/here.ts";
-import type { Ran } from "../../support/run.ts";
-import { type Answer, json, listening, scriptedServer } from "../../support/server.ts";
+import type { RunResult } from "../../support/run.ts";
+import { type Answer, json, listenOnLoopback, scriptedServer } from "../../support/server.ts";
 
-/** The replies of the service: a body, an answer, or undefined if it must not be asked. */
+/** The replies of the service: a body, an answer, or undefined for a request that must not come. */
 export interface Replies {
   readonly models?: string | Answer;
   readonly analysis?: string | Answer;
   readonly router?: string | Answer;
 }
 
-/** A sample, with dates that have passed, or have not, whenever the test is run. */
+/** A sample in which past dates are past, and future dates future, at any time of the test. */
 const sample = (name: string): string =>
   readFileSync(`test/samples/${name}.json`, "utf8").replaceAll(
     /("deprecation_date": )"(\d{4})/g,
     (_, key: string, year: string) => `${key}"${year === "2026" ? "2020" : "2999"}`,
   );
 
-/** The sample of each. */
 export const samples: Readonly<Record<keyof Replies, string>> = {
   models: sample("models"),
   analysis: sample("catalog.analysis"),
@@ -29,12 +28,12 @@ export const samples: Readonly<Record<keyof Replies, string>> = {
 
 const paths = { models: "/v1/models", analysis: "/inference/analysis/a/models", router: "/inference/router/r/models" };
 
-/** Runs rollcall in this process against such a service, which must be asked for every reply once. */
+/** Runs rollcall in this process against such a service, which must get one request for every reply. */
 export const runWith = async (
   replies: Replies,
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>> = {},
-): Promise<Ran> => {
+): Promise<RunResult> => {
   const exchanges = (["models", "analysis", "router"] as const).flatMap((name) => {
     const reply = replies[name];
     if (reply === undefined) return [];
@@ -45,7 +44,6 @@ export const runWith = async (
   return await runHere(args, { env: { ...envOf(url), ...env } });
 };
 
-/** The input of a run in this process. */
 interface HereOptions {
   /** The body of every reply, by the request's path and body. */
   readonly answer: (path: string, body: string) => string;
@@ -64,8 +62,8 @@ const envOf = (url: string) => ({
   ROLLCALL_PROJECT: "team/project",
 });
 
-/** Opens one service for all tests of a file. Returns what runs rollcall in this process against it, without a home. */
-export const servedHere = (): ((args: readonly string[], options: HereOptions) => Promise<Ran>) => {
+/** Opens one service for all tests of a file. Returns a function that runs rollcall in this process, without a home. */
+export const servedHere = (): ((args: readonly string[], options: HereOptions) => Promise<RunResult>) => {
   let url = "";
   let answer: HereOptions["answer"] = () => "";
   const closing: (() => Promise<void>)[] = [];
@@ -76,7 +74,7 @@ export const servedHere = (): ((args: readonly string[], options: HereOptions) =
       response.setHeader("content-type", "application/json");
       response.end(answer(incoming.url ?? "", Buffer.concat(chunks).toString()));
     });
-    ({ url } = await listening(server, (then) => void closing.push(then)));
+    ({ url } = await listenOnLoopback(server, (then) => void closing.push(then)));
   });
   afterAll(async () => {
     for (const close of closing) await close();
@@ -87,5 +85,4 @@ export const servedHere = (): ((args: readonly string[], options: HereOptions) =
   };
 };
 
-/** A catalog of these entries. */
 export const catalogOf = (...entries: readonly object[]): string => JSON.stringify({ data: entries });

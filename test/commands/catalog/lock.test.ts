@@ -2,11 +2,11 @@ import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { asking, entry, locked, newFolder, served } from "./locked.ts";
+import { entry, locked, newFolder, openLockedCatalog, served } from "./locked.ts";
 
 describe("rollcall catalog lock", () => {
-  it("writes one fact per line, and leaves the file alone if no fact changed", async () => {
-    const { run, text, file } = await asking(
+  it("writes one fact per line, and does not write the file if no fact changed", async () => {
+    const { run, text, file } = await openLockedCatalog(
       [entry("b/two", { deprecation_date: "2027-01-31" }), { id: "a/one" }],
       [{ id: "a/one" }, entry("b/two", { deprecation_date: "2027-01-31" })],
     );
@@ -20,7 +20,7 @@ describe("rollcall catalog lock", () => {
   });
 
   it("locks the models that are named, or the locked ones again by default", async () => {
-    const { run, text } = await asking(locked, [...locked, entry("maker/new")], locked);
+    const { run, text } = await openLockedCatalog(locked, [...locked, entry("maker/new")], locked);
     const first = await run("lock", ["maker/same", "maker/s*", "--json"]);
     expect(first).toMatchObject({ code: 0, stderr: "" });
     expect(JSON.parse(first.stdout)).toEqual({
@@ -34,14 +34,14 @@ describe("rollcall catalog lock", () => {
   });
 
   it("locks the first of several entries with an id, at its position", async () => {
-    const { run, text } = await asking([entry("b"), entry("a"), entry("b", { context_length: 1 })]);
+    const { run, text } = await openLockedCatalog([entry("b"), entry("a"), entry("b", { context_length: 1 })]);
     const { models } = JSON.parse((await run("lock", ["--json"])).stdout);
     expect(models).toEqual(["b", "a"].map((id) => ({ catalog: "router", id })));
     expect(text()).not.toContain('"context_length": 1,');
   });
 
-  it("exits with 9 and leaves the file alone if no catalog lists a model", async () => {
-    const { run, text } = await asking(locked, served);
+  it("exits with 9 and does not change the file if no catalog lists a model", async () => {
+    const { run, text } = await openLockedCatalog(locked, served);
     await run("lock", ["maker/gone"]);
     const before = text();
     const ran = await run("lock");
@@ -51,7 +51,7 @@ describe("rollcall catalog lock", () => {
   });
 
   it("keeps the locked models of the other catalog with --catalog", async () => {
-    const { run, text } = await asking(locked, [entry("x/analysis")], locked);
+    const { run, text } = await openLockedCatalog(locked, [entry("x/analysis")], locked);
     const env = { ROLLCALL_ANALYSIS_PROVIDER: "a" };
     await run("lock", ["maker/same"]);
     writeFileSync(join(newFolder(), "x"), "");
@@ -66,7 +66,7 @@ describe("rollcall catalog lock", () => {
     ["another JSON file", '{"name":"x"}'],
     ["no JSON", "# notes\n"],
   ])("exits with 2 and does not overwrite %s", async (_, content) => {
-    const { run, text, file } = await asking(locked);
+    const { run, text, file } = await openLockedCatalog(locked);
     writeFileSync(file, content);
     const ran = await run("lock", ["maker/same"]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
@@ -75,7 +75,7 @@ describe("rollcall catalog lock", () => {
   });
 
   it("replaces the target of a link, keeps its mode, and leaves no other file", async () => {
-    const { run, cwd, file } = await asking(locked, locked);
+    const { run, cwd, file } = await openLockedCatalog(locked, locked);
     const real = join(newFolder(), "real.json");
     await run("lock", ["maker/same", "--file", real]);
     chmodSync(real, 0o640);
@@ -94,7 +94,7 @@ describe("rollcall catalog lock", () => {
   });
 
   it("exits with 11 if the folder does not exist", async () => {
-    const { run } = await asking(locked);
+    const { run } = await openLockedCatalog(locked);
     const ran = await run("lock", ["maker/same", "--file", "nowhere/rollcall.lock.json", "--json"]);
     expect(ran).toMatchObject({ code: 11, stdout: "" });
     expect(JSON.parse(ran.stderr).error).toMatchObject({

@@ -23,14 +23,13 @@ export const entry = (id: string, more: object = {}) => ({
 });
 
 const { quantization: _, ...plain } = entry("maker/plain");
-/** The locked models. */
 export const locked = [
   ...["same", "gone", "dearer", "cheaper", "coarser", "smaller", "moved", "ending", "less", "unstated"].map((name) =>
     entry(`maker/${name}`),
   ),
   plain,
 ];
-/** The models now: one changed for each rule, and models that could replace them. */
+/** The current models: one changed model for each rule, and models that could replace them. */
 export const served = [
   entry("maker/same"),
   entry("maker/dearer", {
@@ -54,8 +53,8 @@ export const served = [
 
 export const newFolder = () => mkdtempSync(join(tmpdir(), "lock-"));
 
-/** A service that lists these in turn, and a folder to work in. */
-export const asking = async (...lists: readonly (readonly object[])[]) => {
+/** Opens a service that lists these entries in turn, and a working folder. */
+export const openLockedCatalog = async (...lists: readonly (readonly object[])[]) => {
   const server = await scriptedServer(lists.map((data) => ({ answer: json({ data }) })));
   const env = { ...newHome(), ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "r" };
   const cwd = newFolder();

@@ -5,7 +5,7 @@ import { catalogOf, runWith, samples } from "./catalogs.ts";
 
 const { analysis, router } = samples;
 
-/** A model in both catalogs with every field, twice in one of them. */
+/** A model with every field, once in one catalog and twice in the other. */
 const everything = {
   analysis: `{"data":[{"id":"a/b","name":"鍵 One","created":0,"input_modalities":"text","output_modalities":[],
     "quantization":{"bits":4.0},"context_length":9007199254740993,"max_output_length":0,

@@ -7,7 +7,7 @@ import { type Answer, json, scriptedServer } from "../../support/server.ts";
 const one = JSON.stringify({ data: [{ id: "one" }] });
 const two = JSON.stringify({ data: [{ id: "two" }] });
 
-/** A service that gives these answers in turn, and a home to ask it from. */
+/** Opens a service that gives these answers in turn, and a home for its requests. */
 const asking = async (answers: readonly Answer[], home = newHome()) => {
   const server = await scriptedServer(answers.map((answer) => ({ answer })));
   const env = { ...home, ROLLCALL_BASE_URL: server.url, ROLLCALL_ROUTER_PROVIDER: "r" };
@@ -21,7 +21,7 @@ const asking = async (answers: readonly Answer[], home = newHome()) => {
   return { env, folder, router, reply };
 };
 
-/** Makes a copy older than it is. */
+/** Makes a copy `ms` milliseconds older. */
 const age = (path: string, ms: number): void => {
   const time = new Date(statSync(path).mtime.getTime() - ms);
   utimesSync(path, time, time);
@@ -55,7 +55,7 @@ describe("the cache of catalogs", () => {
     expect(await router("--offline", "--json")).toEqual({ code: 0, stdout: `${one}\n`, stderr: "" });
   });
 
-  it("has no copy for another address, provider or kind of catalog", async () => {
+  it("has no copy for another URL, provider or kind of catalog", async () => {
     const { router, env } = await asking([json(one)]);
     await router();
     for (const [words, more] of [
@@ -118,7 +118,7 @@ describe("the cache of catalogs", () => {
   it.each([
     [["--max-age", "soon"], "expected a duration such as 30m, 12h or 7d"],
     [["--offline", "--max-age", "1h"], "--offline"],
-  ])("exits with 2 for %j", async (args, words) => {
+  ])("gives exit 2 for %j", async (args, words) => {
     const ran = await runRollcall(["catalog", "router", "--local", ...args]);
     expect(ran).toMatchObject({ code: 2, stdout: "" });
     expect(ran.stderr).toContain(words);

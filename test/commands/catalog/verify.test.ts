@@ -3,11 +3,11 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { nowHere, runHere } from "../../support/here.ts";
 import { type RunOptions, runRollcall } from "../../support/run.ts";
-import { asking, entry, locked, newFolder, served } from "./locked.ts";
+import { entry, locked, newFolder, openLockedCatalog, served } from "./locked.ts";
 
 /** Locks the first list and verifies the second. */
 const verifying = async (args: readonly string[], options: RunOptions = {}, now: readonly object[] = served) => {
-  const { run, ...rest } = await asking(locked, now);
+  const { run, ...rest } = await openLockedCatalog(locked, now);
   expect(await run("lock")).toMatchObject({ code: 0 });
   return { ...(await run("verify", args, options)), ...rest };
 };
@@ -53,7 +53,7 @@ describe("rollcall catalog verify", () => {
         (one: object | undefined, step: string) => one && Reflect.get(one, step),
         JSON.parse(text),
       );
-      // Where a fact is not in the lock, the place is the model's.
+      // A fact that is not in the lock file has the location of its model.
       const spelled = value === undefined ? "{" : JSON.stringify(value);
       expect(lines[line - 1]?.slice(column - 1, column - 1 + spelled.length)).toBe(spelled);
     }
@@ -97,7 +97,7 @@ describe("rollcall catalog verify", () => {
   it("exits with 10 if a price rose by more than --max-rise, to the last digit", async () => {
     const risen = (prompt: string) => [entry("a", { pricing: { prompt } })];
     const verdict = async (from: string, to: string, most: string) => {
-      const { file, env } = await asking(risen(from), risen(to));
+      const { file, env } = await openLockedCatalog(risen(from), risen(to));
       await runHere(["catalog", "lock", "--file", file], { env });
       return (await runHere(["catalog", "verify", "--file", file, "--max-rise", most, "-q"], { env })).code;
     };
@@ -109,9 +109,9 @@ describe("rollcall catalog verify", () => {
     expect(await verdict("free", "0.1", "0%")).toBe(0);
   });
 
-  it("exits with 10 for a deprecation date within --within, and with 0 for a later one", async () => {
+  it("exits with 10 for a deprecation date within --within, and with 0 for a later date", async () => {
     const ending = [entry("a", { deprecation_date: dayIn(40) })];
-    const { file, env } = await asking([entry("a")], ending, ending);
+    const { file, env } = await openLockedCatalog([entry("a")], ending, ending);
     await runHere(["catalog", "lock", "--file", file], { env });
     const verify = async (...args: readonly string[]) =>
       await runHere(["catalog", "verify", "--file", file, ...args], { env });
@@ -141,7 +141,7 @@ describe("rollcall catalog verify", () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining("hint: pass --allow price-increased")]);
   });
 
-  it("reports data centers that are no longer stated as unknown, not as removed", async () => {
+  it("reports missing data centers as unknown, not as removed", async () => {
     const ran = await verifying(["--json"], {}, [...locked.slice(1), { ...locked[0], datacenters: [] }]);
     expect(ran.code).toBe(0);
     expect(rulesIn(ran)).toEqual(["warning countries-unknown"]);
@@ -149,7 +149,7 @@ describe("rollcall catalog verify", () => {
 
   it("shows id, field and both values at 80 columns, and names a replacement", async () => {
     const widths = [80, 100];
-    const { run } = await asking(locked, ...widths.map(() => served));
+    const { run } = await openLockedCatalog(locked, ...widths.map(() => served));
     await run("lock");
     for (const columns of widths) {
       const { stdout, stderr } = await run("verify", ["-o", "table"], { env: { COLUMNS: String(columns) } });
@@ -159,9 +159,9 @@ describe("rollcall catalog verify", () => {
     }
   });
 
-  it("tells a past deprecation date from a near one, and promises no replacement that it does not name", async () => {
+  it("distinguishes past from near deprecation dates, and gives no advice without a replacement", async () => {
     const [past, near] = [dayIn(0), dayIn(1)].map((deprecation_date) => [entry("a", { deprecation_date })]);
-    const { file, env } = await asking([entry("a")], past ?? [], near ?? []);
+    const { file, env } = await openLockedCatalog([entry("a")], past ?? [], near ?? []);
     await runHere(["catalog", "lock", "--file", file], { env });
     const today = await runHere(["catalog", "verify", "--file", file], { env });
     expect(today.stdout).toMatch(/^a\tmodel-deprecated\t/);
@@ -180,8 +180,8 @@ describe("rollcall catalog verify", () => {
       [entry("a", { context_length: 1 })],
       "accept the change with `rollcall catalog lock --file FILE`",
     ],
-  ])("advises a fix that ends %s if no model can replace the locked one", async (rule, now, fix) => {
-    const { file, env } = await asking([entry("a")], now, now, now);
+  ])("advises a fix for %s if no model can replace the locked model", async (rule, now, fix) => {
+    const { file, env } = await openLockedCatalog([entry("a")], now, now, now);
     await runHere(["catalog", "lock", "--file", file], { env });
     const { stdout } = await runHere(["catalog", "verify", "--file", file, "--json"], { env });
     const advice = `${fix.replace("FILE", file)}, because no other model in the router catalog can replace a`;
@@ -192,12 +192,12 @@ describe("rollcall catalog verify", () => {
     expect((await runHere(["catalog", ...again, "--file", file], { env })).code).toBe(0);
   });
 
-  it("rounds up the rise of a price, and includes the last day of --within", async () => {
+  it("rounds up the rise of a price, and reports a deprecation on the last day of --within", async () => {
     const now = (prompt: string, deprecation_date: string) => [
       entry("maker/one", { pricing: { prompt }, deprecation_date }),
     ];
     const messages = async (was: string, is: string, day: string) => {
-      const { file, env } = await asking(now(was, ""), now(is, day));
+      const { file, env } = await openLockedCatalog(now(was, ""), now(is, day));
       await runHere(["catalog", "lock", "--file", file], { env });
       const verify = ["catalog", "verify", "--file", file, "--json", "--within", "30d"];
       const { stdout } = await runHere(verify, { env });
@@ -227,7 +227,7 @@ describe("rollcall catalog verify", () => {
   it("names no replacement if no equivalent model costs less", async () => {
     const risen = { pricing: { prompt: "0.000001", completion: "0.000001" } };
     const ran = await (async () => {
-      const { run } = await asking(
+      const { run } = await openLockedCatalog(
         [entry("a"), entry("b")],
         [entry("a", risen), entry("c", { ...risen, context_length: 1 })],
       );
@@ -238,14 +238,14 @@ describe("rollcall catalog verify", () => {
     expect(ran.stdout).toContain("use a, the cheapest replacement: 1 $/M in, 1 $/M out");
   });
 
-  it("compares the better of two models with the same id", async () => {
-    const { run } = await asking([entry("a")], [entry("a", { context_length: 5 }), entry("a")]);
+  it("compares the better of two models with equal ids", async () => {
+    const { run } = await openLockedCatalog([entry("a")], [entry("a", { context_length: 5 }), entry("a")]);
     await run("lock");
     expect(await run("verify", ["-q"])).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 
   it("verifies the cached catalog with --offline", async () => {
-    const { run } = await asking(locked);
+    const { run } = await openLockedCatalog(locked);
     await run("lock");
     expect(await run("verify", ["--offline", "--json"])).toMatchObject({ code: 0 });
   });

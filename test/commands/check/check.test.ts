@@ -45,7 +45,7 @@ describe("rollcall check", () => {
     });
   });
 
-  it("checks the other files if one cannot be read, and reports only files that it read as valid", async () => {
+  it("checks the other files if a file cannot be read, and reports only readable files as valid", async () => {
     const [bad = ""] = filesOf(line('"x"'));
     const [report = ""] = [join(newFolder(), "report.xml")];
     const args = [bad, "nowhere.jsonl", groups, "--report", `junit=${report}`];
@@ -59,7 +59,7 @@ describe("rollcall check", () => {
     );
     expect(readFileSync(report, "utf8").match(/classname="[^"]*" name="is valid"/g)).toEqual([
       `classname="${groups}" name="is valid"`,
-      // The mixture of shapes is a warning of none of them.
+      // The warning about mixed shapes belongs to no file.
       'classname="all inputs" name="is valid"',
     ]);
   });
@@ -101,7 +101,7 @@ describe("rollcall check", () => {
     expect({ code, found }).toMatchObject({ code: 0, found: { metrics: { reward: 2 } } });
   });
 
-  it("has log count unreadable lines separately from rejected groups", async () => {
+  it("counts unreadable lines separately from rejected groups", async () => {
     const group = `{"trajectories":[${line(0)},${line(1)}]}`;
     const files = filesOf([group, "{", '{"trajectories":[{"messages_and_choices":[]}]}', group].join("\n"));
     const log = ["log", "m", ...files, "--split", "t", "--local", "--on-invalid", "skip", "--resend-logged"];

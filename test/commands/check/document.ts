@@ -1,4 +1,4 @@
-/** Runs of `rollcall check`, for its tests. */
+/** Runs `rollcall check` for its tests. */
 import { type RunOptions, runRollcall } from "../../support/run.ts";
 
 /** A trajectory without messages, on one line. */
@@ -8,7 +8,6 @@ export const check = async (args: readonly string[], options: RunOptions = {}) =
   return await runRollcall(["check", ...args], options);
 };
 
-/** Runs `rollcall check --json`. */
 export const document = async (args: readonly string[], options: RunOptions = {}) => {
   const { code, stdout } = await check([...args, "--json"], options);
   return { code, document: JSON.parse(stdout) as Record<string, unknown> };

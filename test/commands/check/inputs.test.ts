@@ -23,7 +23,7 @@ const fileIn = (folder: string, content: string | Uint8Array, name = "it.jsonl")
   return join(folder, name);
 };
 
-/** A file that nobody can read, not even root. */
+/** A file that no user can read, not even root. */
 const unreadable = (folder: string): string => {
   if (process.getuid?.() === 0) return "/proc/self/mem";
   const file = fileIn(folder, readFileSync(good));
@@ -39,7 +39,7 @@ const linkToItself = (folder: string): string => {
 
 const zstd = readFileSync("test/input/two-groups.jsonl.zst");
 
-/** Unusable inputs: the rule, a description, and what creates the input and returns its name. */
+/** Unusable inputs: the rule, a description, and a function that creates the input and returns its name. */
 const situations: readonly (readonly [rule: string, what: string, make: (folder: string) => string])[] = [
   ["file-not-found", "a name without a file", (folder) => join(folder, "nowhere.jsonl")],
   ["glob-without-match", "a pattern that the shell left as it was", (folder) => join(folder, "*.nothing")],
@@ -109,16 +109,18 @@ const toldOf = async (args: readonly string[], env: Readonly<Record<string, stri
   };
 };
 
-describe("rollcall check of several inputs", () => {
-  it("covers every rule about whole inputs in this test", () => {
+describe("this file", () => {
+  it("has a test for every rule about whole inputs", () => {
     const wholes = ruleNames.filter((name) => getRuleSubject(name) === "input");
     const named = [...situations.map(([rule]) => rule), ...elsewhere];
     expect(
       wholes.filter((name) => !named.includes(name)),
-      "add it to this test",
+      "add it to this file",
     ).toEqual([]);
   });
+});
 
+describe("rollcall check of several inputs", () => {
   const reportsAlike = async (rule: string, make: (folder: string) => string): Promise<void> => {
     const input = make(newFolder());
     const env = rule === "decompressed-too-large" ? { ROLLCALL_MAX_UNPACKED_SIZE: "100" } : {};
@@ -213,8 +215,8 @@ describe("rollcall check of several inputs", () => {
   });
 });
 
-describe("a group with the same trajectory 20,000 times", { tags: "slow" }, () => {
-  it("takes time in proportion to its size with --allow duplicate-trajectory", async () => {
+describe("a group of 20,000 equal trajectories", { tags: "slow" }, () => {
+  it("is checked in time with --allow duplicate-trajectory", async () => {
     const trajectory = { messages_and_choices: [{ role: "user", content: "what was said\n".repeat(60) }], reward: 1 };
     const text = JSON.stringify({ trajectories: Array.from({ length: 20_000 }, () => trajectory) });
     const file = fileIn(newFolder(), text);
@@ -250,7 +252,7 @@ describe("a group of 40 MB on several lines", { tags: "slow" }, () => {
       () => `{\n "trajectories": [\n  NaN\n ],${text.slice(1)}`,
       "json-nan",
     ],
-  ])("reports the location if %s", async (_, damaged, rule) => {
+  ])("is reported at the line of the error if %s", async (_, damaged, rule) => {
     const file = fileIn(newFolder(), damaged(), "group.json");
     const { code, stderr } = await runRollcall(["check", file, "--json"]);
     expect([code, JSON.parse(stderr).error.problems]).toMatchObject([3, [{ rule }]]);

@@ -5,7 +5,7 @@ import { runHereOnTerminal } from "../../support/here.ts";
 import { filesOf, newFolder } from "../../support/inputs.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
-import { screenOf, seeLine } from "../../support/terminal.ts";
+import { runOnTerminal, screenOf } from "../../support/terminal.ts";
 
 const trajectory = (reward: unknown, more = "", role = "assistant") =>
   `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"${role}","content":"4"}],"reward":${reward}${more}}`;
@@ -103,7 +103,7 @@ describe("rollcall check --report", () => {
     expect(xml).toContain(`<testsuite name="${fine}" tests="1" failures="0" errors="0" skipped="0">`);
     expect(xml).toContain('<failure type="wrong-type" message="reward must be a number, not a string">');
     expect(xml).toContain('unknown role `&lt;"&amp;');
-    // Every tag that is opened is closed, and no bare character is left.
+    // Every open tag is closed, and no unescaped character remains.
     const open: string[] = [];
     for (const [tag, slash, name, self] of xml.matchAll(/<(\/?)([a-z-]+)[^<>]*?(\/?)>/g)) {
       if (slash === "/") expect(open.pop()).toBe(name);
@@ -224,7 +224,7 @@ describe("rollcall check on a terminal", () => {
 
   it("prints whole numbers in 40 columns", async () => {
     const { lines } = await onTerminal(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"], 40);
-    // A path is one word.
+    // A path is one word, which is not folded.
     expect(lines.filter((line) => line.length > 40 && line.trim().includes(" "))).toEqual([]);
     const text = lines.join("\n");
     expect(text).toMatch(/\n {2}reward +1\.2321\n/);
@@ -233,7 +233,7 @@ describe("rollcall check on a terminal", () => {
 
   it("draws the rewards on a terminal, and nothing in a pipe", async () => {
     const sample = "test/samples/airline.groups.jsonl";
-    const { lines } = await seeLine(`"${process.execPath}" bin/rollcall.js check ${sample}`, {
+    const { lines } = await runOnTerminal(`"${process.execPath}" bin/rollcall.js check ${sample}`, {
       env: { ...newHome(), PATH: process.env.PATH, NO_COLOR: "1" },
       columns: 60,
     });

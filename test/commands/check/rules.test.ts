@@ -49,7 +49,7 @@ describe("rollcall check", () => {
   it("reports a missing { at the start of a document once, and in every line", async () => {
     const cases = [
       [JSON.stringify({ trajectories: [JSON.parse(one)] }, null, 2).slice(2), 1],
-      // This one is read in two blocks.
+      // rollcall reads this document in two blocks.
       [JSON.stringify({ trajectories: Array(9000).fill(JSON.parse(one)) }, null, 2).slice(2), 1],
       ['  "split": "a",\n  "trajectory_groups": [\n    {\n', 1],
       [`${one.slice(1)}\n${one.slice(1)}\n`, 2],
@@ -76,16 +76,13 @@ describe("rollcall check", () => {
   it.each([
     [1e-12, ["zero-variance-group"]],
     [2e-12, []],
-  ])(
-    "decides that rewards with a difference of %d train or not, in a group on one line or two",
-    async (apart, expected) => {
-      const pair = [0, apart].map((reward) => line(reward, `,"group_id":"a","logs":["${reward}"]`));
-      for (const text of [pair.join("\n"), `{"trajectories":[${pair.join(",")}]}`]) {
-        const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
-        expect(problems.map(({ rule }) => rule).filter((rule) => rule === "zero-variance-group")).toEqual(expected);
-      }
-    },
-  );
+  ])("decides if rewards with a difference of %d train, in a group on one or two lines", async (apart, expected) => {
+    const pair = [0, apart].map((reward) => line(reward, `,"group_id":"a","logs":["${reward}"]`));
+    for (const text of [pair.join("\n"), `{"trajectories":[${pair.join(",")}]}`]) {
+      const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
+      expect(problems.map(({ rule }) => rule).filter((rule) => rule === "zero-variance-group")).toEqual(expected);
+    }
+  });
 
   it.each([
     ["example_id", (id: number) => `"example_id":${id}`],
@@ -153,7 +150,7 @@ describe("rollcall check", () => {
   it.each([
     ["", "the call of a tool without a name has no result"],
     [" ", 'the call of the tool `" "` has no result'],
-  ])("names a tool with the name %j readably", async (name, message) => {
+  ])("prints the name of the tool %j readably", async (name, message) => {
     const { stderr } = await check([], {
       stdin: `{"messages_and_choices":[${calling("a").replace("find", name)},${last}],"reward":1}`,
     });

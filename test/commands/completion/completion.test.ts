@@ -57,13 +57,13 @@ const tree = (await describeCommands(program)).map((command) => ({
   command,
 }));
 
-type Described = (typeof tree)[number]["command"];
+type CommandDescription = (typeof tree)[number]["command"];
 
-const optionsOf = ({ options }: Described) => options;
+const optionsOf = ({ options }: CommandDescription) => options;
 
 const listening = ["--host", "--port", "--allow-host", "--max-body-size", "--log"];
 
-/** Options of a command that have no effect on those below it. */
+/** Options of a command that have no effect on its subcommands. */
 const ofServiceAlone: Readonly<Record<string, readonly string[]>> = { "serve keys": listening };
 
 describe("the completions of a command", () => {
@@ -123,7 +123,7 @@ describe("the completions of a command", () => {
       const [, ...values] = await asked([...path, ...needed, option], "");
       const given = values.filter((value) => value !== "").map((value) => (value.endsWith("=") ? `${value}1` : value));
       const key = `${option} ${given}`;
-      // The same values of the same option are tried with one command.
+      // An option with equal values is tested with one command.
       if (given.length === 0 || taken.has(key)) continue;
       taken.add(key);
       const words = [...path, ...needed, option, given.join(","), "--local"];
@@ -263,13 +263,13 @@ const settings = {
 
 const load: Readonly<Record<Shell, (script: string) => string>> = {
   bash: (script) => `source ${script}; source ${script}`,
-  // By its own default, zsh expands the word at the cursor when Tab is typed, whatever the command: not here.
+  // Without this, zsh expands the word at the cursor when Tab is typed.
   zsh: (script) =>
     `autoload -U compinit; compinit -u -D; bindkey '^I' complete-word; source ${script}; source ${script}`,
   fish: (script) => `source ${script}; source ${script}`,
 };
 
-/** Keys before a Tab, and the line after it. */
+/** Keys before a Tab, and the line after the Tab. */
 const lines: readonly (readonly [keys: string, line: string])[] = [
   ["rollcall mod", "rollcall models "],
   ["true; rollcall mod", "true; rollcall models "],

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
 
-/** A home, and runs of `rollcall config` in it. */
 const openHome = () => {
   const home = newHome();
   const file = join(home.XDG_CONFIG_HOME, "rollcall", "settings.json");
@@ -17,7 +16,7 @@ const openHome = () => {
 };
 
 describe("rollcall config", () => {
-  it("names what is not a setting of this version", async () => {
+  it("notes settings that this version does not know", async () => {
     const { config, save } = openHome();
     save('{"profiles":{"default":{"split":"train","from_tomorrow":1}}}');
     expect((await config("list")).stderr).toBe("note: settings unknown to this version, but kept: from_tomorrow\n");

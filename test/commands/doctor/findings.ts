@@ -1,9 +1,9 @@
-/** Runs of `rollcall doctor` and their findings, for its tests. */
+/** Runs `rollcall doctor` for its tests, and returns the findings. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { newHome, type RunOptions, runRollcall } from "../../support/run.ts";
-import { type Exchange, json, type Received, scriptedServer } from "../../support/server.ts";
+import { type Exchange, json, type RecordedRequest, scriptedServer } from "../../support/server.ts";
 
 export const key = "key-of-nobody-1234";
 
@@ -28,7 +28,7 @@ export const doctor = async (args: readonly string[] = [], options: RunOptions =
   return { ...ran, findings, status, of };
 };
 
-export const isTo = (method: string, path: string) => (request: Received) =>
+export const isTo = (method: string, path: string) => (request: RecordedRequest) =>
   request.method === method && request.path === path;
 
 /** The exchanges of a service that accepts the key. */

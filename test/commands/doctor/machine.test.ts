@@ -206,7 +206,7 @@ describe("rollcall doctor about its files", () => {
     });
   });
 
-  it("exits with the code of settings before files, credentials and addresses", async () => {
+  it("exits with the code of settings before the codes of files, credentials and URLs", async () => {
     const all = {
       ROLLCALL_BASE_URL: "http://127.0.0.1:1",
       ROLLCALL_DATA_DIR: resolve("package.json/data"),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
 import { certificate } from "../../client/certificate.ts";
-import { json, listening } from "../../support/server.ts";
+import { json, listenOnLoopback } from "../../support/server.ts";
 import { doctor, foldersOf, isTo, key, serviceWith } from "./findings.ts";
 
 describe("rollcall doctor about credentials", () => {
@@ -26,7 +26,7 @@ describe("rollcall doctor about credentials", () => {
     });
   });
 
-  it("exits with 4 if there is no credential, and with 0 if one use has none", async () => {
+  it("exits with 4 without a credential, and with 0 if only one use lacks a credential", async () => {
     const { env } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
     const none = await doctor([], { env: { ...env, ROLLCALL_API_KEY: undefined } });
     expect(none.code).toBe(4);
@@ -37,7 +37,7 @@ describe("rollcall doctor about credentials", () => {
     expect(some.of("credential calls")).toMatchObject([{ status: "warning" }]);
   });
 
-  it("exits with 4 and suggests a login for a credential of another origin", async () => {
+  it("exits with 4 and advises a login for a credential of another origin", async () => {
     const { env, server } = await serviceWith([{ when: isTo("HEAD", "/"), answer: { status: 404 } }]);
     const { config } = foldersOf(env);
     const login = { key, origin: "https://elsewhere.example" };
@@ -55,7 +55,7 @@ describe("rollcall doctor about credentials", () => {
     ]);
   });
 
-  it("reports a credential as untested if the service does not decide about it", async () => {
+  it("reports a credential as untested if the service neither accepts nor refuses the credential", async () => {
     const { env } = await serviceWith([
       { when: isTo("HEAD", "/"), answer: { status: 200 } },
       { when: isTo("GET", "/v1/models"), answer: { body: "<html>hello</html>" } },
@@ -70,8 +70,8 @@ describe("rollcall doctor about credentials", () => {
   });
 });
 
-describe("rollcall doctor about addresses", () => {
-  it("exits with 5 if nothing listens at an address", async () => {
+describe("rollcall doctor about URLs", () => {
+  it("exits with 5 if nothing listens at a URL", async () => {
     const { code, of, stderr } = await doctor([], { env: { ROLLCALL_BASE_URL: "http://127.0.0.1:1" } });
     expect(code).toBe(4);
     expect(of("address base")).toMatchObject([
@@ -83,7 +83,7 @@ describe("rollcall doctor about addresses", () => {
     expect(stderr).toContain('"code":"auth"');
   });
 
-  it("reports a web page at an address, unless the service answers a read there", async () => {
+  it("reports a web page at a URL, unless the service answers a read", async () => {
     const page = { when: isTo("HEAD", "/"), answer: { headers: { "content-type": "text/html" }, body: "" } };
     const site = await serviceWith([
       page,
@@ -103,8 +103,8 @@ describe("rollcall doctor about addresses", () => {
     expect((await doctor([], { env: service.env })).of("address base")).toMatchObject([{ status: "ok" }]);
   });
 
-  it("exits with 5 if an address is silent for --timeout", async () => {
-    const { url } = await listening(createServer());
+  it("exits with 5 if a server is silent for --timeout", async () => {
+    const { url } = await listenOnLoopback(createServer());
     const { code, of } = await doctor(["--timeout", "200ms"], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
     expect(code).toBe(5);
     expect(of("address base")).toMatchObject([
@@ -121,8 +121,8 @@ describe("rollcall doctor about addresses", () => {
       "the headers of the answer are incomplete or invalid",
     ],
     ["sends an endless head", (socket: Socket) => socket.end(`HTTP/1.1 200 OK\r\nx: ${"a".repeat(100_000)}`), ""],
-  ] as const)("reports an address that %s", async (_, handle, saying) => {
-    const { url } = await listening(createServer(handle));
+  ] as const)("reports a server that %s", async (_, handle, saying) => {
+    const { url } = await listenOnLoopback(createServer(handle));
     const { of } = await doctor([], { env: { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: key } });
     const [found] = of("address base");
     expect(found?.message).toContain(saying);
@@ -134,7 +134,7 @@ describe("rollcall doctor about addresses", () => {
       socket.on("error", () => undefined).once("data", () => socket.end("HTTP/1.1 204 No Content\r\n\r\n")),
     );
     server.on("tlsClientError", () => undefined);
-    const { port } = await listening(server);
+    const { port } = await listenOnLoopback(server);
     const env = { ROLLCALL_BASE_URL: `https://localhost:${port}`, ROLLCALL_TOKEN: key };
     const unknown = await doctor([], { env });
     expect(unknown.code).toBe(5);

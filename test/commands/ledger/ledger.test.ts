@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSyn
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt } from "../../promises/place.ts";
 import { type accept, faultyService, refuse } from "../../support/raw-server.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
 
@@ -20,7 +20,7 @@ const idsOf = async (place: Place, args: readonly string[]): Promise<readonly st
 };
 
 describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
-  it("uses the destination in force, and all destinations with --all-destinations", async (context) => {
+  it("uses the destination of the settings, and all destinations with --all-destinations", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: named("there") });
     const file = place.write("a.jsonl", two);
     expect((await place.log([file])).code).toBe(0);
@@ -58,7 +58,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     );
   });
 
-  it("forgets nothing and exits with 2 if no option says what to forget", async (context) => {
+  it("forgets nothing and exits with 2 if no option selects requests", async (context) => {
     const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     for (const filter of [[], ["--split", "train"], ["--all-destinations"]]) {
@@ -71,7 +71,7 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     expect(await place.entries()).toHaveLength(1);
   });
 
-  it("forgets nothing if no URL says which requests", async (context) => {
+  it("forgets nothing if no URL gives the destination", async (context) => {
     const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     const env = { ...place.env, ROLLCALL_BASE_URL: "" };
@@ -126,17 +126,17 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
 });
 
 describe("rollcall ledger forget on a terminal", () => {
-  it("lists the requests, asks, and forgets them only after yes", { timeout: 60_000 }, async (context) => {
+  it("lists the requests, asks, and forgets the requests only after yes", { timeout: 60_000 }, async (context) => {
     const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     const forget = `"${process.execPath}" bin/rollcall.js ledger forget --model m`;
     const env = { PATH: process.env.PATH, ...place.env };
-    const no = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "\r" }] });
+    const no = await runOnTerminal(forget, { env, typed: [{ when: /y\/N/, keys: "\r" }] });
     expect([no.code, no.written]).toEqual([2, expect.stringContaining("cannot forget 1 request")]);
-    // The requests come before the question.
+    // rollcall prints the requests before the question.
     expect(no.lines[0]).toMatch(/^note: r1: 2 groups of /);
     expect((await place.entries()).length).toBe(1);
-    const yes = await seeLine(forget, { env, typed: [{ when: /y\/N/, keys: "y\r" }] });
+    const yes = await runOnTerminal(forget, { env, typed: [{ when: /y\/N/, keys: "y\r" }] });
     expect(yes.written).toContain("r1: 2 groups of a.jsonl");
     expect([yes.code, yes.written]).toEqual([0, expect.stringContaining("deleted 1 request")]);
     expect((await place.entries()).length).toBe(0);
@@ -144,7 +144,7 @@ describe("rollcall ledger forget on a terminal", () => {
 });
 
 describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
-  it("keeps its content if it is not a ledger", async (context) => {
+  it("keeps its content if the file is not a ledger", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", two);
     mkdirSync(place.path("own"));
@@ -169,7 +169,7 @@ describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
     expect(service.requests()).toBe(0);
   });
 
-  it("ends the run before its next request if it is deleted or replaced", async (context) => {
+  it("ends the run before the next request if the file is deleted or replaced", async (context) => {
     for (const harm of ["deleted", "replaced", "unlocked"]) {
       const { service, place } = await openPlace(context);
       const ledger = place.path("ledger.db");

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   catalogText,
-  type Damaged,
+  type DamagedModel,
   damagedModels,
   damages,
   perMillion,
@@ -14,14 +14,14 @@ import {
   wholeModel,
 } from "../../support/damage.ts";
 import { itHolds } from "../../support/property.ts";
-import type { Ran } from "../../support/run.ts";
+import type { RunResult } from "../../support/run.ts";
 import { catalogOf, samples, servedHere } from "../catalog/catalogs.ts";
 
 /** Text that only unchecked values print. */
 const neverPrinted = /(?:\bNaN\b|\bundefined\b|\[object |Invalid Date|\bInfinity\b|\u001b|\u202e).{0,40}/;
 
-/** Expects one of the exit codes, and no text of an unchecked value. */
-const sane = ({ code, stdout, stderr }: Ran, codes: readonly number[] = [0]): void => {
+/** Expects one of the exit codes, and no output of an unchecked value. */
+const sane = ({ code, stdout, stderr }: RunResult, codes: readonly number[] = [0]): void => {
   expect({ code, stderr: codes.includes(code ?? -1) ? "" : stderr }).toEqual({ code, stderr: "" });
   expect(codes).toContain(code);
   expect(neverPrinted.exec(stdout)?.[0]).toBeUndefined();
@@ -31,10 +31,10 @@ const sane = ({ code, stdout, stderr }: Ran, codes: readonly number[] = [0]): vo
 
 const run = servedHere();
 
-/** Replies by a word of their path. */
+/** Replies by a word in their path. */
 type Replies = Readonly<Partial<Record<"models" | "analysis" | "router", string>>>;
 
-const runWith = async (replies: Replies, args: readonly string[]): Promise<Ran> =>
+const runWith = async (replies: Replies, args: readonly string[]): Promise<RunResult> =>
   await run(args, {
     answer: (path) =>
       (path.includes("/analysis/") ? replies.analysis : path.includes("/router/") ? replies.router : replies.models) ??
@@ -49,17 +49,17 @@ const columnOf = (stdout: string): ReadonlyMap<string, string> =>
   new Map(linesOf(stdout).map((line) => [line.split("\t")[0] ?? "", line.split("\t").slice(1).join("\t")]));
 
 /** The text of a price of a model. */
-const promptOf = ({ members }: Damaged): string | undefined => {
+const promptOf = ({ members }: DamagedModel): string | undefined => {
   const pricing: unknown = JSON.parse(members.pricing ?? "null");
   if (typeof pricing !== "object" || pricing === null || !("prompt" in pricing)) return undefined;
   return JSON.stringify(pricing.prompt);
 };
 
-/** The tests of a catalog with these models. */
-const testCatalog = (models: readonly Damaged[]): void => {
+/** Defines the tests of a catalog with these models. */
+const testCatalog = (models: readonly DamagedModel[]): void => {
   const damaged = catalogText(models);
   const identified = models.filter(({ field }) => field !== "id");
-  const router = async (...args: readonly string[]): Promise<Ran> =>
+  const router = async (...args: readonly string[]): Promise<RunResult> =>
     await runWith({ router: damaged }, ["catalog", "router", ...args]);
 
   it("keeps each model in each format", async () => {
@@ -77,7 +77,7 @@ const testCatalog = (models: readonly Damaged[]): void => {
     expect(linesOf(stdout)).toEqual(models.map(({ members }) => textOf(members)));
   });
 
-  it("shows a valid price exactly, and never shows an invalid one as a number", async () => {
+  it("shows a valid price exactly, and never shows an invalid price as a number", async () => {
     const cells = columnOf((await router("-o", "tsv", "--fields", "id,pricing.prompt")).stdout);
     for (const model of identified) {
       const own = model.field === "pricing.prompt" ? model.value : promptOf(model);
@@ -155,7 +155,7 @@ const testCatalog = (models: readonly Damaged[]): void => {
       sane(await runWith(replies, [...args, ...form]), codes);
   });
 
-  it("gives an exact cost for a known price, and null for any other", async () => {
+  it("gives an exact cost for a known price, and null for an unknown price", async () => {
     const { stdout } = await runWith({ router: damaged }, [
       "catalog",
       "cost",
@@ -173,7 +173,7 @@ const testCatalog = (models: readonly Damaged[]): void => {
       }),
     );
     for (const model of identified.filter(({ field }) => field === "pricing.prompt")) {
-      // A number of JSON that a double can't hold is not rounded.
+      // A JSON number that no double can represent has no cost, because rounding would change it.
       const total = model.value === "9007199254740993" ? null : (perMillion(model.value) ?? null);
       expect([model.id, totals.get(model.id)]).toEqual([model.id, total]);
     }
@@ -190,7 +190,7 @@ describe("a damaged catalog", () => testCatalog(damagedModels.filter((_, at) => 
 describe("a catalog with every damage to every field", { tags: "slow" }, () => testCatalog(damagedModels));
 
 describe("a damaged model", () => {
-  const showEach = async (models: readonly Damaged[]): Promise<void> => {
+  const showEach = async (models: readonly DamagedModel[]): Promise<void> => {
     for (const model of models) {
       sane(await runWith({ router: catalogText([model]), analysis: catalogOf() }, ["catalog", "show", model.id]));
     }
@@ -224,7 +224,7 @@ describe("a damaged model", () => {
     { quick: 4, slow: 100 },
   );
 
-  it("is sorted by a list of objects that have a key of JavaScript's own", async () => {
+  it("can be sorted by objects with a key such as toString", async () => {
     const body = catalogOf({ id: [{ toString: false }] }, { id: "b" });
     const ran = await runWith({ router: body }, ["catalog", "router", "--sort", "id", "-o", "json"]);
     expect({ code: ran.code, ids: JSON.parse(ran.stdout).data.map((one: { id: unknown }) => one.id) }).toEqual({
@@ -233,7 +233,7 @@ describe("a damaged model", () => {
     });
   });
 
-  it("is sorted as a number even if its exponent is too large for an amount", async () => {
+  it("is sorted by a number even if its exponent is too large for an amount", async () => {
     const body =
       '{"data":[{"id":"a","context_length":false},{"id":"b","context_length":5e-324},{"id":"c","context_length":1e300}]}';
     const ran = await runWith({ router: body }, ["catalog", "router", "--sort", "-context_length", "--fields", "id"]);
@@ -287,7 +287,7 @@ describe("a reply that is not a list", () => {
     '{"data":[{} {}]}',
     "<!doctype html><p>not found",
     '{"data":[{"id":"a"}]} and more',
-  ])("exits with 6 and one message for %j", async (body) => {
+  ])("gives exit 6 and one message for %j", async (body) => {
     for (const [name, args] of commands) {
       const ran = await runWith({ [name]: body }, args);
       sane(ran, [6]);
@@ -302,7 +302,7 @@ describe("a damaged call", () => {
   const short = (_: string, value: unknown) => (typeof value === "string" ? value.slice(0, 200) : value);
   const texts = Object.fromEntries(Object.entries(whole).map(([name, value]) => [name, JSON.stringify(value, short)]));
   const inside = ["messages", "model", "tools"];
-  // Fields that are printed as they came are damaged together, each in another way.
+  // Fields that are printed unchanged are damaged together, each in another way.
   const plain = Object.keys(texts).filter((field) => /^(?:project|trace|parent|thread|turn|vendor)_/.test(field));
   const calls = [
     ...damages.map((_, at) => ({
@@ -329,7 +329,7 @@ describe("a damaged call", () => {
   // test/calls/damage.test.ts tests each call alone, in every format.
   const some = calls.filter((_, at) => at % 23 === 0);
 
-  const read = async (args: readonly string[], list: readonly string[]): Promise<Ran> =>
+  const read = async (args: readonly string[], list: readonly string[]): Promise<RunResult> =>
     await run(["call", "read", "-", ...args], {
       answer: (_, body) => `{"call":${list[Number(JSON.parse(body).id)]}}`,
       stdin: list.map((_, at) => `${at}\n`).join(""),
@@ -342,11 +342,11 @@ describe("a damaged call", () => {
     sane(await read(["--as", "trajectory"], list), [0, 3]);
   };
 
-  it("does not keep the other calls from being printed and counted", async () => {
+  it("leaves the other calls printed and counted", async () => {
     await readTogether(some);
   });
 
-  it("does not keep the other calls from being printed and counted, with every damage to every field", {
+  it("leaves the other calls printed and counted, with every damage to every field", {
     tags: "slow",
   }, async () => {
     await readTogether(calls);

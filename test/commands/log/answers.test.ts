@@ -7,8 +7,8 @@ import { json } from "../../support/server.ts";
 
 import { log, two } from "./logging.ts";
 
-describe("an answer to rollcall log", () => {
-  it("prints the same total of requests before and after a retry", async () => {
+describe("rollcall log", () => {
+  it("prints the same number of requests before and after a retry", async () => {
     const again = { status: 503, headers: { "retry-after": "0" } };
     const parts = [two(), "--split", "t", "--max-request-size", "110", "--progress", "lines"];
     const { stderr } = await log(parts, [again, json("{}"), again, json("{}")]);
@@ -17,7 +17,7 @@ describe("an answer to rollcall log", () => {
     );
   });
 
-  it("records the call ids of an answer without secrets, but none of an answer that names too many", async (context) => {
+  it("records the call ids of an answer without secrets, but no ids of an answer with too many", async (context) => {
     const { service, place } = await openPlace(context);
     const log = async (reward: number, ids: readonly string[]) => {
       service.next(refuse(200, { body: JSON.stringify({ call_ids: ids }) }));
@@ -30,7 +30,7 @@ describe("an answer to rollcall log", () => {
     expect(JSON.parse(stdout).calls).toMatchObject([{ id: "call-***" }]);
   });
 
-  it("locates a value if names of types are between the keys, and does not repeat the value", async () => {
+  it("locates a refused value if names of types are between its keys, and does not repeat the value", async () => {
     const at = ["body", "trajectory_groups", 0, "trajectories", 0, "messages_and_choices", 0];
     const items = ["System", "User"].map((name) => ({
       loc: [...at, `ChatCompletion${name}Message`, "content"],
@@ -47,7 +47,7 @@ describe("an answer to rollcall log", () => {
     expect(stderr).not.toContain("xxxx");
   });
 
-  it("names the fault of the try that may have been logged, and the faults of later tries", async (context) => {
+  it("names the error of the attempt that may have been logged, and the errors of later attempts", async (context) => {
     const server = createServer();
     const service = await faultyService(context, { server });
     service.next(async (asked) => {

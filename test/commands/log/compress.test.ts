@@ -9,7 +9,7 @@ import { json } from "../../support/server.ts";
 
 import { account, group, groups, log, parsed, sampleMetrics, two } from "./logging.ts";
 
-/** Decompresses zstd; undefined if this Node cannot. */
+/** Decompresses zstd; undefined if this Node has no zstd. */
 const unzstd = Reflect.get(zlib, "zstdDecompressSync") as ((bytes: Uint8Array) => Buffer) | undefined;
 
 describe("rollcall log --compress", () => {
@@ -19,7 +19,7 @@ describe("rollcall log --compress", () => {
   ] as const;
 
   it.each(forms)(
-    "sends the same body compressed with %s, and retries with the same bytes and key",
+    "sends an equal body compressed with %s, and retries with equal bytes and an equal key",
     async (form, unpack) => {
       if (unpack === undefined) return;
       const args = [groups, "--split", "train"];
@@ -78,7 +78,7 @@ describe("rollcall log --compress", () => {
   });
 
   it.runIf(unzstd === undefined)(
-    "exits with 2 for zstd if Node has no zstd, and names the version that has it",
+    "exits with 2 for zstd if Node has no zstd, and names the first version with zstd",
     async () => {
       const { code, stderr } = await log([two(), "--split", "t", "--compress", "zstd"], []);
       expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining("Node 22.15") });

@@ -11,7 +11,7 @@ import { type Answer, json, scriptedServer } from "../../support/server.ts";
 import { account, group, line, log, none, parsed, textOf, two } from "./logging.ts";
 
 describe("a failing run of rollcall log", () => {
-  it("names the next command with all options that it needs", async () => {
+  it("gives the next command with all necessary options", async () => {
     const [file = ""] = filesOf(`${line(1).replace("{", '{"k":1,')}\n${line(2).replace("{", '{"k":2,')}\n{"k":3}\n`);
     const server = await scriptedServer([{ answer: json({ call_ids: ["c1"] }) }]);
     const env = { ...newHome(), ROLLCALL_TOKEN: "token-1234", ROLLCALL_PROJECT: "team/project" };
@@ -21,7 +21,7 @@ describe("a failing run of rollcall log", () => {
     expect(stderr).toContain(
       `next: rollcall log m ${file}.rejected --split t --batch 'step 17' --group-by k --no-ledger --base-url ${server.url}\n`,
     );
-    // A call belongs to a project: without one, no command can read the call.
+    // A call belongs to a project. Without a project, no command can read the call.
     const placeless = await log([two(), "--split", "t"], [json({ call_ids: ["c1"] })]);
     expect({ code: placeless.code, stdout: placeless.stdout }).toEqual({
       code: 0,
@@ -48,7 +48,7 @@ describe("a failing run of rollcall log", () => {
     );
   });
 
-  it.skipIf(!existsSync("/dev/full"))("says what was logged if stdout goes to a full disk", async () => {
+  it.skipIf(!existsSync("/dev/full"))("prints the logged groups on stderr if stdout goes to a full disk", async () => {
     const ends: readonly (readonly [Answer, number, string])[] = [
       [json("{}"), 11, "2 groups logged"],
       [json({}, 500), 8, "may or may not have been logged"],
@@ -65,7 +65,7 @@ describe("a failing run of rollcall log", () => {
     }
   });
 
-  it("names the groups of its metrics if not all of them were logged", async (context) => {
+  it("gives the number of groups in its metrics if some groups were not logged", async (context) => {
     const service = await faultyService(context);
     service.next(accept, refuse(401));
     const place = placeAt(context, service.url);

@@ -9,7 +9,7 @@ import { interruptWaiting, startRollcall } from "../../support/run.ts";
 import { fileWith, follow, line, openSink, quiet, resultOf, soon, until, words } from "./following.ts";
 
 describe("rollcall log --follow", () => {
-  it("waits for a file that does not exist yet, and says so", async () => {
+  it("waits for a file that does not exist yet, and prints a notice", async () => {
     const sink = await openSink();
     const file = join(newFolder(), "later.jsonl");
     const run = follow(sink, file, ...soon);
@@ -26,7 +26,7 @@ describe("rollcall log --follow", () => {
     expect([code, resultOf(stdout).groups.read]).toEqual([130, 0]);
   });
 
-  it("reads a renamed file to its end, and continues with the new file of its name", async () => {
+  it("reads a renamed file to its end, and continues with the new file of that name", async () => {
     const sink = await openSink();
     const file = fileWith(line(0) + line(1, "a") + line(2, "a"));
     const run = follow(sink, file, ...soon, "--json");
@@ -41,7 +41,7 @@ describe("rollcall log --follow", () => {
     expect(resultOf(stdout).groups).toMatchObject({ read: 3, logged: 3 });
   });
 
-  it("does not send a group of the next file if an equal one became unknown in this run", async () => {
+  it("does not send a group of the next file if an equal group became unknown in the run", async () => {
     const sink = await openSink((response, at) => (at === 1 ? response.destroy() : response.end("{}")));
     const file = fileWith(line(1));
     const run = follow(sink, file, ...soon, ...quiet, "--on-unknown", "leave", "--json");
@@ -81,7 +81,7 @@ describe("rollcall log --follow", () => {
     ["shorter", (long: (reward: number) => string) => long(2) + long(3)],
     ["as long, and alike at both ends", (long: (reward: number) => string) => long(1) + long(3) + long(2)],
     ["longer, and alike at both ends", (long: (reward: number) => string) => long(1) + long(3) + long(2) + long(4)],
-  ])("reads a file that was rewritten from its start if all of it was sent: %s", async (_, anew) => {
+  ])("reads a rewritten file from its start if the old content was sent: %s", async (_, anew) => {
     const sink = await openSink();
     const long = (reward: number) =>
       `${JSON.stringify({ a: "x".repeat(300), messages_and_choices: [{ role: "assistant" }], reward, z: "x".repeat(300) })}\n`;
@@ -113,7 +113,7 @@ describe("rollcall log --follow", () => {
     expect(readFileSync(`${file}.rejected`, "utf8")).toBe('{"reward": NaN}\n{"reward": 1}\n');
   });
 
-  it("exits with 7 if the file is truncated before everything read is sent", async () => {
+  it("exits with 7 if the file is truncated before all read groups are sent", async () => {
     const sink = await openSink();
     const file = fileWith(line(1) + line(2, "a") + line(3, "a"));
     const run = follow(sink, file, ...soon, "--json");

@@ -5,7 +5,7 @@ import { runRollcall } from "../../support/run.ts";
 import { fileWith, follow, line, openSink, quiet, resultOf, rulesIn, soon, until } from "./following.ts";
 
 describe("rollcall log --follow", () => {
-  it("closes an open group if another run sent the part that was written", async () => {
+  it("closes an open group if another run sent the written part of the group", async () => {
     const sink = await openSink();
     const file = fileWith(line(0) + line(1, "a") + line(2, "a"));
     const run = follow(sink, file, ...soon, "--json");
@@ -61,7 +61,7 @@ describe("rollcall log --follow", () => {
     await run.end();
   });
 
-  it("sends an idle group, warns if it grows afterwards, and recognizes both parts in the next run", async () => {
+  it("sends an idle group, warns if the group grows, and recognizes both parts in the next run", async () => {
     const sink = await openSink();
     const file = fileWith(line(1, "a") + line(2, "a"));
     const args = [...soon, "--group-idle", "50ms", "--json"];

@@ -23,7 +23,7 @@ describe("rollcall log --follow", () => {
     expect(resultOf(stdout).groups).toMatchObject({ read: 4, unknown: 0, not_sent: 0 });
   });
 
-  it("shares a file with other runs of its model and split, and each group is sent once", async () => {
+  it("sends each group once if other runs of its model and split follow the file", async () => {
     const sink = await openSink(echo);
     const file = fileWith(line(1) + line(2));
     const args = [...soon, ...quiet, "--json"];
@@ -119,7 +119,7 @@ describe("rollcall log --follow", () => {
     expect(new Set(sink.bodies).size).toBe(1);
   });
 
-  it("abandons the request in flight after a second signal, and reports it as unknown", async () => {
+  it("abandons the request in flight after a second signal, and reports the request as unknown", async () => {
     const sink = await openSink(() => undefined);
     const run = follow(sink, fileWith(line(1)), ...soon, "--json");
     await until(() => sink.bodies.length === 1);
@@ -128,7 +128,7 @@ describe("rollcall log --follow", () => {
     expect([code, resultOf(stdout).groups.unknown]).toEqual([8, 1]);
   });
 
-  it("sends the rest after a first signal, and abandons it after a second one", async () => {
+  it("sends the remaining groups after a first signal, and abandons them after a second signal", async () => {
     // Two of these fill a request, which is sent immediately. The next one waits for the batch time or a signal.
     const sink = await openSink((response, at) => void (at === 1 && response.end("{}")));
     const file = fileWith([1, 2, 3].map((reward) => line(reward)).join(""));
@@ -138,7 +138,7 @@ describe("rollcall log --follow", () => {
     await new Promise((resolve) => setTimeout(resolve, 200));
     run.kill("SIGINT");
     await until(() => sink.bodies.length === 2);
-    // Nothing else ends it before this test's own time is over.
+    // Without the signal, the run would exceed the time limit of the test.
     const { code, stdout } = await run.end();
     expect([code, resultOf(stdout).groups]).toMatchObject([8, { logged: 2, unknown: 1 }]);
   });

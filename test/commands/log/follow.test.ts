@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../../support/run.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 
 import {
   fileWith,
@@ -35,7 +35,7 @@ describe("rollcall log --follow", () => {
     expect(warnings).toEqual([]);
   });
 
-  it("has the metrics of check for a large file that grows", { tags: "slow" }, async () => {
+  it("prints the metrics of check for a large file that grows", { tags: "slow" }, async () => {
     const sink = await openSink();
     const group = (at: number) => {
       const message = { role: "assistant", content: `${"word ".repeat(60)}${at}` };
@@ -60,7 +60,7 @@ describe("rollcall log --follow", () => {
     expect(resultOf(stdout).groups).toMatchObject({ read: 3005, logged: 3005 });
   });
 
-  it("sends a full request immediately, and the rest at its end", async () => {
+  it("sends a full request immediately, and the remaining groups at its end", async () => {
     const sink = await openSink();
     const limit = 1000;
     const file = fileWith(Array.from({ length: 40 }, (_, at) => line(at)).join(""));
@@ -94,7 +94,7 @@ describe("rollcall log --follow", () => {
     expect(resultOf(ended.stdout).groups).toMatchObject({ read: 2, logged: 1, already_logged: 1 });
   });
 
-  it("stops at an invalid line after it has sent the complete groups before", async () => {
+  it("stops at an invalid line after it sent the complete groups before the line", async () => {
     const sink = await openSink();
     const file = fileWith(`${line(1)}${line(2)}{"reward": NaN}\n${line(3)}`);
     const { code, stdout, stderr } = await follow(sink, file, ...never, "--json").closed();
@@ -140,7 +140,7 @@ describe("rollcall log --follow", () => {
     const sink = await openSink();
     const file = fileWith(`${line(1)}{"reward": NaN}\n`);
     const words = `"${process.execPath}" bin/rollcall.js log m "${file}" --split train --follow ${soon.join(" ")}`;
-    const { code, lines } = await seeLine(words, { env: { PATH: process.env.PATH, ...sink.env } });
+    const { code, lines } = await runOnTerminal(words, { env: { PATH: process.env.PATH, ...sink.env } });
     expect([code, lines.join("\n")]).toEqual([7, expect.stringMatching(/ 2 │ \{"reward": NaN\}\n +│ +\^+/)]);
   });
 
@@ -152,7 +152,7 @@ describe("rollcall log --follow", () => {
     expect([(await run.end()).code, sink.bodies]).toEqual([3, []]);
   });
 
-  it("stops at a whole request for another split after it has sent those before", async () => {
+  it("stops at a whole request for another split after it sent the requests before", async () => {
     const request = (split: string, reward: number) =>
       `{"split":"${split}","trajectory_groups":[{"trajectories":[${line(reward).trim()}]}],"run":7}\n`;
     const sink = await openSink();
@@ -162,7 +162,7 @@ describe("rollcall log --follow", () => {
     expect(JSON.parse(stderr).error.problems).toMatchObject([{ line: 3, rule: "split-mismatch" }]);
   });
 
-  it("writes invalid lines to the rejects file as they come with --on-invalid skip", async () => {
+  it("writes invalid lines to the rejects file immediately with --on-invalid skip", async () => {
     const sink = await openSink();
     const file = fileWith(`${line(1)}{"reward": NaN}\n`);
     const run = follow(sink, file, ...soon, "--on-invalid", "skip", "--json");
@@ -193,7 +193,7 @@ describe("rollcall log --follow", () => {
     expect(readFileSync(`${file}.rejected`, "utf8")).toBe(line(2));
   });
 
-  it("rejects the groups before and after an unreadable line, because it may belong to either", async () => {
+  it("rejects both neighbors of an unreadable line, because the line may belong to either group", async () => {
     const sink = await openSink();
     const file = fileWith(`${line(1, "a")}{"rew\n${line(2, "b")}${line(3, "b")}${line(4, "c")}`);
     const run = follow(sink, file, ...soon, "--group-idle", "50ms", "--on-invalid", "skip", "--json");
@@ -220,13 +220,13 @@ describe("rollcall log --follow", () => {
     expect(logged()).toEqual(Array.from({ length: 16 }, (_, at) => [at]));
   });
 
-  it("shows on a terminal how much of the file was read, and how many groups were logged", async () => {
+  it("shows on a terminal the part of the file that was read, and the number of logged groups", async () => {
     const sink = await openSink();
     const long = (reward: number) => line(reward).replace("done", "x".repeat(10_000));
     const file = fileWith(long(1) + long(2) + long(3));
     const words = `"${process.execPath}" bin/rollcall.js log m "${file}" --split train --follow ${soon.join(" ")}`;
     const env = { PATH: process.env.PATH, ...sink.env };
-    const { code, written } = await seeLine(words, {
+    const { code, written } = await runOnTerminal(words, {
       env,
       typed: [
         { when: /following 30 kB 3 groups/, keys: "", meanwhile: () => appendFileSync(file, long(4) + long(5)) },

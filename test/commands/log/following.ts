@@ -1,10 +1,10 @@
-/** Follows a growing file with `rollcall log --follow`, and receives what it sends. */
+/** Follows a growing file with `rollcall log --follow`, and receives its requests. */
 import { writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { newFolder } from "../../support/inputs.ts";
 import { endAfterTest, newHome, startInTurn } from "../../support/run.ts";
-import { listening } from "../../support/server.ts";
+import { listenOnLoopback } from "../../support/server.ts";
 
 export const line = (reward: number, id?: string) =>
   `${JSON.stringify({ messages_and_choices: [{ role: "assistant", content: "done" }], reward, group_id: id })}\n`;
@@ -35,18 +35,18 @@ export const openSink = async (reply: Reply = (response) => response.end("{}")) 
       reply(response, bodies.length, body);
     });
   });
-  const { url } = await listening(server);
+  const { url } = await listenOnLoopback(server);
   return {
     bodies,
     env: { ...newHome(), ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-1234" },
     /** All groups that arrived. */
     groups: () => bodies.flatMap(rewardsIn),
-    /** Each request once, however often it came. */
+    /** The groups without repeated requests. */
     once: () => [...keys.values()].flatMap(rewardsIn),
   };
 };
 
-/** Says that it knows a request again by its key. */
+/** Answers with the key of the request, so rollcall knows that the service honors keys. */
 export const echo: Reply = (response) => {
   response.setHeader("Idempotency-Key", String(response.getHeader("x-key")));
   response.end("{}");
@@ -54,7 +54,7 @@ export const echo: Reply = (response) => {
 
 export type Sink = Awaited<ReturnType<typeof openSink>>;
 
-/** Waits until something is so; the test's own time limit ends the wait. */
+/** Waits for a condition, up to the time limit of the test. */
 export const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 20));
 };
@@ -69,7 +69,7 @@ export const words = (file: string, ...args: readonly string[]) => [
   ...args,
 ];
 
-/** Follows a file; what is printed so far can be looked at while it runs. */
+/** Follows a file. The output so far is available during the run. */
 export const follow = (sink: Sink, file: string, ...args: readonly string[]) => {
   const child = startInTurn(words(file, ...args), { env: sink.env });
   endAfterTest(child);
@@ -82,7 +82,7 @@ export const follow = (sink: Sink, file: string, ...args: readonly string[]) => 
     kill: (signal: NodeJS.Signals) => child.kill(signal),
     /** Resolves once the run has received the signal. */
     signal: child.signal,
-    /** Ends it as a person would. */
+    /** Ends the run with Ctrl-C by default. */
     end: async (signal: NodeJS.Signals = "SIGINT") => {
       child.kill(signal);
       return { code: await closed, ...said };

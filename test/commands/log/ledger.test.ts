@@ -3,13 +3,13 @@ import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it, type TestContext } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, placeAt } from "../../promises/place.ts";
-import { accept, type Deed, faultyService, refuse } from "../../support/raw-server.ts";
+import { accept, faultyService, type RequestHandler, refuse } from "../../support/raw-server.ts";
 import { runRollcall, startInTurn } from "../../support/run.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
 
 describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
-  it("counts the requests that it tried, and not those that it planned", async (context) => {
+  it("counts the requests that it sent, not the planned requests", async (context) => {
     const service = await faultyService(context);
     service.next(accept, refuse(400));
     const place = placeAt(context, service.url);
@@ -21,7 +21,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     expect(document).toMatchObject({ bytes: 194, groups: { logged: 1, not_sent: 2 } });
   });
 
-  it("leaves groups that the service refuses out of its metrics", async (context) => {
+  it("computes metrics without the groups that the service refuses", async (context) => {
     const { service, place } = await openPlace(context);
     const flat = (reward: number, id: number): string =>
       `{"messages_and_choices":[],"reward":${reward},"group_id":${id}}`;
@@ -69,7 +69,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     );
   });
 
-  it("reports at once why and when it retries and for how long, and ends with `nothing was sent`", async (context) => {
+  it("reports the reason, time and limit of a retry at once, and ends with `nothing was sent`", async (context) => {
     const place = placeAt(context, "http://127.0.0.1:1");
     const args = ["log", "m", place.write("a.jsonl", two), "--split", "train", "--allow", "single-trajectory-group"];
     const child = startInTurn([...args, "--allow", "no-assistant-turn"], { env: place.env });
@@ -97,7 +97,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
     expect(said).toContain(`hint: ${fix}, then rerun the same command to send the remaining groups\n`);
   });
 
-  it("exits with 11 without a home folder, and its hint names only options that the command has", async () => {
+  it("exits with 11 without a home folder, and with a hint that names only options of the command", async () => {
     const env = { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" };
     for (const verb of [["status"], ["calls"], ["forget", "--model", "m"]]) {
       const { code, stderr } = await runRollcall(["ledger", ...verb], { env });
@@ -127,13 +127,13 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
 
 describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
   const below =
-    (bytes: number): Deed =>
+    (bytes: number): RequestHandler =>
     async (asked) => {
       const length = Number(/content-length: (\d+)/i.exec(await asked.head())?.[1]);
       await (length > bytes ? refuse(413)(asked) : accept(asked));
     };
 
-  /** A service that refuses bodies of more than 500 bytes, and runs against it. */
+  /** Opens a service that refuses bodies of more than 500 bytes, and a function that logs to the service. */
   const limited = async (context: TestContext) => {
     const { service, place } = await openPlace(context, { otherwise: below(500) });
     /** Logs groups with these rewards; returns the sizes of the requests. */
@@ -153,11 +153,11 @@ describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
     context.expect(await log(20, 8)).toEqual([275, 275]);
   });
 
-  it("expires after a day, or once the service takes larger requests", { tags: "slow" }, async (context) => {
+  it("expires after a day, or after the service accepts a larger request", { tags: "slow" }, async (context) => {
     const { service, place, log } = await limited(context);
     expect(await log(10, 8)).toEqual([511, 275, 275]);
     expect(await log(20, 8)).toEqual([275, 275]);
-    // A larger refused request says nothing about the sizes between.
+    // A larger refused request does not limit the sizes between.
     const larger = linesOf(...Array.from({ length: 20 }, (_, at) => groupOf(100 + at)));
     expect((await place.log([place.write("larger.jsonl", larger), "--one-request"])).code).toBe(6);
     expect(await log(80, 8)).toEqual([275, 275]);
@@ -202,7 +202,7 @@ describe.concurrent("the rejects file", { timeout: 60_000 }, () => {
 });
 
 describe.concurrent("a refusal by the service", { timeout: 60_000 }, () => {
-  it("names path and field, even if they are not in the input", async (context) => {
+  it("is printed with path and field, even if they are not in the input", async (context) => {
     const { service, place } = await openPlace(context);
     const file = place.write("a.jsonl", two);
     const items = [

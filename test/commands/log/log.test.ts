@@ -77,7 +77,7 @@ describe("rollcall log", () => {
     expect(await split([request])).toBe("test");
   });
 
-  it("logs to the local service, and names the call to read next", async () => {
+  it("logs to the local service, and gives the command that reads a call", async () => {
     const env = newHome();
     const { code, stdout } = await runRollcall(["log", "m", groups, "--split", "train", "--local"], { env });
     expect(code).toBe(0);

@@ -9,7 +9,6 @@ export const line = (reward: number) => `{"messages_and_choices":[],"reward":${r
 export const group = (reward: number) => `{"trajectories":[${line(reward)}]}`;
 export const two = () => filesOf(`${group(1)}\n${group(2)}\n`)[0] ?? "";
 
-/** The environment of a person with an account at a service. */
 export const account = (url: string) => ({ ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-1234" });
 
 /** Logs to a service with these answers; returns the output and the received requests. */
@@ -21,7 +20,6 @@ export const log = async (args: readonly string[], answers: readonly Answer[], o
 
 export const parsed = (text: string): unknown => JSON.parse(text);
 
-/** The rules of a document's warnings. */
 export const rulesIn = (document: unknown): readonly string[] => {
   const { warnings } = document as { readonly warnings: readonly { readonly rule: string }[] };
   return warnings.map(({ rule }) => rule);

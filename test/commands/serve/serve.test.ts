@@ -4,20 +4,18 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { endAfterTest, newHome, type Running, runRollcall, startInTurn } from "../../support/run.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { endAfterTest, newHome, runRollcall, type StartedRun, startInTurn } from "../../support/run.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 
 const newDataDir = (): string => join(mkdtempSync(join(tmpdir(), "serve-")), "data");
 
-/** A `rollcall serve` that is listening. */
-interface Serving {
-  readonly child: Running;
+interface ServeProcess {
+  readonly child: StartedRun;
   readonly url: string;
   readonly key: string;
   readonly dataDir: string;
-  /** Standard error so far. */
   readonly said: () => string;
-  /** Its exit code, or the signal that ended it. */
+  /** The exit code, or the signal that ended the process. */
   readonly ended: Promise<number | string | null>;
 }
 
@@ -25,7 +23,7 @@ interface Serving {
 const serving = async (
   args: readonly string[] = [],
   { dataDir = newDataDir(), env = {} }: { readonly dataDir?: string; readonly env?: Record<string, string> } = {},
-): Promise<Serving> => {
+): Promise<ServeProcess> => {
   const child = startInTurn(["serve", "--port", "0", "--data-dir", dataDir, ...args], { env });
   endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
@@ -63,7 +61,7 @@ const body = (reward: number): string =>
     ],
   });
 
-const log = async ({ url, key }: Serving, reward: number): Promise<string> => {
+const log = async ({ url, key }: ServeProcess, reward: number): Promise<string> => {
   const response = await fetch(`${url}/v1/preview/models/m/log`, {
     method: "POST",
     headers: { Authorization: `Bearer ${key}`, "Content-Type": "application/json" },
@@ -74,7 +72,7 @@ const log = async ({ url, key }: Serving, reward: number): Promise<string> => {
   return String(id);
 };
 
-const read = async ({ url, key }: Serving, id: string): Promise<unknown> => {
+const read = async ({ url, key }: ServeProcess, id: string): Promise<unknown> => {
   const response = await fetch(`${url}/call/read`, {
     method: "POST",
     headers: { Authorization: `Basic ${btoa(`api:${key}`)}`, "Content-Type": "application/json" },
@@ -84,7 +82,7 @@ const read = async ({ url, key }: Serving, id: string): Promise<unknown> => {
 };
 
 describe("rollcall serve", () => {
-  it("prints its address first, then how to use it, and never its key", async () => {
+  it("prints its URL first, then instructions, and never its key", async () => {
     const dataDir = newDataDir();
     const service = await serving([], { dataDir });
     const { port } = new URL(service.url);
@@ -126,7 +124,7 @@ describe("rollcall serve", () => {
     const dataDir = newDataDir();
     const line = `"${process.execPath}" bin/rollcall.js serve --port 0 --data-dir ${dataDir}`;
     const typed = [{ when: /API_KEY_FILE=\S+local\.key\r\n$/, keys: "\x03" }];
-    const { code, lines } = await seeLine(line, { env: newHome(), columns: 40, typed });
+    const { code, lines } = await runOnTerminal(line, { env: newHome(), columns: 40, typed });
     expect(code).toBe(0);
     const exports = lines.filter((each) => each.startsWith("export ")).join("\n");
     expect(exports).toMatch(
@@ -135,7 +133,7 @@ describe("rollcall serve", () => {
     expect(exports).toContain(` ROLLCALL_API_KEY_FILE=${dataDir}/local.key`);
   });
 
-  it("prints only its address with --quiet", async () => {
+  it("prints only its URL with --quiet", async () => {
     const service = await serving(["--quiet"]);
     service.child.kill("SIGINT");
     expect(await service.ended).toBe(0);
@@ -233,7 +231,7 @@ describe("rollcall serve that cannot start", () => {
   });
 
   it("warns if other machines can reach the service", async () => {
-    // A spelling of loopback that the service does not recognize: tests listen nowhere else.
+    // A spelling of loopback that the service does not recognize, because tests listen only on loopback.
     const service = await serving(["--host", "127.1", "--allow-host", "build-7.example"]);
     await expect.poll(service.said).toMatch(/ROLLCALL_API_KEY_FILE=\S+\n/);
     service.child.kill("SIGTERM");
@@ -241,7 +239,7 @@ describe("rollcall serve that cannot start", () => {
     const [first, second] = service.said().split("\n");
     expect(first).toMatch(/^rollcall service at http:\/\/127\.1:\d+$/);
     expect(second).toContain("warning: other machines can reach 127.1, and clients send the key to it in plain text");
-    // The service answers only to the name, and the client sends a key over http if ROLLCALL_INSECURE_HTTP is set.
+    // The service answers only requests to its name. The client sends a key over http only with ROLLCALL_INSECURE_HTTP.
     const url = `http://build-7.example:${new URL(service.url).port}`;
     expect(service.said()).toContain(`export ROLLCALL_BASE_URL=${url} ROLLCALL_INFERENCE_BASE_URL=${url} `);
     expect(service.said()).toContain(" ROLLCALL_INSECURE_HTTP=true ");

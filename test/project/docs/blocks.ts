@@ -3,8 +3,8 @@ import { chmodSync, copyFileSync, mkdtempSync, symlinkSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { newHome } from "../../support/run.ts";
-import { closedPort } from "../../support/server.ts";
-import { seeLine } from "../../support/terminal.ts";
+import { findClosedPort } from "../../support/server.ts";
+import { runOnTerminal } from "../../support/terminal.ts";
 
 /** Masks output that differs between runs: a part of a line, or, alone on a line, any number of lines. */
 const mask = "…";
@@ -14,7 +14,7 @@ const mask = "…";
  * as the page has it. All blocks share one home folder; the default port of the local service becomes a free one.
  */
 export const withRealOutput = async (page: string): Promise<string> => {
-  const port = String(await closedPort());
+  const port = String(await findClosedPort());
   const env = {
     HOME: newHome().HOME,
     PATH: pathWithRollcall(),
@@ -32,7 +32,7 @@ export const withRealOutput = async (page: string): Promise<string> => {
       return { command, line: lineOf(command), expected };
     });
     const script = shown.map(({ line }) => `${mark}${line.replaceAll(usualPort, port)}`).join("\n");
-    const { lines } = await seeLine(script, { env, cwd });
+    const { lines } = await runOnTerminal(script, { env, cwd });
     const printed = lines
       .join("\n")
       .replaceAll(port, usualPort)

@@ -64,7 +64,7 @@ interface SharedSection {
 }
 
 /** Most options that a section is named after; longer ones have the title of the help. */
-const mostInTitle = 3;
+const maxInTitle = 3;
 
 const sharedSections = (commands: readonly CommandHelp[]): readonly SharedSection[] => {
   const options = new Map<string, { readonly item: Item; readonly title: string; readonly takers: string[] }>();
@@ -84,7 +84,7 @@ const sharedSections = (commands: readonly CommandHelp[]): readonly SharedSectio
     groups.set(key, { title, takers, items: [...(groups.get(key)?.items ?? []), item] });
   }
   return Array.from(groups.values(), (section) =>
-    section.items.length > mostInTitle ? section : { ...section, title: section.items.map(nameOf).join(", ") },
+    section.items.length > maxInTitle ? section : { ...section, title: section.items.map(nameOf).join(", ") },
   );
 };
 
