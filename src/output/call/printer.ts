@@ -14,7 +14,7 @@ type Replies = AsyncIterable<CallReply>;
 
 export interface CallPrinting extends CallViewOptions {
   readonly isMarkdown: boolean;
-  /** Known after the last reply. If `hasSeveral`, JSON is a list of calls, otherwise one call. `canBeEmpty` allows no call. */
+  /** Known after the last reply. If `hasSeveral`, JSON is a list of calls. `canBeEmpty` allows an empty list. */
   readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 }
 

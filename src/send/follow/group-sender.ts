@@ -9,7 +9,7 @@ import { graceMs } from "../request.ts";
 /** A group with `isAfterError` is not sent, because an earlier error ends the run. */
 export type CompletedGroup = { group: number; isAfterError: boolean };
 
-/** If `isAfterSignal`, each request has one attempt. If `canBePartial`, the last request may be smaller than the limit. */
+/** If `isAfterSignal`, each request has one attempt. If `canBePartial`, the last request may be below the limit. */
 type GroupSenderOptions = { isAfterSignal?: boolean; canBePartial?: boolean };
 
 export const openGroupSender = (delivery: Delivery) => {
