@@ -1,4 +1,3 @@
-/** Defines `rollcall auth`. */
 import { choice, command, flag, text } from "../cli/index.ts";
 import { openServiceClient } from "../connect.ts";
 import type { Context } from "../context.ts";

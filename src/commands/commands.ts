@@ -1,4 +1,3 @@
-/** Defines `rollcall commands`. */
 import { version } from "../../package.json" with { type: "json" };
 import { command, describeCommands } from "../cli/index.ts";
 import { printObjects } from "./lists/object-list.ts";

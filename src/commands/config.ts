@@ -1,4 +1,3 @@
-/** Defines `rollcall config`. */
 import { command, flag, repeated, required, text } from "../cli/index.ts";
 import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";

@@ -1,5 +1,3 @@
-/** Defines `rollcall profile`. */
-
 import { command, flag, required, text } from "../cli/index.ts";
 import { printDocument } from "../output/index.ts";
 import { pluralize } from "../sentences.ts";

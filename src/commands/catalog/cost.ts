@@ -1,5 +1,3 @@
-/** Runs `rollcall catalog cost`. */
-
 import * as catalogs from "../../catalogs/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";

@@ -1,4 +1,3 @@
-/** Runs `rollcall catalog diff`. */
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
 import { readEffectiveSettings } from "../../connect.ts";

@@ -1,4 +1,3 @@
-/** Defines `rollcall check`. */
 import { command, repeated, text, type Values } from "../../cli/index.ts";
 import * as inputs from "../inputs/options.ts";
 

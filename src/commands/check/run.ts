@@ -1,4 +1,3 @@
-/** Runs `rollcall check`. */
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";

@@ -1,4 +1,3 @@
-/** Defines `rollcall convert`. */
 import { choice, command, flag, text, type Values, withDefault } from "../../cli/index.ts";
 import * as inputs from "../inputs/options.ts";
 

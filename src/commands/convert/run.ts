@@ -1,4 +1,3 @@
-/** Runs `rollcall convert`. */
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { requiredOptionMissing } from "../../failures.ts";

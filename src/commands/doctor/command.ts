@@ -1,4 +1,3 @@
-/** Defines `rollcall doctor`. */
 import { command, flag } from "../../cli/index.ts";
 
 export const doctor = command({

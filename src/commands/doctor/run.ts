@@ -1,4 +1,3 @@
-/** Runs `rollcall doctor`. */
 import { loadDownloads } from "../../client/index.ts";
 import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";

@@ -1,5 +1,3 @@
-/** Defines `rollcall explain`. */
-
 import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { invalidOptionValue, ruleRenamed } from "../../failures.ts";

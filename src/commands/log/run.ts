@@ -1,4 +1,3 @@
-/** Runs `rollcall log`. */
 import * as connect from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure } from "../../failure.ts";

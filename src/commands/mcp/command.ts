@@ -1,4 +1,3 @@
-/** Defines `rollcall mcp`. */
 import { command, flag, text, type Values } from "../../cli/index.ts";
 
 const options = {

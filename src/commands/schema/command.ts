@@ -1,4 +1,3 @@
-/** Defines `rollcall schema`. */
 import { command, flag, repeated } from "../../cli/index.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";

@@ -1,4 +1,3 @@
-/** Defines `rollcall view`. */
 import { command, flag, port, repeated, type Values } from "../../cli/index.ts";
 import { formatOptions, groupByOption, outputFile, selectionOptions } from "../inputs/options.ts";
 

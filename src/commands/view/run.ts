@@ -1,4 +1,3 @@
-/** Runs `rollcall view`. */
 import { getLocalService, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";

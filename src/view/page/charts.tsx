@@ -129,7 +129,7 @@ export const SpreadChart = ({ dots }: { dots: Charts["dots"] }) => {
       caption="groups"
       x={[means.start, "mean", means.end]}
       y={["spread", spreads.end, "0"]}
-      legend="larger: more groups, hollow: equal rewards"
+      legend="A larger dot has more groups. A hollow dot has equal rewards."
     >
       {sorted.map(({ mean, spread, groups }) => {
         const range = `a mean of ${formatRange(mean)} and a spread of ${formatRange(spread)}`;

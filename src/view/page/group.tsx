@@ -53,7 +53,7 @@ const GroupView = ({ detail }: GroupProps) => {
   };
   const facts = [
     isReadable ? pluralizeCount(members.length, "trajectory") : "unreadable line",
-    untrainable ?? [],
+    untrainable === null || untrainable === "one trajectory" ? [] : untrainable,
     key === null ? [] : `key ${key}`,
   ].flat();
   return (
