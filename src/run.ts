@@ -61,14 +61,14 @@ const catchStrayErrors = (node: NodeJS.Process) => {
   return { thrown, close: () => node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
 };
 
-/** Loading all commands would take longer than most runs. */
 export const program: cli.Program = {
   root: cli.command({
     words: "",
-    about: "Log trajectories to a training service, list its models, read traced calls.",
+    about: "Log trajectories to a training service, list its models, and read traced calls.",
     options: cli.globalOptions,
     examples: ["rollcall check groups.jsonl", "rollcall log my-model groups.jsonl --split train"],
   }),
+  /** Imported only if needed, because importing all commands takes longer than most runs. */
   nouns: {
     log: async () => (await import("./commands/log/command.ts")).log,
     check: async () => (await import("./commands/check/command.ts")).check,

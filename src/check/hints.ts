@@ -88,7 +88,7 @@ export const suggestForWrongType = (
   }
   if (typeof found !== "string") return undefined;
   if (wanted.endsWith("number") && found.trim() !== "" && Number.isFinite(Number(found)))
-    return `write it without quotes: ${Number(found)}`;
+    return `write ${Number(found)} without quotes`;
   return /^\s*[[{]/.test(found) && !wanted.endsWith("string")
     ? "write the JSON without quotes around it, because it was encoded twice"
     : undefined;

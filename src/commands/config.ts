@@ -53,7 +53,7 @@ const set = command({
   words: "config set",
   about: "save one setting in the profile",
   args: {
-    name: required(text("setting, such as base_url (config list shows all)")),
+    name: required(text("setting, such as base_url (`config list` shows all)")),
     value: required(text("its value")),
   },
   options: { create },

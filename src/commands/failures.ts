@@ -50,7 +50,7 @@ const selectLedgerHint = (
   if (refused > 0)
     return "run your `rollcall log` command again to see why the service refused a group, and fix that group";
   if (repeated > 0)
-    return "verify one model, split or batch with --model, --split or --batch, if the group was logged for several";
+    return "if the group was logged to several destinations, models, splits or batches, verify one of them with --base-url, --model, --split or --batch";
   return `${adviseToResolve(ledgerArgs)}. Then run your \`rollcall log\` command again`;
 };
 
@@ -96,7 +96,7 @@ export const callsMissing = (
   { ids, requested, project }: { ids: readonly string[]; requested: number; project: string },
   details: FailureDetails = {},
 ) => {
-  const reason = details.http?.said === undefined ? "" : ` (service: ${details.http.said})`;
+  const reason = details.http?.said === undefined ? "" : ` (the service says: ${details.http.said})`;
   const found = formatCalls(ids, requested);
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {

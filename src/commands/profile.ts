@@ -28,7 +28,7 @@ const use = command({
   words: "profile use",
   hasSideEffects: true,
   about: "make a profile the default",
-  args: { name: required(text("a profile (profile list shows all)")) },
+  args: { name: required(text("a profile (`profile list` shows all)")) },
   examples: ["rollcall profile use work", "rollcall profile use default"],
   run: async (context, { name }) => {
     const { screen, host } = context;

@@ -47,7 +47,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
 const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same \`step\` and the same group_id (or prompt_id, …), or with the same \`step\` and prompt if they have no such key`,
+    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same \`step\` and the same group_id (or prompt_id, …), or else the same prompt`,
     reward: rows.rewardText ?? `\`${rows.rewardKey}\``,
     sampled: rows.sampled,
   },

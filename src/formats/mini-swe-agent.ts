@@ -45,7 +45,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   record.group = instance?.raw ?? `file ${file}`;
   const version = value.get("trajectory_format");
   if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
-    throw version.error("trajectory_format is not between mini-swe-agent-1 and mini-swe-agent-1.1");
+    throw version.error("trajectory_format is not mini-swe-agent-1 or mini-swe-agent-1.<n>");
   const messages = value.isList ? value.items() : value.requireItems("messages");
   const stem = stemOf(file);
   return buildTrajectory({

@@ -7,7 +7,7 @@ import { type Paint, plainPaint, type Tone } from "./views.ts";
 import { foldSentence, truncate, truncateStart, widthOf } from "./width.ts";
 
 const maxProblems = 20;
-const maxReplyLength = 2000;
+const maxTextLength = 2000;
 
 export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();
@@ -40,7 +40,7 @@ const foldText = (text: string, { columns }: TextStyle) =>
 /** Users rely on the order of the keys (output.md). */
 export const toFailureJson = ({ cleaner }: Screen, failure: Failure) => {
   const { hint, stoppedBy, where, http, problems, next } = failure.details;
-  const shorten = (text: string) => truncateReply(cleaner.text(text));
+  const shorten = (text: string) => truncateText(cleaner.text(text));
   const error = {
     code: failure.code,
     message: shorten(composeMessage(failure)),
@@ -61,7 +61,7 @@ const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) 
   return [message, ...interrupted, unsent && "nothing was sent"].filter(Boolean).join("; ");
 };
 
-const truncateReply = (text: string) => (text.length <= maxReplyLength ? text : `${text.slice(0, maxReplyLength)}…`);
+const truncateText = (text: string) => (text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`);
 
 const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;
@@ -74,7 +74,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
   const isInMessage = isProblemInMessage(problems, message);
   const omitted = omittedProblems + Math.max(0, problems.length - maxProblems);
   const parts = [
-    formatLead("rollcall:", "bad", truncateReply(cleanLine(message))),
+    formatLead("rollcall:", "bad", truncateText(cleanLine(message))),
     where?.file && !message.includes(where.file) && `  at ${cleanLine(formatPosition(where))}`,
     http && !message.includes(http.url) && `  at ${cleanLine(`${http.method} ${http.url}`)}`,
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
@@ -119,7 +119,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
 
 const toPlainLine = (text: string) => toOneLine(text).replace(/\s/g, " ");
 
-/** A message of a service, or of a value without a column, can lack the path. */
+/** Adds the path if the service wrote the message, or if no column shows the position. */
 const formatMessage = ({ path = [], from, column, message }: Problem) => {
   const name = path.join(".");
   const needsPath = from === "service" || column === undefined;
@@ -174,7 +174,7 @@ const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => 
   const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
   const whole = cleanPiece(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
-  // A secret that crosses an edge of the value remains in the pieces.
+  // If a secret crosses an edge of the value, only the whole text is redacted completely.
   const [before = "", value = "", after = ""] = pieces.join("") === whole ? pieces : ["", "", whole];
   const front = (isCutBefore ? "…" : "") + before;
   const back = after + (isCutAfter ? "…" : "");

@@ -49,10 +49,10 @@ const computeBars = ({ weights, min, max, rangeStep }: Distributions["rewards"])
   // Large rewards with small differences need many digits.
   const edge = (at: number) => formatNumber(start + at * step, 12);
   const length = Math.max(1, Math.ceil((max - start) / step - 1e-9));
-  // Rounding errors must not move a value on an edge to the lower bin.
-  const binOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
+  // Rounding errors must not move a value on an edge to the lower bar.
+  const barOf = (value: number) => Math.min(length - 1, Math.floor((value - start) / step + 1e-9));
   return Array.from({ length }, (_, at) => {
-    const count = weights.reduce((sum, weight) => sum + (binOf(weight.value) === at ? weight.count : 0), 0);
+    const count = weights.reduce((sum, weight) => sum + (barOf(weight.value) === at ? weight.count : 0), 0);
     return { name: `${edge(at)} – ${edge(at + 1)}`, count };
   });
 };

@@ -34,7 +34,7 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     const text = (row: Row, at: number) => {
       const found = spell(at, path, format);
       if (found !== undefined) return found;
-      // A damaged reply can have a number at `a` instead of an object with `b`.
+      // For the path `a.b`, a damaged reply can have a number at `a` instead of an object.
       const value = formatPlainValue(column.value(row));
       return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
     };

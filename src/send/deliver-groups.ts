@@ -103,7 +103,13 @@ const writeBody = async (delivery: Delivery, jobs: readonly Job[]) => {
   if (!body) return;
   const request = jobs[body.number - 1]?.request;
   if (!request)
-    throw invalidOptionValue("--body", String(body.number), `at most ${jobs.length}, the number of planned requests`);
+    throw invalidOptionValue(
+      "--body",
+      String(body.number),
+      jobs.length === 0
+        ? "no --body, because no request is planned"
+        : `at most ${jobs.length}, the number of planned requests`,
+    );
   const chunks = composeBody(delivery.dataset, { envelope: delivery.envelope(), request });
   for await (const piece of compression ? await compress(chunks, compression) : chunks) await body.write(piece);
 };

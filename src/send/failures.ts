@@ -26,7 +26,7 @@ export const oneRequestTooLarge = (size: { bytes: number; limit: number; request
   const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
   return new Failure("usage", "one-request-too-large", message, {
     hint: tooLarge
-      ? `omit --one-request to send ${requests} requests, because the service refused a request of this size (413)`
+      ? `omit --one-request to send ${requests} requests, because the service refused an earlier request as too large (413)`
       : `set --max-request-size ${bytes}, or omit --one-request to send ${requests} requests`,
   });
 };
@@ -35,11 +35,11 @@ export const requestTooLarge = (bytes: number, groups: number, details: FailureD
   const [content, hint] =
     groups === 1
       ? [
-          ", and only one group",
+          " with one group",
           `make the group smaller, ask the operator for a larger limit, or ${sentences.skipRefusedHint}`,
         ]
       : ["", "omit --one-request to send several requests, or ask the operator for a larger limit"];
-  const message = `the service refused a request as too large (413). The request has ${sentences.formatRoundedSize(bytes)}${content}`;
+  const message = `the service refused a request of ${sentences.formatRoundedSize(bytes)}${content} as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 
@@ -49,7 +49,7 @@ export const rejectsExist = (file: string) =>
   new Failure(
     "usage",
     "rejects-exist",
-    `${file} already exists, and rollcall did not write it, or it has changed since`,
+    `${file} already exists. Either rollcall did not write the file, or it was changed after rollcall wrote it`,
     {
       hint: `move the file away, or ${otherRejectsHint}`,
     },

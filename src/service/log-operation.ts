@@ -63,7 +63,7 @@ const maxNames = 10_000;
 
 const reader = json.openRootReader(["messages_and_choices", "additional_histories", "metadata", "logs", "parameters"]);
 
-/** @throws Refusal 400, 413, 422 */
+/** @throws HttpRefusal 400, 413, 422 */
 const readLogRequest = async (bytes: Uint8Array) => {
   const root = readBody(bytes, reader);
   const tally = new Tally();

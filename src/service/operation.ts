@@ -47,7 +47,7 @@ export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 export type Operation = Readonly<{
   endpoint: Endpoint;
   errorFormat: ErrorFormat;
-  /** Returns the body of a reply with status 200. @throws Refusal */
+  /** Returns the body of a reply with status 200. @throws HttpRefusal */
   answer: (request: {
     caller: Caller;
     parameters: Readonly<Record<string, string>>;

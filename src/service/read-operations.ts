@@ -46,7 +46,7 @@ export const callOperation = (store: Store) =>
 
 type CatalogKind = keyof typeof sample;
 
-/** @throws Refusal 404, 500 */
+/** @throws HttpRefusal 404, 500 */
 const readCatalog = async (dataDir: string, kind: CatalogKind, provider: string) => {
   const folder = join(dataDir, "catalog", kind);
   const files = (await readdir(folder).catch(() => [])).filter((file) => file.endsWith(".json")).sort();

@@ -122,7 +122,7 @@ export const resolveSetting = (layers: Layers, name: values.SettingName): Resolv
   return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");
 };
 
-/** The log URL can come from `base_url`. */
+/** Returns the setting with the URL, such as `base_url` for an unset log URL, and its source. */
 export const findUrlSource = (layers: Layers, name: values.SettingName) => {
   const { source } = resolveSetting(layers, name) ?? {};
   const { derivedFrom } = values.settings[name];

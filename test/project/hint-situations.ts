@@ -55,7 +55,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall models --profile zzz",
     helps: [
       [
-        "rollcall auth login --profile zzz --with-token --inference-base-url $URL < key",
+        "rollcall auth login --profile zzz --with-token --base-url $URL --inference-base-url $URL < key",
         "rollcall models --profile zzz",
       ],
     ],

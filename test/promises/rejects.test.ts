@@ -112,7 +112,7 @@ describe.concurrent("--on-invalid skip", () => {
       const advice = reasons[at]?.advice;
       expect({ ...reasons[2398 + at], line: at + 2, rejects_line: at + 1, advice }).toEqual(reasons[at]);
     }
-    expect(reasons[2399]?.advice).toBe("write it without quotes: 3399");
+    expect(reasons[2399]?.advice).toBe("write 3399 without quotes");
   });
 
   it("records problems that depend on earlier lines", async (context) => {
@@ -139,7 +139,7 @@ describe.concurrent("--on-invalid skip", () => {
     const stored = Math.min(count, 100_000);
     const [first, last] = [reasons[1], reasons[stored - 1]];
     expect({ ...last, line: 3, rejects_line: 2, advice: first?.advice }).toEqual(first);
-    expect(last?.advice).toBe(`write it without quotes: ${stored - 1}`);
+    expect(last?.advice).toBe(`write ${stored - 1} without quotes`);
     expect(reasons.slice(stored).every(({ rule }) => rule === "group-rejected")).toBe(true);
   };
 

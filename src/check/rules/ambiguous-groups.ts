@@ -11,7 +11,7 @@ export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
 };
 
 interface Membership {
-  /** Records with different numbers cannot share a group. */
+  /** Records of different file sets cannot share a group. */
   fileSet: number;
   /** Undefined if the record has no group key. */
   group: number | undefined;

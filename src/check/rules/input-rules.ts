@@ -116,7 +116,7 @@ export const inputRules = {
   }),
   "group-over-limit": warningOfWhole<{ bytes: number; limit: number; tooLarge?: boolean }>({
     message: ({ bytes, limit }) =>
-      `the group is larger than the present limit of a request (${limit} bytes), so rollcall sends the group alone in ${bytes} bytes`,
+      `the group needs a request of ${bytes} bytes, but the limit is ${limit} bytes, so rollcall sends the group alone`,
     advice: ({ tooLarge }) =>
       tooLarge === true
         ? "make the group smaller, or ask the operator for a larger limit, because the service refused an earlier request (413)"
@@ -153,7 +153,7 @@ export const runRules = {
     message: ({ request, status, isCut }) =>
       `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer ${isCut ? "ended early" : "is not JSON"}`,
     advice:
-      "check whether the service has these groups. If not, correct base_url and rerun the command. If base_url is correct, copy only these groups to a new file and log it with --resend-logged",
+      "check whether the service has these groups. If not, correct base_url and rerun the command, or, if base_url is correct, log only these groups from a new file with --resend-logged",
     why: "A proxy or a login page may have answered instead of the service.",
     example: problem({ request: "r7", status: 200, isCut: true }),
   }),
@@ -204,7 +204,7 @@ export const runRules = {
   }),
   "logged-before": warning<{ groups: number; at: string }>({
     message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} already logged from another first file (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
+      `${pluralize(groups, "group was", "groups were")} already logged by an earlier run with another first file (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
     advice:
       "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed",
     why: "An earlier run whose first file had another name logged these groups, so rollcall does not log them again.",

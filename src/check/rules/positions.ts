@@ -10,7 +10,7 @@ interface PositionedBytes {
   bytes: Buffer;
   start: number;
   line: number;
-  /** Returns the number of UTF-16 units in the first line before `bytes`. */
+  /** Returns the number of UTF-16 units between the start of the first line and `bytes`. */
   unitsBefore?: () => number;
 }
 

@@ -111,13 +111,13 @@ export const orderOptions = cli.inGroup("order", {
 export const sourceOptions = {
   "max-age": durationOption("use a cached catalog up to this age, such as 1h"),
   offline: {
-    ...cli.flag("use the cached catalog of any age, without a request"),
+    ...cli.flag("use a cached catalog of any age, and send no request"),
     conflicts: { "max-age": "--offline uses a cached catalog of any age" },
   },
 } satisfies cli.OptionKinds;
 
 export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);
-export const patternArgument = cli.text("text in the id or name, or a glob over the id such as 'qwen*'");
+export const patternArgument = cli.text("text in the id or name, or a glob for the id, such as 'qwen*'");
 
 export type FilterOptions = cli.Values<typeof filterOptions>;
 export type OrderOptions = cli.Values<typeof orderOptions>;

@@ -45,7 +45,7 @@ const options = {
       stopOrSkip,
     ),
     "on-refused": cli.choice(
-      "stop: end the run if the service refuses groups; skip: write the groups that the service names to the rejects file, and send the others (default: stop)",
+      "stop: end the run if the service refuses groups; skip: write the refused groups to the rejects file, if the service names them, and send the others (default: stop)",
       stopOrSkip,
     ),
     rejects: inputs.rejectsOption,

@@ -75,7 +75,7 @@ export const mergeSketch = (into: Sketch, from: Sketch) => {
 
 type Weight = Readonly<{ value: number; count: number }>;
 
-/** Sorts by value. Limits rounded values to `least` and `most`. */
+/** Sorts by value. Limits rounded values to `min` and `max`. */
 export const toWeights = ({ values, min, max }: Sketch): readonly Weight[] =>
   Array.from(values, ([value, count]) => ({ value: Math.min(max, Math.max(min, value)), count })).sort(
     (a, b) => a.value - b.value,

@@ -83,7 +83,7 @@ const roundUnits = (units: bigint) => {
     : { value, exponent: Number(below) + lowestExponent };
 };
 
-/** Ignores NaN. Without other values, `least` is Infinity and `most` is -Infinity. */
+/** Ignores NaN. Without other values, `min` is Infinity and `max` is -Infinity. */
 export const findBounds = (values: ArrayLike<number>) => {
   let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
   for (let at = 0; at < values.length; at++) {

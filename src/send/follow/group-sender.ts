@@ -63,7 +63,7 @@ export const openGroupSender = (delivery: Delivery) => {
   };
 
   const sendWithLedger = async ({ isAfterSignal, canBePartial }: GroupSenderOptions) => {
-    // Equal groups of two files have the same dedup key, so `sendPending` sends one.
+    // Equal groups of two files have the same dedup key, so only the first group is sent.
     const byKey = new Map<number, number>();
     for (const group of listPending("not_sent")) byKey.set(numberOf(group), byKey.get(numberOf(group)) ?? group);
     const candidates = Uint32Array.from(byKey.values());

@@ -135,7 +135,7 @@ describe("rollcall check on a terminal", () => {
     expect(code).toBe(3);
     expect(seen.filter((line) => /^ +│ +\^+$/.test(line))).toHaveLength(2);
     const at = seen.findIndex((line) => /and 49 more: \S+:2, 3, 4, 5, 6, 7, …/.test(line));
-    expect(seen[at + 1]).toContain("= write it without quotes: 1");
+    expect(seen[at + 1]).toContain("= write 1 without quotes");
     expect(seen.join("\n")).toMatch(/and 9 more: \S+:52,/);
   });
 
