@@ -608,7 +608,7 @@ describe("the requests after a 413", () => {
       kind: "one-request-too-large",
       details: {
         hint: expect.stringMatching(
-          /^omit --one-request to send \d requests, because the service refused a request of this size \(413\)$/,
+          /^omit --one-request to send \d requests, because the service refused an earlier request as too large \(413\)$/,
         ),
       },
     });
