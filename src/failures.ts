@@ -1,4 +1,3 @@
-/** Creates the failures that several modules share. */
 import { Failure, type FailureDetails } from "./failure.ts";
 import { formatSuggestion, resendAloneHint } from "./sentences.ts";
 
@@ -29,11 +28,6 @@ export const invalidOptionValue = (option: string, value: string, wanted: string
     `invalid ${option} "${value}": expected ${wanted}`,
     formatSuggestion(suggestion),
   );
-
-export const ruleRenamed = (option: string, old: string, present: string, hint = `pass ${option} ${present}`) => {
-  const message = `invalid ${option} "${old}": the rule is now called ${present}`;
-  return new Failure("usage", "invalid-option-value", message, { hint });
-};
 
 export const conflictingOptions = (first: string, second: string, why: string, hint?: string) =>
   new Failure("usage", "conflicting-options", `cannot combine ${first} and ${second}: ${why}`, { hint });

@@ -72,24 +72,6 @@ export const lockRules = {
 
 type LockRuleName = keyof typeof lockRules;
 
-/** Present names by former names. */
-export const renamedLockRules: ReadonlyMap<string, LockRuleName> = new Map(
-  Object.entries<LockRuleName>({
-    "context-fell": "context-decreased",
-    "context-unstated": "context-unknown",
-    "countries-unstated": "countries-unknown",
-    "country-left": "country-removed",
-    "feature-left": "feature-removed",
-    "modality-left": "modality-removed",
-    "model-not-served": "model-removed",
-    "output-fell": "max-output-decreased",
-    "parameter-left": "parameter-removed",
-    "price-rose": "price-increased",
-    "price-unstated": "price-unknown",
-    "quantization-fell": "quantization-decreased",
-  }),
-);
-
 /** `catalog lock` cannot accept these changes. */
 const permanentRules: readonly LockRuleName[] = ["model-removed", "model-deprecated", "deprecation-near"];
 export const isAcceptable = (rule: LockRuleName) => !permanentRules.includes(rule);

@@ -16,7 +16,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "decimal failure failures files host json nearest package.json sentences shell-words".split(" "),
+  "decimal failure failures files host json nearest package.json renamed-rules sentences shell-words".split(" "),
 );
 
 /** The modules from top to bottom. */
@@ -174,9 +174,9 @@ const findFaults = (files: ReadonlyMap<string, string>): readonly string[] => {
     const isSource = /^src\/.*(?<!\.d)\.tsx?$/.test(path);
     const wrong = isSource ? importsOf(path, text).map((one) => findImportFault(path, one)) : [];
     if (/^test\/.*\.ts$/.test(path)) wrong.push(...importsOf(path, text).map(findTestImportFault));
-    // The path says what a command is.
-    if (isSource && !path.startsWith("src/commands/") && !/^\/\*\*\s/.test(text))
-      wrong.push("the first comment is missing");
+    // Some paths say it all.
+    const needsComment = isSource && !/^src\/commands\/|failures\.ts$/.test(path);
+    if (needsComment && !/^\/\*\*\s/.test(text)) wrong.push("the first comment is missing");
     if (emptyNames.test(path)) wrong.push("the name does not describe the content");
     const isAlone = path.startsWith("src/") && children.get(dirname(path))?.size === 1;
     if (isAlone) wrong.push("a folder needs more than one file");

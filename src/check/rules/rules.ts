@@ -1,6 +1,7 @@
 /** Lists all rules, and parses `--strict` and `--allow`. */
-import { invalidOptionValue, ruleRenamed } from "../../failures.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
+import { presentRuleName, ruleRenamed } from "../../renamed-rules.ts";
 import { fileRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";
 import type { Rule } from "./rule.ts";
@@ -20,58 +21,6 @@ export const warningRules: readonly string[] = ruleNames.filter((name) => rules[
 
 export const getRuleSubject = (name: string) => (isRuleName(name) ? rules[name].about : undefined);
 
-/** Present names by former names. */
-export const renamedRules: ReadonlyMap<string, RuleName> = new Map(
-  Object.entries<RuleName>({
-    "answer-unreadable": "unreadable-response",
-    "choice-without-logprobs": "missing-logprobs",
-    "file-missing": "file-not-found",
-    "format-in-doubt": "ambiguous-format",
-    "format-lossy": "lossy-format",
-    "glob-empty": "glob-without-match",
-    "group-empty": "empty-group",
-    "group-in-both": "split-leak",
-    "group-in-doubt": "ambiguous-group",
-    "group-key-nowhere": "group-key-missing",
-    "group-key-unknown": "group-key-missing",
-    "group-no-signal": "zero-variance-group",
-    "group-not-sent": "group-not-logged",
-    "group-of-one": "single-trajectory-group",
-    "group-open": "incomplete-group",
-    "group-repeated": "duplicate-group",
-    "group-unknown": "unresolved-group",
-    "gzip-broken": "gzip-corrupt",
-    "json-after": "json-trailing-data",
-    "json-cut-off": "json-truncated",
-    "last-call-unanswered": "trailing-tool-call",
-    "ledger-new": "new-ledger",
-    "line-unfinished": "incomplete-line",
-    "no-assistant": "no-assistant-turn",
-    "nothing-chosen": "empty-selection",
-    "nothing-trainable": "no-sampled-turns",
-    "policy-lags": "stale-policy",
-    "policy-mixed": "mixed-policy-versions",
-    "policy-order": "policy-versions-reversed",
-    "record-broken": "record-invalid",
-    "remote-missing": "remote-not-found",
-    "request-keys-differ": "request-key-mismatch",
-    "role-missing": "missing-role",
-    "role-unknown": "unknown-role",
-    "split-differs": "split-mismatch",
-    "start-time-wrong": "start-time-invalid",
-    "start-time-zone": "missing-utc-offset",
-    "tool-call-id-missing": "missing-tool-call-id",
-    "tool-call-unanswered": "missing-tool-result",
-    "tool-unlisted": "undeclared-tool",
-    "tools-missing": "missing-tools",
-    "trajectory-twice": "duplicate-trajectory",
-    "unknown-left": "unresolved-requests",
-    "unknown-not-whole": "resend-impossible",
-    "unpacked-too-large": "decompressed-too-large",
-    "zstd-broken": "zstd-corrupt",
-  }),
-);
-
 export const redactMessage = ({ rule, message }: { rule: string; message: string }) =>
   (isRuleName(rule) ? rules[rule].redactedMessage : undefined) ?? message;
 
@@ -87,7 +36,7 @@ export const defaultStrictness: Strictness = { strict: false, allowed: new Set()
 export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: readonly string[] }): Strictness => {
   const wrong = allow.find((name) => !warningRules.includes(name));
   if (wrong === undefined) return { strict, allowed: new Set(allow) };
-  const present = renamedRules.get(wrong);
+  const present = presentRuleName(wrong);
   if (present !== undefined && warningRules.includes(present)) throw ruleRenamed("--allow", wrong, present);
   const note = present === undefined ? "" : ` (the rule is now called ${present})`;
   if (isRuleName(present ?? wrong))

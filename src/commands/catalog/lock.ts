@@ -3,9 +3,10 @@
 import * as catalogs from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
-import { invalidOptionValue, ruleRenamed } from "../../failures.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument, printList, printReport } from "../../output/index.ts";
+import { presentRuleName, ruleRenamed } from "../../renamed-rules.ts";
 import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
 import { checkReportFiles } from "../inputs/files.ts";
@@ -48,8 +49,8 @@ export const verify = async (context: Context, typed: VerifyOptions) => {
   const ruleNames = Object.keys(catalogs.lockRules);
   const unknown = allow.find((rule) => !ruleNames.includes(rule));
   if (unknown !== undefined) {
-    const present = catalogs.renamedLockRules.get(unknown);
-    if (present !== undefined) throw ruleRenamed("--allow", unknown, present);
+    const present = presentRuleName(unknown);
+    if (present !== undefined && ruleNames.includes(present)) throw ruleRenamed("--allow", unknown, present);
     throw invalidOptionValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
   }
   checkReportFiles(screen, { report: reports, inputs: [file] });

@@ -1,8 +1,9 @@
 import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
-import { invalidOptionValue, ruleRenamed } from "../../failures.ts";
+import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts";
+import { presentRuleName, ruleRenamed } from "../../renamed-rules.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
@@ -14,12 +15,12 @@ export const explain = command({
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;
-    const { describeTopic, renamedTopics, topics } = await import("./topics.ts");
+    const { describeTopic, topics } = await import("./topics.ts");
     const name = typed?.replace(/^\[(.*)\]$/, "$1");
     const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
-      const present = renamedTopics.get(name);
+      const present = presentRuleName(name);
       if (present !== undefined) throw ruleRenamed("<name>", typed, present, `run \`rollcall explain ${present}\``);
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
       const names = topics.map((topic) => topic.name);

@@ -1,5 +1,5 @@
 /** Lists the topics of `rollcall explain`, which are codes and rules. */
-import { acceptAdvice, lockRules, renamedLockRules } from "../../catalogs/index.ts";
+import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import * as check from "../../check/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { readSources, reportSplitLeaks } from "../../groups/index.ts";
@@ -109,17 +109,6 @@ const otherTopics = [
     "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.",
   ),
 ];
-
-/** Present names by former names. */
-export const renamedTopics: ReadonlyMap<string, string> = new Map([
-  ...check.renamedRules,
-  ...renamedLockRules,
-  ["key-not-tried", "key-not-verified"],
-  ["loose-mode", "insecure-permissions"],
-  ["open-address", "exposed-address"],
-  ["setting-of-service", "built-in-setting"],
-  ["setting-wrong", "setting-invalid"],
-]);
 
 export const describeTopic = async ({ about, example }: Topic) =>
   about ?? (example && check.redactMessage(await example())) ?? "";

@@ -1,0 +1,77 @@
+/** Knows the former names of rules. */
+import { Failure } from "./failure.ts";
+
+const presentNames: Readonly<Record<string, string>> = {
+  "answer-unreadable": "unreadable-response",
+  "choice-without-logprobs": "missing-logprobs",
+  "context-fell": "context-decreased",
+  "context-unstated": "context-unknown",
+  "countries-unstated": "countries-unknown",
+  "country-left": "country-removed",
+  "feature-left": "feature-removed",
+  "file-missing": "file-not-found",
+  "format-in-doubt": "ambiguous-format",
+  "format-lossy": "lossy-format",
+  "glob-empty": "glob-without-match",
+  "group-empty": "empty-group",
+  "group-in-both": "split-leak",
+  "group-in-doubt": "ambiguous-group",
+  "group-key-nowhere": "group-key-missing",
+  "group-key-unknown": "group-key-missing",
+  "group-no-signal": "zero-variance-group",
+  "group-not-sent": "group-not-logged",
+  "group-of-one": "single-trajectory-group",
+  "group-open": "incomplete-group",
+  "group-repeated": "duplicate-group",
+  "group-unknown": "unresolved-group",
+  "gzip-broken": "gzip-corrupt",
+  "json-after": "json-trailing-data",
+  "json-cut-off": "json-truncated",
+  "key-not-tried": "key-not-verified",
+  "last-call-unanswered": "trailing-tool-call",
+  "ledger-new": "new-ledger",
+  "line-unfinished": "incomplete-line",
+  "loose-mode": "insecure-permissions",
+  "modality-left": "modality-removed",
+  "model-not-served": "model-removed",
+  "no-assistant": "no-assistant-turn",
+  "nothing-chosen": "empty-selection",
+  "nothing-trainable": "no-sampled-turns",
+  "open-address": "exposed-address",
+  "output-fell": "max-output-decreased",
+  "parameter-left": "parameter-removed",
+  "policy-lags": "stale-policy",
+  "policy-mixed": "mixed-policy-versions",
+  "policy-order": "policy-versions-reversed",
+  "price-rose": "price-increased",
+  "price-unstated": "price-unknown",
+  "quantization-fell": "quantization-decreased",
+  "record-broken": "record-invalid",
+  "remote-missing": "remote-not-found",
+  "request-keys-differ": "request-key-mismatch",
+  "role-missing": "missing-role",
+  "role-unknown": "unknown-role",
+  "setting-of-service": "built-in-setting",
+  "setting-wrong": "setting-invalid",
+  "split-differs": "split-mismatch",
+  "start-time-wrong": "start-time-invalid",
+  "start-time-zone": "missing-utc-offset",
+  "tool-call-id-missing": "missing-tool-call-id",
+  "tool-call-unanswered": "missing-tool-result",
+  "tool-unlisted": "undeclared-tool",
+  "tools-missing": "missing-tools",
+  "trajectory-twice": "duplicate-trajectory",
+  "unknown-left": "unresolved-requests",
+  "unknown-not-whole": "resend-impossible",
+  "unpacked-too-large": "decompressed-too-large",
+  "zstd-broken": "zstd-corrupt",
+};
+
+export const formerRuleNames: readonly string[] = Object.keys(presentNames);
+
+export const presentRuleName = (name: string) => (Object.hasOwn(presentNames, name) ? presentNames[name] : undefined);
+
+export const ruleRenamed = (option: string, old: string, present: string, hint = `pass ${option} ${present}`) => {
+  const message = `invalid ${option} "${old}": the rule is now called ${present}`;
+  return new Failure("usage", "invalid-option-value", message, { hint });
+};
