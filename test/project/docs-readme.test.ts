@@ -1,20 +1,16 @@
 /** Runs the commands of README.md that are not in a `console` block. */
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { describe, expect, it } from "vitest";
-import { endAfterTest, newHome, startRollcall } from "../support/run.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { newHome, startLocalService } from "../support/run.ts";
 import { runOnTerminal } from "../support/terminal.ts";
 import { checkoutToWriteIn, pathWithRollcall } from "./docs/blocks.ts";
 
 const readme = readFileSync("README.md", "utf8");
 
 describe("README.md", { tags: "slow" }, () => {
-  /** These commands do not end with 0. */
-  const otherExits: Readonly<Record<string, number>> = {
-    // The sample catalogs have a model whose deprecation date is in the past.
-    "rollcall catalog verify": 10,
-  };
+  // The sample catalogs have a model whose deprecation date is in the past.
+  const otherExits: Readonly<Record<string, number>> = { "rollcall catalog verify": 10 };
   /** Needs a browser and runs until Ctrl-C; test/view/ runs it. */
   const withBrowser = "rollcall view rollouts.jsonl";
 
@@ -34,12 +30,8 @@ describe("README.md", { tags: "slow" }, () => {
   it("has a login after which the next command logs to the service", async () => {
     const blocks = Array.from(readme.matchAll(/^```sh\n(.*?)^```$/gms), ([, block = ""]) => block);
     expect(blocks).toHaveLength(1);
-    const key = "a-key-for-this-test";
-    const serve = ["serve", "--port", "0", "--project", "team/project"];
-    const service = startRollcall(serve, { env: { ROLLCALL_LOCAL_KEY: key } });
-    endAfterTest(service);
-    const [line] = await once(service.stderr, "data");
-    const url = /http:\S+/.exec(String(line))?.[0] ?? "";
+    const { url, key, stop } = await startLocalService(["--project", "team/project"]);
+    onTestFinished(stop);
     const script = `set -e\n${blocks.join("").replaceAll(/https:\/\/\w+\.example/g, url)}`;
     const skipped = { when: /Enter\s+skips\): /, keys: "\r" };
     const { code, lines } = await runOnTerminal(script, {

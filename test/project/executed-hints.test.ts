@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type CommandTree, readCommandTree } from "../support/command-tree.ts";
-import { newHome, startRollcall } from "../support/run.ts";
+import { type LocalService, newHome, startLocalService } from "../support/run.ts";
 import { situations } from "./hint-situations.ts";
 
 describe("a hint", { tags: "slow" }, () => {
   let service: LocalService;
   let tree: CommandTree;
   beforeAll(async () => {
-    service = await serving();
+    service = await startLocalService();
     tree = await readCommandTree();
     return () => service.stop();
   });
@@ -38,25 +38,6 @@ describe("a hint", { tags: "slow" }, () => {
     },
   );
 });
-
-interface LocalService {
-  readonly url: string;
-  readonly key: string;
-  stop(): void;
-}
-
-const serving = async (): Promise<LocalService> => {
-  const child = startRollcall(["serve", "--port", "0"], { env: { ROLLCALL_LOCAL_KEY: "key-of-the-service-1234" } });
-  const url = await new Promise<string>((settle) => {
-    let said = "";
-    child.stderr.on("data", (chunk) => {
-      said += String(chunk);
-      const [found] = /http:\/\/[\d.:]+/.exec(said) ?? [];
-      if (found !== undefined) settle(found);
-    });
-  });
-  return { url, key: "key-of-the-service-1234", stop: () => void child.kill() };
-};
 
 /** A shell in a new folder with a new home folder, and with `rollcall` on its path. */
 const sceneOf = ({ url, key }: LocalService, more: Readonly<Record<string, string>>) => {

@@ -222,3 +222,20 @@ const textOf = async (stream: AsyncIterable<Uint8Array>): Promise<string> => {
   for await (const chunk of stream) chunks.push(chunk);
   return Buffer.concat(chunks).toString("utf8");
 };
+
+/** Starts `rollcall serve` with the options `args`. The caller stops the service. */
+export const startLocalService = async (args: readonly string[] = []) => {
+  const key = "key-of-the-service-1234";
+  const child = startRollcall(["serve", "--port", "0", ...args], { env: { ROLLCALL_LOCAL_KEY: key } });
+  const url = await new Promise<string>((settle) => {
+    let printed = "";
+    child.stderr.on("data", (chunk) => {
+      printed += String(chunk);
+      const [found] = /http:\/\/[\d.:]+/.exec(printed) ?? [];
+      if (found !== undefined) settle(found);
+    });
+  });
+  return { url, key, stop: (): void => void child.kill() };
+};
+
+export type LocalService = Awaited<ReturnType<typeof startLocalService>>;
