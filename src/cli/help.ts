@@ -32,7 +32,6 @@ const createLayout = (terminalColumns: number) => {
 export const formatShortHelp = (command: Command, terminalColumns = screenColumns) => {
   const { columns, wrap, list } = createLayout(terminalColumns);
   const isRoot = command.words === "";
-  const common = " (--json, --local, --profile, …)";
   const groups = formatGroups(command, columns);
   const layOut = () => {
     const parts = [
@@ -41,7 +40,7 @@ export const formatShortHelp = (command: Command, terminalColumns = screenColumn
       isRoot ? [] : list(listOwnItems(command)),
       isRoot && groups.length > 0 ? ["Global options, before or after the command:", ...groups] : groups,
       formatExamples(command),
-      [wrap(`All options${common}: ${commands.formatInvocation(command)} --help`)],
+      [wrap(`All options (--json, --local, --profile, …): ${commands.formatInvocation(command)} --help`)],
     ];
     const texts = parts.map((lines) => lines.filter(Boolean).join("\n")).filter(Boolean);
     const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;

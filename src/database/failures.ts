@@ -1,4 +1,3 @@
-/** Creates the failures of rollcall's own files and databases. */
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
@@ -112,7 +111,8 @@ const serverHint = (code: string) => {
 export const folderUnusable = ({ path, title, code }: FileError, cause?: unknown) => {
   const isNoFolder = /^(EISDIR|not-a-file|ENOTDIR|EEXIST|ENOENT)$/.test(code);
   const hint = `${isNoFolder ? "" : "make the folder writable, or "}${elsewhereHint(title)}`;
-  const message = `cannot create ${title} at ${path}: ${describeSystemCode(code)}`;
+  const reason = code === "ENOENT" ? "its folder does not exist" : describeSystemCode(code);
+  const message = `cannot create ${title} at ${path}: ${reason}`;
   return storageFailure("folder-unusable", path, message, { hint, cause });
 };
 

@@ -204,7 +204,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
     if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     const isMissingInFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
-    if (!isMissingInFile || reportedFile === undefined || ((strict || !isMissingInInput) && reportedFile !== file)) {
+    if (!isMissingInFile || reportedFile !== file) {
       const path = () => locateMissingFeature(dataset, at, feature);
       positions.reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
     }

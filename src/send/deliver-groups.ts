@@ -102,14 +102,15 @@ const writeBody = async (delivery: Delivery, jobs: readonly Job[]) => {
   const { body, compression } = delivery.options;
   if (!body) return;
   const request = jobs[body.number - 1]?.request;
-  if (!request)
+  if (!request) {
+    const isEmpty = jobs.length === 0;
+    const wanted = `at most ${jobs.length}, the number of planned requests`;
     throw invalidOptionValue(
       "--body",
       String(body.number),
-      jobs.length === 0
-        ? "no --body, because no request is planned"
-        : `at most ${jobs.length}, the number of planned requests`,
+      isEmpty ? "no --body, because no request is planned" : wanted,
     );
+  }
   const chunks = composeBody(delivery.dataset, { envelope: delivery.envelope(), request });
   for await (const piece of compression ? await compress(chunks, compression) : chunks) await body.write(piece);
 };

@@ -65,7 +65,10 @@ export const openGroupSender = (delivery: Delivery) => {
   const sendWithLedger = async ({ isAfterSignal, canBePartial }: GroupSenderOptions) => {
     // Equal groups of two files have the same dedup key, so only the first group is sent.
     const byKey = new Map<number, number>();
-    for (const group of listPending("not_sent")) byKey.set(numberOf(group), byKey.get(numberOf(group)) ?? group);
+    for (const group of listPending("not_sent")) {
+      const key = numberOf(group);
+      if (!byKey.has(key)) byKey.set(key, group);
+    }
     const candidates = Uint32Array.from(byKey.values());
     const limit = delivery.limit();
     const plan = { envelope: delivery.envelope(), groups: candidates, limit: limit.bytes, areFull: true };
