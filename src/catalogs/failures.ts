@@ -1,4 +1,3 @@
-/** Failures of lock files and catalog files. */
 import { Failure, type FailureLocation } from "../failure.ts";
 import { explainUnwritable } from "../files.ts";
 import { describeSystemCode, formatInputName } from "../sentences.ts";

@@ -14,7 +14,6 @@ export const createMessageFacts = () => ({
   callsTools: false,
   /** Three nodes for each event: a call, its id and its name, or 0, the id of a result and `resultMark`. Missing: 0. */
   events: [0],
-  /** The number of used elements in `events`. */
   eventCount: 0,
   /** The index in `events` of the first call in the last message, or `eventCount` if that message has no call. */
   lastCallsIndex: 0,

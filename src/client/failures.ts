@@ -1,4 +1,3 @@
-/** Failures of requests, replies and connections. */
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isObject, parseJson } from "../json/json-bytes.ts";

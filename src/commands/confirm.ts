@@ -1,4 +1,3 @@
-/** Asks the user for confirmation. */
 import type { Context } from "../context.ts";
 import { Failure } from "../failure.ts";
 import { askLine } from "../settings/index.ts";

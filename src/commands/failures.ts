@@ -1,4 +1,3 @@
-/** Creates the failures that only commands throw. */
 import type { MissingStep } from "../calls/index.ts";
 import { lockCommand } from "../catalogs/failures.ts";
 import type { CatalogId } from "../catalogs/index.ts";

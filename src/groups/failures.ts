@@ -1,4 +1,3 @@
-/** Creates the failures for invalid input and invalid filters. */
 import type { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { fieldPrefix, pluralize, positionPrefix } from "../sentences.ts";

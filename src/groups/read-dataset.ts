@@ -21,7 +21,6 @@ import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.t
 export interface ReadSourceOptions {
   signal: AbortSignal;
   split: string | undefined;
-  /** True if the options or the input must name a split. */
   isSplitRequired: boolean;
   /** A key that groups trajectories anywhere in the input. Default: `group_id` of adjacent trajectories. */
   groupBy: string | undefined;

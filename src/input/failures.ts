@@ -1,4 +1,3 @@
-/** Creates the failures of opening and reading inputs. */
 import { createProblem, type Problems } from "../check/rules/problems.ts";
 import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import type { DownloadReply } from "../client/index.ts";

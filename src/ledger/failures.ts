@@ -1,4 +1,3 @@
-/** Creates the failures of the ledger. */
 import { Failure } from "../failure.ts";
 import { formatLogged, type LoggedCounts } from "../sentences.ts";
 

@@ -1,4 +1,3 @@
-/** Creates the failures of output and reports. */
 import { Failure } from "../failure.ts";
 import { describeSystemCode, pluralize } from "../sentences.ts";
 

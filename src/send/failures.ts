@@ -1,4 +1,3 @@
-/** Creates the failures of `log`. */
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import * as sentences from "../sentences.ts";
@@ -133,7 +132,7 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   const first = why ? `: ${describeEnd(why)}` : "";
   const reasons = retryFailure ? `${first}, and the retry failed: ${describeEnd(retryFailure)}` : first;
   const ids = areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
-  const others = !areMoreUnknown ? "" : facts.requests > 1 ? " and other requests" : " and requests of earlier runs";
+  const others = areMoreUnknown ? ` and ${facts.requests > 1 ? "other requests" : "requests of earlier runs"}` : "";
   const subject = `request ${facts.number} of ${facts.requests} (${[...ids, positions].join(", ")})${others}`;
   const hasRest = facts.notSent > 0;
   const andRest = hasRest ? " and send the rest" : "";

@@ -1,4 +1,3 @@
-/** Failures of the local service. */
 import type { TitledFile } from "../database/failures.ts";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";

@@ -57,7 +57,6 @@ export const logOperation = (store: Store, ownProject: string, now: () => number
 const invalidKey = (input: string, fault: { msg: string; type: string }) =>
   invalidRequest([{ loc: ["header", "Idempotency-Key"], ...fault, input }]);
 
-/** The number of bytes between pauses for other requests. */
 const maxBytesBetweenTurns = 2 ** 20;
 const maxNames = 10_000;
 

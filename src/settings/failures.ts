@@ -1,4 +1,3 @@
-/** Creates the failures of settings, profiles and credentials. */
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";

@@ -5,8 +5,7 @@ import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
 
 const rangeBarCount = 24;
 const maxValueBars = 16;
-/** The number of cells per axis. */
-const cells = { mean: 36, spread: 16 };
+const cellsPerAxis = { mean: 36, spread: 16 };
 const maxFiles = 1000;
 
 export const computeCharts = (groups: readonly GroupFacts[], scale: RewardBounds): Charts => {
@@ -49,8 +48,8 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
     mean: [Math.max(means.min, from), Math.min(means.max, to)],
     spread: [spreads.min, Math.min(spreads.max, to / 2 - from / 2)],
   } as const;
-  const cellOf = (value: number, axis: keyof typeof cells) =>
-    Math.min(cells[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cells[axis]));
+  const cellOf = (value: number, axis: keyof typeof cellsPerAxis) =>
+    Math.min(cellsPerAxis[axis] - 1, Math.floor(relativePosition(value, ...axes[axis]) * cellsPerAxis[axis]));
   const dots = new Map<string, Charts["dots"][number]>();
   for (const { mean: x, spread: y } of groups) {
     if (x === null || y === null) continue;
