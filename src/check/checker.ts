@@ -12,7 +12,7 @@ import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { openGroupKeyReader } from "./group-key.ts";
 import { roles } from "./hints.ts";
-import { findInnermost, type Path, type PositionCounter } from "./rules/positions.ts";
+import type { Path, PositionCounter } from "./rules/positions.ts";
 import type { ProblemLocation } from "./rules/problems.ts";
 import { findSecrets, secretPrefixes } from "./rules/secrets.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "./shape.ts";
@@ -271,7 +271,7 @@ export class Checker {
     return {
       file: this.#file,
       ...this.#block.positions.locate(json.startOf(deepest.table, deepest.node)),
-      path: [...path, ...findInnermost(table, { from: value, byte: json.startOf(table, node) }).path, ...steps],
+      path: [...path, ...json.findInnermost(table, { from: value, byte: json.startOf(table, node) }).path, ...steps],
     };
   }
 
@@ -280,7 +280,7 @@ export class Checker {
     for (const { start, kind } of findSecrets(table.bytes, json.spanOf(this.#value), this.#block.reader)) {
       // Line and column locate the value that contains the secret.
       const locate = (): ProblemLocation => ({
-        ...this.#locate(findInnermost(table, { from: node, byte: start }).node, []),
+        ...this.#locate(json.findInnermost(table, { from: node, byte: start }).node, []),
         offset: this.#block.start + start,
       });
       if (this.result.problems.report("secret-in-content", { kind }, locate) === "error") this.#isInvalid = true;

@@ -1,11 +1,11 @@
 /** Converts ART's Parquet files of version 2. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import { unwrap } from "../messages/chat.ts";
+import { type Json, replaceMembers } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
 import { findReward } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
-import { unwrap } from "./messages.ts";
-import { type Json, replaceMembers } from "./output-json.ts";
-import type { Value } from "./value.ts";
 
 export const art: Format = {
   name: "art",

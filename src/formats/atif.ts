@@ -1,10 +1,10 @@
 /** Converts ATIF documents, which record the steps of an agent. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
+import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "../messages/chat.ts";
+import { type Json, literal, nonEmpty } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward, stemOf } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "./messages.ts";
-import { type Json, literal, nonEmpty } from "./output-json.ts";
-import type { Value } from "./value.ts";
 
 export const atif: Format = {
   name: "atif",

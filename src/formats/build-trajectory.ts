@@ -2,13 +2,13 @@
 import { basename } from "node:path";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { findRewardColumns } from "../input/index.ts";
+import { unwrap } from "../messages/chat.ts";
+import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "../messages/output-json.ts";
+import { ConversionError, type Members, Value } from "../messages/value.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, Rollout } from "./format.ts";
-import { unwrap } from "./messages.ts";
-import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "./output-json.ts";
-import { ConversionError, type Members, Value } from "./value.ts";
 
 /** Returns a ConversionError, so that other parts of the record are still converted. */
 export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout) => {

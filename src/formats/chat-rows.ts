@@ -3,6 +3,19 @@ import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
+import {
+  choice,
+  deriveFinish,
+  haveTexts,
+  orderNote,
+  textChoice,
+  toToolCall,
+  toTools,
+  toTurns,
+  unwrap,
+} from "../messages/chat.ts";
+import { type Json, literal } from "../messages/output-json.ts";
+import type { Members, Value } from "../messages/value.ts";
 import { formatList } from "../sentences.ts";
 import {
   buildException,
@@ -14,19 +27,6 @@ import {
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
-import {
-  choice,
-  deriveFinish,
-  haveTexts,
-  orderNote,
-  textChoice,
-  toToolCall,
-  toTools,
-  toTurns,
-  unwrap,
-} from "./messages.ts";
-import { type Json, literal } from "./output-json.ts";
-import type { Members, Value } from "./value.ts";
 
 interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
   rewardKey: string;

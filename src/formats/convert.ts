@@ -10,13 +10,13 @@ import * as input from "../input/index.ts";
 import { bomLength } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
+import { Value } from "../messages/value.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
 import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
 import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
 import { ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
-import { Value } from "./value.ts";
 
 export interface ConvertibleInputs extends input.OpenedInputs {
   host: Host;

@@ -1,9 +1,11 @@
 /** Defines the interface of formats, whose functions throw ConversionError. */
+
 import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
-import type { Json } from "./output-json.ts";
+import type { ConversionNotes } from "../messages/chat.ts";
+import type { Json } from "../messages/output-json.ts";
+import type { ConversionError, Members, Value } from "../messages/value.ts";
 import type { Receipt } from "./receipt.ts";
-import type { ConversionError, Members, Value } from "./value.ts";
 
 export type FormatOptions = Readonly<{
   /** The name of a format, or `auto`. */
@@ -49,18 +51,15 @@ export type Rollout = Readonly<{
 
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; fault: string }>;
 
-export interface FormatRun {
+export interface FormatRun extends ConversionNotes {
   readonly options: FormatOptions;
   readonly files: readonly string[];
   /** Reads a document next to the record's file or in the record's archive. */
   readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
-  note(text: string): void;
   /** True for the first record with the id, each time that this record is converted. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
   readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;
-  /** @param subject a noun phrase for the note */
-  skip(value: Value, subject: string): readonly never[];
 }
 
 export interface Converter {

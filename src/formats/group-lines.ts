@@ -3,8 +3,9 @@ import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/json-bytes.ts";
+import { findSource, type Json, JsonWriter } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
 import type { Converter, Format, Rollout } from "./format.ts";
-import { findSource, type Json, JsonWriter } from "./output-json.ts";
 import {
   type ConvertedFile,
   convertRecord,
@@ -12,7 +13,6 @@ import {
   parseRecord,
   type RolloutPosition,
 } from "./source-records.ts";
-import type { Value } from "./value.ts";
 
 interface WrittenRollout extends RolloutPosition {
   readonly start: number;

@@ -1,10 +1,10 @@
 /** Converts trials of Harbor, which are folders with a result.json and ATIF documents. */
 import { dirname } from "node:path";
+import type { Members, Value } from "../messages/value.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
 import { buildException, buildTrajectory, findReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import type { Members, Value } from "./value.ts";
 
 const trajectoryFile = "agent/trajectory.json";
 

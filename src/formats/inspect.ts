@@ -1,4 +1,8 @@
 /** Converts logs of Inspect. */
+
+import { buildCall, choice, deriveFinish, hasCalls, toToolCall } from "../messages/chat.ts";
+import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import {
   buildException,
@@ -10,9 +14,6 @@ import {
   toReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import { buildCall, choice, deriveFinish, hasCalls, toToolCall } from "./messages.ts";
-import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "./output-json.ts";
-import type { Value } from "./value.ts";
 
 export const inspect: Format = {
   name: "inspect",

@@ -1,11 +1,11 @@
 /** Converts trajectories of mini-swe-agent. */
 
+import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "../messages/chat.ts";
+import { replaceMembers } from "../messages/output-json.ts";
+import { convertItem, convertOutput } from "../messages/responses.ts";
+import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward, stemOf } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "./messages.ts";
-import { replaceMembers } from "./output-json.ts";
-import { convertItem, convertOutput } from "./responses.ts";
-import type { Value } from "./value.ts";
 
 export const miniSweAgent: Format = {
   name: "mini-swe-agent",

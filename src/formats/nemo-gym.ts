@@ -1,10 +1,10 @@
 /** Converts rollouts of NeMo Gym. */
 import { hash } from "node:crypto";
+import { toTools } from "../messages/chat.ts";
+import { convertInput, convertOutput } from "../messages/responses.ts";
+import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import { toTools } from "./messages.ts";
-import { convertInput, convertOutput } from "./responses.ts";
-import type { Value } from "./value.ts";
 
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
 const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;

@@ -1,7 +1,8 @@
 /** Counts the values that a conversion carried, changed or left out, by file and path. */
+
+import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
+import { Value } from "../messages/value.ts";
 import type { Format, Rollout, SourceRecord } from "./format.ts";
-import { childrenOf, type Json, sourcesOf } from "./output-json.ts";
-import { Value } from "./value.ts";
 
 interface ReceiptEntry {
   /** A carried value keeps its bytes. A changed value has another form, or repeats a converted value. */

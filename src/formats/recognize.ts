@@ -2,9 +2,9 @@
 import { dirname, join } from "node:path";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
+import { Value } from "../messages/value.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
-import { Value } from "./value.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");
 

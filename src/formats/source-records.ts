@@ -2,9 +2,9 @@
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
+import { ConversionError, Value } from "../messages/value.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
-import { ConversionError, Value } from "./value.ts";
 
 export interface ConvertedFile {
   readonly name: string;

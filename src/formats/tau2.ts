@@ -1,9 +1,9 @@
 /** Converts results of tau2-bench. */
 import { basename, dirname, join } from "node:path";
+import { choice, deriveFinish, hasCalls, toToolCalls } from "../messages/chat.ts";
+import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toToolCalls } from "./messages.ts";
-import type { Value } from "./value.ts";
 
 export const tau2: Format = {
   name: "tau2",

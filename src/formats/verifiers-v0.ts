@@ -1,10 +1,10 @@
 /** Converts results of verifiers v0. */
 
+import { toTools, toTurns, unwrap } from "../messages/chat.ts";
+import { literal } from "../messages/output-json.ts";
+import type { Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import { toTools, toTurns, unwrap } from "./messages.ts";
-import { literal } from "./output-json.ts";
-import type { Members, Value } from "./value.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",

@@ -1,10 +1,10 @@
 /** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
 
+import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
+import { literal, rawLiteral } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "./messages.ts";
-import { literal, rawLiteral } from "./output-json.ts";
-import type { Value } from "./value.ts";
 
 export const verifiersV1: Format = {
   name: "verifiers-v1",

@@ -210,3 +210,21 @@ export const expandLeaf = (value: JsonValue): JsonValue => {
   if (!isUnexpanded || (first !== syntax.openBrace && first !== syntax.openBracket)) return value;
   return readRoot(table.bytes.subarray(start, end)) ?? value;
 };
+
+export type Path = readonly (string | number)[];
+
+/** Finds the innermost value at `byte`, and the path from `from` to this value. */
+export const findInnermost = (table: JsonTable, { from, byte }: { from: number; byte: number }) => {
+  const path: (string | number)[] = [];
+  for (let holder = from; ; ) {
+    // In an object, each value follows a key.
+    const keySize = firstByteAt(table, holder) === syntax.openBrace ? nodeSize : 0;
+    const end = nodeAfter(table, holder);
+    let child = holder + nodeSize;
+    let index = 0;
+    for (; child < end && endOf(table, child + keySize) <= byte; child = nodeAfter(table, child + keySize)) index++;
+    if (child >= end || startOf(table, child + keySize) > byte) return { path, node: holder };
+    path.push(keySize > 0 ? readString(table, child) : index);
+    holder = child + keySize;
+  }
+};

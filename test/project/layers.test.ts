@@ -38,12 +38,13 @@ const modules: Readonly<Record<string, Module>> = {
   },
   mcp: { imports: "trajectories", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   trajectories: {
-    imports: "client contract database",
+    imports: "client contract database messages",
     packages: "@marcbachmann/cel-js fzstd hyparquet yauzl",
     uses: "files processes",
   },
   catalogs: { imports: "contract", packages: "zod", uses: "files" },
-  calls: {},
+  calls: { imports: "messages" },
+  messages: {},
   view: { imports: "calls service trajectories", packages: "hono preact zod", uses: "files" },
   service: {
     imports: "contract database trajectories",
@@ -58,7 +59,7 @@ const modules: Readonly<Record<string, Module>> = {
 };
 
 /** Modules whose files can be imported. Of other modules, only `index.ts` can. */
-const openModules = new Set(["contract", "commands", "json"]);
+const openModules = new Set(["contract", "commands", "json", "messages"]);
 
 /** Exceptions: the service computes the metrics of `check`, and the page reads conversations as `call read` does. */
 const exceptions = new Set(["src/service → src/groups/metrics/metrics.ts", "src/view → src/calls/conversation.ts"]);

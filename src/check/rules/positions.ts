@@ -1,8 +1,6 @@
 /** Converts byte positions to lines and columns, finds paths, and shortens names. */
 import type { Problem } from "../../failure.ts";
-import { endOfLine, openBrace } from "../../json/json-bytes.ts";
-import { nodeSize } from "../../json/reader.ts";
-import { endOf, firstByteAt, type JsonTable, nodeAfter, readString, startOf } from "../../json/table.ts";
+import { endOfLine } from "../../json/json-bytes.ts";
 
 type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 
@@ -68,23 +66,7 @@ export class PositionCounter {
 export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">) =>
   `${file === "-" ? "standard input" : file}:${line}`;
 
-export type Path = readonly (string | number)[];
-
-/** Finds the innermost value at `byte`, and the path from `from` to this value. */
-export const findInnermost = (table: JsonTable, { from, byte }: { from: number; byte: number }) => {
-  const path: (string | number)[] = [];
-  for (let holder = from; ; ) {
-    // In an object, each value follows a key.
-    const keySize = firstByteAt(table, holder) === openBrace ? nodeSize : 0;
-    const end = nodeAfter(table, holder);
-    let child = holder + nodeSize;
-    let index = 0;
-    for (; child < end && endOf(table, child + keySize) <= byte; child = nodeAfter(table, child + keySize)) index++;
-    if (child >= end || startOf(table, child + keySize) > byte) return { path, node: holder };
-    path.push(keySize > 0 ? readString(table, child) : index);
-    holder = child + keySize;
-  }
-};
+export type { Path } from "../../json/table.ts";
 
 export const maxNameLength = 60;
 

@@ -1,5 +1,4 @@
-/** Represents the values of records as ranges of bytes. */
-import { findInnermost, type Path } from "../check/rules/positions.ts";
+/** Represents values as ranges of bytes. */
 import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/json-bytes.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
@@ -135,13 +134,13 @@ export class Value {
   }
 
   /** Returns undefined for a missing or null value. If a key is repeated, returns the last value. */
-  get(...path: Path): Value | undefined {
+  get(...path: json.Path): Value | undefined {
     let value: Value | undefined = this;
     for (const step of path) if (value) value = value.#child(step);
     return value;
   }
 
-  has(...path: Path) {
+  has(...path: json.Path) {
     return this.get(...path) !== undefined;
   }
 
@@ -165,7 +164,7 @@ export class Value {
   }
 
   /** Includes null elements. */
-  items(...path: Path): readonly Value[] {
+  items(...path: json.Path): readonly Value[] {
     if (path.length > 0) return this.get(...path)?.items() ?? [];
     if (!this.isList) return [];
     const { table } = this.#in;
@@ -185,16 +184,16 @@ export class Value {
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }
 
-  metricMembers(...path: Path) {
+  metricMembers(...path: json.Path) {
     return this.members(...path).filter(([, { canBeMetric }]) => canBeMetric);
   }
 
-  flatMembers(...path: Path) {
+  flatMembers(...path: json.Path) {
     return this.members(...path).filter(([, { isFlat }]) => isFlat);
   }
 
   /** Includes null members. */
-  members(...path: Path): Members {
+  members(...path: json.Path): Members {
     if (path.length > 0) return this.get(...path)?.members() ?? [];
     if (!this.isObject) return [];
     const { table } = this.#in;
@@ -221,11 +220,11 @@ export class Value {
   }
 
   /** The path from the record to the value, through strings that contain JSON. */
-  get path(): Path {
+  get path(): json.Path {
     const { table, holder } = this.#in;
     const innerPath = holder?.isList
       ? [this.#node / nodeSize - 1]
-      : findInnermost(table, { from: 0, byte: json.startOf(table, this.#node) }).path;
+      : json.findInnermost(table, { from: 0, byte: json.startOf(table, this.#node) }).path;
     return [...(holder?.path ?? []), ...innerPath];
   }
 
@@ -233,7 +232,7 @@ export class Value {
     return json.firstByteAt(this.#in.table, this.#node);
   }
 
-  #child(key: Path[number]): Value | undefined {
+  #child(key: json.Path[number]): Value | undefined {
     const child = typeof key === "number" ? this.items()[key] : this.#member(key);
     return child?.isNull === false ? child : undefined;
   }

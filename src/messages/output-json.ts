@@ -1,6 +1,6 @@
 /** Composes JSON from recorded and new values. */
-import type { Path } from "../check/rules/positions.ts";
 import { replaceLineEnds } from "../json/json-bytes.ts";
+import type { Path } from "../json/table.ts";
 import { Value } from "./value.ts";
 
 type JsonSources = readonly (Value | undefined)[];

@@ -1,8 +1,14 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../sentences.ts";
-import type { FormatRun } from "./format.ts";
 import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { Value } from "./value.ts";
+
+/** Receives the values that a conversion derives or leaves out. */
+export interface ConversionNotes {
+  note(text: string): void;
+  /** @param subject a noun phrase for the note */
+  skip(value: Value, subject: string): readonly never[];
+}
 
 /** Only one choice of a response is recorded, so the index is 0. */
 export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
@@ -12,12 +18,12 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   logprobs,
 });
 
-export const deriveFinish = (run: FormatRun, callsTools: boolean) => {
+export const deriveFinish = (run: ConversionNotes, callsTools: boolean) => {
   run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
   return callsTools ? "tool_calls" : "stop";
 };
 
-export const textChoice = (run: FormatRun, content: Value, finish?: Json) =>
+export const textChoice = (run: ConversionNotes, content: Value, finish?: Json) =>
   choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
 
 export const orderNote = "matched tool results without tool_call_id to the calls by order";
@@ -29,7 +35,7 @@ export const haveTexts = (list: Value | undefined, key: string) => {
 
 /** Converts text, a list of messages, or a string with a JSON list of messages. */
 export const toTurns = (
-  run: FormatRun,
+  run: ConversionNotes,
   given: Value,
   { name, isSampled = false, lastFinish }: { name: string; isSampled?: boolean; lastFinish?: Json | undefined },
 ) => {

@@ -1,6 +1,5 @@
 /** Converts items of the Responses API to messages and choices, or throws ConversionError. */
-import type { FormatRun } from "./format.ts";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs } from "./messages.ts";
+import { buildCall, type ConversionNotes, choice, deriveFinish, toArguments, toLogprobs } from "./chat.ts";
 import { literal, nonEmpty, toText } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
@@ -8,12 +7,12 @@ type ItemTurn = readonly Value[];
 type ResponsePart = ItemTurn | Value;
 const isTurn = (part: ResponsePart): part is ItemTurn => Array.isArray(part);
 
-export const convertInput = (run: FormatRun, input: Value) => {
+export const convertInput = (run: ConversionNotes, input: Value) => {
   if (input.isText) return [{ role: "user", content: input }];
   return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
 };
 
-export const convertOutput = (run: FormatRun, response: Value) => {
+export const convertOutput = (run: ConversionNotes, response: Value) => {
   const parts = splitTurns(run, response.require("output"));
   const last = parts.findLast(isTurn);
   const cutReason = response.get("incomplete_details", "reason");
@@ -32,7 +31,7 @@ const isReasoning = (item: Value) => typeOf(item) === "reasoning";
 const findCalls = (turn: ItemTurn) => turn.filter((item) => typeOf(item) === "function_call");
 
 /** A turn ends after token ids, and before a second message, a tool result or a message of another role. */
-const splitTurns = (run: FormatRun, items: Value) => {
+const splitTurns = (run: ConversionNotes, items: Value) => {
   if (!items.isList) throw items.error("the value is neither a list of items nor text");
   const parts: ResponsePart[] = [];
   const turn: Value[] = [];
