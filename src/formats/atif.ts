@@ -1,6 +1,7 @@
 /** Converts ATIF documents, which record the steps of an agent. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import { buildCall, choice, deriveFinish, toArguments, toLogprobs, toTools } from "../messages/chat.ts";
+import { buildCall, choice, toArguments, toLogprobs, toTools } from "../messages/chat.ts";
+import { deriveFinish } from "../messages/finish-reason.ts";
 import { type Json, literal, nonEmpty } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward, stemOf } from "./build-trajectory.ts";

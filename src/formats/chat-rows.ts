@@ -3,17 +3,8 @@ import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
-import {
-  choice,
-  deriveFinish,
-  haveTexts,
-  orderNote,
-  textChoice,
-  toToolCall,
-  toTools,
-  toTurns,
-  unwrap,
-} from "../messages/chat.ts";
+import { choice, haveTexts, orderNote, textChoice, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
+import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { type Json, literal } from "../messages/output-json.ts";
 import type { Members, Value } from "../messages/value.ts";
 import { formatList } from "../sentences.ts";
@@ -150,15 +141,15 @@ export const messageRows = (path: Path): Format => {
     isDataset: true,
     recognizes: (row) => haveTexts(unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
-    readTurns: (run, row) => toTurns(run, requireMessages(row), { name, isSampled: true }),
+    readTurns: (run, row) => toTurns(run, requireMessages(row), { name, sampled: { record: row } }),
   });
 };
 
 export const openaiChat = messageRows(["messages"]);
 
-const readCompletion = (run: FormatRun, row: Value, [name, value]: readonly [string, Value]) => [
-  ...toTurns(run, row.require("prompt"), { name: "prompt" }),
-  ...toTurns(run, value, { name, isSampled: true }),
+const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => [
+  ...toTurns(run, sampled.record.require("prompt"), { name: "prompt" }),
+  ...toTurns(run, value, { name, sampled }),
 ];
 
 const completionKey = (row: Value) =>
@@ -181,7 +172,7 @@ const trlRows: ChatRows = {
   readTurns: (run, row) => {
     const key = completionKey(row) ?? "completion";
     if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
-    return readCompletion(run, row, [key, row.require(key)]);
+    return readCompletion(run, { record: row }, [key, row.require(key)]);
   },
   readGroup: (run, record) => {
     if (!record.value.has("completions")) return undefined;
@@ -215,7 +206,8 @@ const convertCompletions = (run: FormatRun, row: Value) => {
     const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
     const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], readOwn });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
-    const turns = readCompletion(run, row, [`completions.${at}`, completion]);
+    const sampled = { record: row, completion: { at, count } };
+    const turns = readCompletion(run, sampled, [`completions.${at}`, completion]);
     return buildTrajectory({ reward, turns, ...readMembers(row, trlRows, itemMembers) });
   });
 };
@@ -255,7 +247,11 @@ export const shareGpt = chatRows({
 
 const shareGptTurns = (run: FormatRun, row: Value) => {
   const unansweredIds: string[] = [];
-  return row.requireItems("conversations").map((turn, at) => {
+  const recorded = row.requireItems("conversations");
+  const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
+  const finish = openFinish(run, { record: row }, recorded.filter(isAnswer).length);
+  let answers = 0;
+  return recorded.map((turn, at) => {
     const from = turn.require("from");
     const value = turn.require("value");
     const knownRole = roles.get(from.text ?? "");
@@ -268,20 +264,22 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
       unansweredIds.push(`call_${at}`);
       run.note(orderNote);
       const tool_calls = [toToolCall(value, `call_${at}`)];
-      return choice({ role: literal("assistant", from), content: null, tool_calls }, deriveFinish(run, true));
+      return choice(
+        { role: literal("assistant", from), content: null, tool_calls },
+        finish(answers++, { callsTools: true }),
+      );
     }
     const message = { role: literal(role, from), tool_call_id: id, content: value };
-    return role === "assistant" ? choice(message, deriveFinish(run, false)) : message;
+    return role === "assistant" ? choice(message, finish(answers++, { callsTools: false })) : message;
   });
 };
 
 interface DecodedRows extends Pick<ChatRows, "name" | "title" | "rewardKey" | "recognizes" | "readReward"> {
   prompt: string;
   answer: string;
-  finish?: (row: Value) => Value | undefined;
 }
 
-const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRows) =>
+const decodedRows = ({ prompt, answer, recognizes, ...rows }: DecodedRows) =>
   chatRows({
     ...rows,
     usedKeys: [prompt, answer, rows.rewardKey],
@@ -292,7 +290,7 @@ const decodedRows = ({ prompt, answer, finish, recognizes, ...rows }: DecodedRow
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
       { role: "user", content: requireText(row, prompt) },
-      textChoice(run, requireText(row, answer), finish?.(row)),
+      textChoice(run, requireText(row, answer), { record: row }),
     ],
   });
 
@@ -338,10 +336,6 @@ export const skyrl = decodedRows({
     const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
     return literal(sum, score);
   },
-  finish: (row) => {
-    const reason = row.get("stop_reason");
-    return ["stop", "length", "tool_calls"].includes(reason?.text ?? "") ? reason : undefined;
-  },
   recognizes: (row) => row.has("score"),
 });
 
@@ -369,6 +363,10 @@ export const nemoRl = chatRows({
     const nonText = turns.find(({ isText }) => !isText);
     if (nonText) throw nonText.error("content contains a value that is not a string");
     if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
-    return turns.map((turn, at) => (at % 2 === 0 ? { role: "user", content: turn } : textChoice(run, turn)));
+    const finish = openFinish(run, { record: row }, Math.floor(turns.length / 2));
+    return turns.map((content, at) => {
+      if (at % 2 === 0) return { role: "user", content };
+      return choice({ role: "assistant", content }, finish((at - 1) / 2, { callsTools: false }));
+    });
   },
 });

@@ -1,6 +1,7 @@
 /** Converts logs of Inspect. */
 
-import { buildCall, choice, deriveFinish, hasCalls, toToolCall } from "../messages/chat.ts";
+import { buildCall, choice, hasCalls, toToolCall } from "../messages/chat.ts";
+import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -144,8 +145,12 @@ const readMessages = (run: FormatRun, sample: Value) => {
     if (role !== "assistant" || (!isGenerated && idOf(message) === undefined)) return converted;
     const sampledChoice = choiceOf(message);
     if (!isGenerated && !sampledChoice) return converted;
-    const finish = convertFinish(sampledChoice?.get("stop_reason")) ?? deriveFinish(run, hasCalls(message));
-    return choice(converted, finish, convertLogprobs(sampledChoice));
+    const stated = [sampledChoice?.get("stop_reason")];
+    return choice(
+      converted,
+      decideFinish(run, { callsTools: hasCalls(message), stated }),
+      convertLogprobs(sampledChoice),
+    );
   };
   return { turns: messages.map(toTurn), tools: findTools(attachments, events, new Set(messages.map(idOf))) };
 };
@@ -169,12 +174,6 @@ const openChoices = ({ follow }: Attachments, outputs: readonly (Value | undefin
     if (idOf(message) === undefined || !choices.has(key)) choices.set(key, sampledChoice);
   }
   return (message: Value) => choices.get(keyOf(message));
-};
-
-const convertFinish = (stop: Value | undefined) => {
-  const text = stop?.text ?? "";
-  if (/^(?:stop|tool_calls|content_filter)$/.test(text)) return stop;
-  return /^(?:max_tokens|model_length|length)$/.test(text) ? literal("length", stop) : undefined;
 };
 
 const convertLogprobs = (sampledChoice: Value | undefined) => {

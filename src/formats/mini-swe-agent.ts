@@ -1,6 +1,7 @@
 /** Converts trajectories of mini-swe-agent. */
 
-import { choice, deriveFinish, hasCalls, haveTexts, toToolCalls } from "../messages/chat.ts";
+import { choice, hasCalls, haveTexts, toToolCalls } from "../messages/chat.ts";
+import { decideFinish } from "../messages/finish-reason.ts";
 import { replaceMembers } from "../messages/output-json.ts";
 import { convertItem, convertOutput } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
@@ -79,7 +80,7 @@ const sampledTurn = (run: FormatRun, message: Value) => {
       run.receipt?.leaveOut(value, "the choice of extra.response repeats it");
     return [sampled];
   }
-  return [choice(omitExtra(message), finish ?? deriveFinish(run, hasCalls(message)))];
+  return [choice(omitExtra(message), decideFinish(run, { callsTools: hasCalls(message), stated: [finish] }))];
 };
 
 const omitExtra = (message: Value) => replaceMembers(message, { extra: undefined, tool_calls: toToolCalls(message) });

@@ -1,6 +1,7 @@
 /** Converts results of tau2-bench. */
 import { basename, dirname, join } from "node:path";
-import { choice, deriveFinish, hasCalls, toToolCalls } from "../messages/chat.ts";
+import { choice, hasCalls, toToolCalls } from "../messages/chat.ts";
+import { decideFinish } from "../messages/finish-reason.ts";
 import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, convertPart, findReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
@@ -118,6 +119,6 @@ const agentTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
     run.receipt?.leaveOut(message, "the choice in raw_data repeats it");
     return recorded;
   }
-  const finish = first?.get("finish_reason");
-  return choice(turn, finish?.isText ? finish : deriveFinish(run, tool_calls !== undefined));
+  const stated = [first?.get("finish_reason")];
+  return choice(turn, decideFinish(run, { callsTools: tool_calls !== undefined, stated }));
 };

@@ -1,7 +1,6 @@
 /** Converts results of verifiers v0. */
 
 import { toTools, toTurns, unwrap } from "../messages/chat.ts";
-import { literal } from "../messages/output-json.ts";
 import type { Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
@@ -44,14 +43,10 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   return trajectory;
 };
 
-const convertTurns = (run: FormatRun, row: Value) => {
-  const truncated = row.get("is_truncated");
-  const lastFinish = truncated?.isTrue ? literal("length", truncated) : undefined;
-  return [
-    ...toTurns(run, row.require("prompt"), { name: "prompt" }),
-    ...toTurns(run, row.require("completion"), { name: "completion", isSampled: true, lastFinish }),
-  ];
-};
+const convertTurns = (run: FormatRun, row: Value) => [
+  ...toTurns(run, row.require("prompt"), { name: "prompt" }),
+  ...toTurns(run, row.require("completion"), { name: "completion", sampled: { record: row } }),
+];
 
 const usedKeys = ["prompt", "completion", "reward", "error"];
 

@@ -1,6 +1,7 @@
 /** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
 
-import { choice, deriveFinish, hasCalls, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
+import { choice, hasCalls, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
+import { decideFinish } from "../messages/finish-reason.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward } from "./build-trajectory.ts";
@@ -148,9 +149,9 @@ const findBranches = (run: FormatRun, trace: Value) => {
     const chatMessage = toChatMessage(message, isSampled);
     if (!isSampled) return chatMessage;
     seen.add(at);
-    const finish = calls.get(at)?.get("finish_reason") ?? node.get("finish_reason");
+    const stated = [calls.get(at)?.get("finish_reason"), node.get("finish_reason")];
     const logprobs = sampledLogprobs(run, node);
-    return choice(chatMessage, finish ?? deriveFinish(run, hasCalls(message)), logprobs);
+    return choice(chatMessage, decideFinish(run, { callsTools: hasCalls(message), stated }), logprobs);
   };
   return [...leaves.slice(-1), ...leaves.slice(0, -1)].map((leaf) => {
     const path: number[] = [];

@@ -1,5 +1,6 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../sentences.ts";
+import { finishKeys, openFinish, type SampledRecord } from "./finish-reason.ts";
 import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { Value } from "./value.ts";
 
@@ -18,13 +19,8 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   logprobs,
 });
 
-export const deriveFinish = (run: ConversionNotes, callsTools: boolean) => {
-  run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
-  return callsTools ? "tool_calls" : "stop";
-};
-
-export const textChoice = (run: ConversionNotes, content: Value, finish?: Json) =>
-  choice({ role: "assistant", content }, finish ?? deriveFinish(run, false));
+export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
+  choice({ role: "assistant", content }, openFinish(run, sampled, 1)(0, { callsTools: false }));
 
 export const orderNote = "matched tool results without tool_call_id to the calls by order";
 
@@ -33,20 +29,24 @@ export const haveTexts = (list: Value | undefined, key: string) => {
   return items.length > 0 && items.every((item) => item.textAt(key) !== undefined);
 };
 
-/** Converts text, a list of messages, or a string with a JSON list of messages. */
+/**
+ * Converts text, a list of messages, or a string with a JSON list of messages.
+ * @param sampled the record of the turns if the assistant's turns were sampled
+ */
 export const toTurns = (
   run: ConversionNotes,
   given: Value,
-  { name, isSampled = false, lastFinish }: { name: string; isSampled?: boolean; lastFinish?: Json | undefined },
+  { name, sampled }: { name: string; sampled?: SampledRecord | undefined },
 ) => {
   const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
-  if (value.isText) return [isSampled ? textChoice(run, value, lastFinish) : { role: "user", content: value }];
+  if (value.isText) return [sampled ? textChoice(run, value, sampled) : { role: "user", content: value }];
   if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
   const messages = value.items();
   const roles = messages.map((message) => message.textAt("role"));
   const unknown = messages[roles.indexOf(undefined)];
   if (unknown) throw unknown.error(`a message of ${name} has no role`);
-  const last = roles.lastIndexOf("assistant");
+  const finish = sampled && openFinish(run, sampled, roles.filter((role) => role === "assistant").length);
+  let answers = 0;
   let caller: Value | undefined;
   let answeredIds: string[] = [];
   return messages.map((message, at) => {
@@ -63,9 +63,10 @@ export const toTurns = (
     if (roles[at] !== "assistant") return toChatMessage(message, false);
     caller = message;
     answeredIds = [];
-    const turn = toChatMessage(message, isSampled);
-    if (!isSampled) return turn;
-    return choice(turn, (at === last ? lastFinish : undefined) ?? deriveFinish(run, hasCalls(message)));
+    const turn = toChatMessage(message, sampled !== undefined);
+    if (!finish) return turn;
+    const stated = finishKeys.map((key) => message.get(key));
+    return choice(turn, finish(answers++, { callsTools: hasCalls(message), stated }));
   });
 };
 

@@ -9,10 +9,13 @@ type JsonSources = readonly (Value | undefined)[];
 class JsonLiteral {
   readonly json: string;
   readonly sources: readonly Value[];
+  /** The reason for a value that the record does not have. */
+  readonly addedBecause: string | undefined;
 
-  constructor(json: string, sources: JsonSources) {
+  constructor(json: string, sources: JsonSources, addedBecause?: string) {
     this.json = json;
     this.sources = sources.filter((value) => value !== undefined);
+    this.addedBecause = addedBecause;
   }
 }
 
@@ -24,6 +27,9 @@ type Scalar = string | number | null;
 export type Json = Value | JsonLiteral | Map<string, Json | undefined> | PlainObject | readonly Json[] | Scalar;
 
 export const literal = (data: unknown, ...sources: JsonSources) => rawLiteral(JSON.stringify(data), sources);
+
+/** A derived value, which a receipt lists as added. */
+export const addition = (data: unknown, reason: string) => new JsonLiteral(JSON.stringify(data), [], reason);
 
 export const rawLiteral = (json: string, sources: JsonSources) => new JsonLiteral(json, sources);
 
@@ -55,6 +61,8 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
 
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
+export const additionReasonOf = (json: Json) => (json instanceof JsonLiteral ? json.addedBecause : undefined);
+
 /** Finds the value that became the JSON at a path. `rest` is the path inside this value. */
 export const findSource = (json: Json, path: Path): Readonly<{ value: Value; rest: Path }> | undefined => {
   if (json instanceof Value) return { value: json, rest: path };
@@ -65,7 +73,9 @@ export const findSource = (json: Json, path: Path): Readonly<{ value: Value; res
   const child = children.find(([childKey]) => childKey === key);
   if (child) return findSource(child[1], rest);
   // A missing member has no source, so the first source in the object is used.
-  for (const [, descendant] of children) {
+  // A finish reason can be far from its turn.
+  const near = children.filter(([childKey]) => childKey !== "finish_reason");
+  for (const [, descendant] of near) {
     const childSource = findSource(descendant, []);
     if (childSource) return childSource;
   }

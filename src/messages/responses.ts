@@ -1,5 +1,6 @@
 /** Converts items of the Responses API to messages and choices, or throws ConversionError. */
-import { buildCall, type ConversionNotes, choice, deriveFinish, toArguments, toLogprobs } from "./chat.ts";
+import { buildCall, type ConversionNotes, choice, toArguments, toLogprobs } from "./chat.ts";
+import { openFinish } from "./finish-reason.ts";
 import { literal, nonEmpty, toText } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
@@ -14,13 +15,12 @@ export const convertInput = (run: ConversionNotes, input: Value) => {
 
 export const convertOutput = (run: ConversionNotes, response: Value) => {
   const parts = splitTurns(run, response.require("output"));
-  const last = parts.findLast(isTurn);
-  const cutReason = response.get("incomplete_details", "reason");
+  const turns = parts.filter(isTurn);
+  const finish = openFinish(run, { record: response }, turns.length);
   return parts.map((part) => {
     if (!isTurn(part)) return convertItem(part);
-    const isCut = part === last && cutReason?.text === "max_output_tokens";
-    const finish = isCut ? literal("length", cutReason) : deriveFinish(run, findCalls(part).length > 0);
-    return choice(mergeTurn(part), finish, convertLogprobs(part));
+    const reason = finish(turns.indexOf(part), { callsTools: findCalls(part).length > 0 });
+    return choice(mergeTurn(part), reason, convertLogprobs(part));
   });
 };
 

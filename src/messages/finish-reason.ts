@@ -1,0 +1,137 @@
+/** Decides the finish reason of each sampled turn from the statements of its record. */
+import { addition, type Json, literal } from "./output-json.ts";
+import type { Value } from "./value.ts";
+
+interface Notes {
+  note(text: string): void;
+}
+
+type Position = Readonly<{ at: number; count: number }>;
+
+export type SampledRecord = Readonly<{
+  /** States how the last turn ended, or has lists with an element for each turn or completion. */
+  record: Value;
+  completion?: Position | undefined;
+}>;
+
+type TurnFacts = Readonly<{
+  callsTools: boolean;
+  /** The reasons that the turn itself states. The first one decides. */
+  stated?: readonly (Value | undefined)[];
+}>;
+
+type Reason = Readonly<{ name: string; value: Value }>;
+
+/** Returns a function that decides the finish reason of the sampled turn with an index. */
+export const openFinish = (run: Notes, { record, completion }: SampledRecord, turns: number) => {
+  const statements = findStatements(record);
+  return (at: number, { callsTools, stated = [] }: TurnFacts) => {
+    const ofTurn = stated.flatMap((value) => readReason(value) ?? []);
+    const ofRecord = statements.flatMap(({ value, read }) => {
+      const own = completion ? pickElement(value, completion) : value;
+      const isLast = at === turns - 1;
+      const picked =
+        own && (pickElement(own, { at, count: turns }, isLast) ?? (isLast ? own.items().at(-1) : undefined));
+      return read(picked) ?? [];
+    });
+    return chooseReason(run, [...ofTurn, ...ofRecord]) ?? deriveFinish(run, callsTools);
+  };
+};
+
+/** Decides the finish reason of a turn whose record states nothing else. */
+export const decideFinish = (run: Notes, { callsTools, stated = [] }: TurnFacts): Json =>
+  chooseReason(
+    run,
+    stated.flatMap((value) => readReason(value) ?? []),
+  ) ?? deriveFinish(run, callsTools);
+
+/** For turns whose format never records a finish reason. */
+export const deriveFinish = (run: Notes, callsTools: boolean) => {
+  run.note("added the missing finish_reason: `tool_calls` to turns that call tools, `stop` to other turns");
+  return addition(callsTools ? "tool_calls" : "stop", "the record states no finish reason");
+};
+
+/** A cut answer overrides a complete one, because a trainer can cut an answer that the model completed. */
+const chooseReason = (run: Notes, reasons: readonly Reason[]): Json | undefined => {
+  const [first] = reasons;
+  const cut = reasons.find(({ name }) => name === "length");
+  if (!first) return undefined;
+  if (!cut || cut === first || !["stop", "tool_calls"].includes(first.name)) {
+    const { name, value } = first;
+    return value.text === name ? value : literal(name, value);
+  }
+  run.note(`used the finish_reason \`length\` for turns that are recorded as truncated, not \`${first.name}\``);
+  return literal(cut.name, cut.value, first.value);
+};
+
+/** The keys of a message that can state its reason. */
+export const finishKeys = ["finish_reason", "stop_reason"];
+const reasonKeys = ["finish_reason", "finish_reasons", "finishReason", "done_reason"];
+const stopKeys = ["stop_reason", "stop_reasons", "stopReason"];
+const flagPattern =
+  /^(?:is_?|was_?)?(?:(?:response|completion|output|answer|generation)s?_)?(?:is_|was_)?(?:truncated|Truncated)$/;
+
+const findStatements = (record: Value) => {
+  const holders = [record, ...["metadata", "meta_info"].map((key) => parseText(record.get(key)))];
+  return holders.flatMap((holder) => {
+    const listed = (keys: readonly string[], read: (value: Value | undefined) => Reason | undefined) =>
+      keys.flatMap((key) => {
+        const value = parseText(holder?.get(key));
+        return value ? [{ value, read }] : [];
+      });
+    const flags = (holder?.members() ?? []).flatMap(([key]) => (flagPattern.test(key) ? key : []));
+    const incomplete = holder?.get("incomplete_details", "reason");
+    return [
+      ...listed(reasonKeys, readReason),
+      ...listed(stopKeys, readStop),
+      ...(incomplete ? [{ value: incomplete, read: readReason }] : []),
+      ...listed(flags, readFlag),
+    ];
+  });
+};
+
+const parseText = (value: Value | undefined) => {
+  const inner = value?.embeddedJson;
+  return inner?.isList || inner?.isObject ? inner : value;
+};
+
+const pickElement = (value: Value, { at, count }: Position, takesScalar = true) => {
+  if (!value.isList) return takesScalar ? value : undefined;
+  const items = value.items();
+  return items.length === count ? items[at] : undefined;
+};
+
+const readReason = (given: Value | undefined): Reason | undefined => {
+  // SGLang writes objects such as {"type": "length", "length": 32}.
+  const value = given?.isObject ? given.get("type") : given;
+  const { text = "" } = value ?? {};
+  const spelling = text
+    .replace(/^\w*FinishReason\./, "")
+    .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
+    .replaceAll(/[- ]/g, "_")
+    .toLowerCase();
+  const name = namesBySpelling.get(spelling) ?? text;
+  return !value || name === "" ? undefined : { name, value };
+};
+
+/** In replies of vLLM, `stop_reason` is the token or the text that ended the answer. */
+const readStop = (value: Value | undefined): Reason | undefined =>
+  value && (value.isNumber || /[^\w -]/.test(value.text ?? "")) ? { name: "stop", value } : readReason(value);
+
+const readFlag = (value: Value | undefined): Reason | undefined => {
+  const isCut = value?.isTrue || (value?.number ?? 0) !== 0 || /^true$/i.test(value?.text ?? "");
+  return value && isCut ? { name: "length", value } : undefined;
+};
+
+/** Reasons without an equivalent, such as `abort`, keep their spelling. */
+const namesBySpelling = new Map(
+  Object.entries({
+    stop: "stop end_turn stop_sequence stop_token eos eos_token eos_found complete completed",
+    length:
+      "length max_tokens max_output_tokens max_new_tokens max_completion_tokens max_length model_length model_context_window_exceeded context_length context_length_exceeded token_limit",
+    tool_calls: "tool_calls tool_call tool_use",
+    content_filter:
+      "content_filter content_filtered safety recitation blocklist prohibited_content spii guardrail_intervened error_toxic",
+    "": "unknown none null finish_reason_unspecified",
+  }).flatMap(([name, spellings]) => spellings.split(" ").map((spelling) => [spelling, name] as const)),
+);
