@@ -15,7 +15,7 @@ import { pluralize, toOptionArgs } from "../sentences.ts";
 import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
 import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
-import { ownFormat, recognizeInputs } from "./recognize.ts";
+import { isCompanion, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
 
 export interface ConvertibleInputs extends input.OpenedInputs {
@@ -78,7 +78,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
         records: () => lines.listRecordMappings(results.flatMap(({ groups }) => groups)),
       },
     },
-    skipped: skipped.filter((file) => !run.documents.foundNames.has(file)),
+    skipped: skipped.filter((file) => !run.documents.foundNames.has(file) && !isCompanion(file, [...byFormat.keys()])),
   };
 };
 

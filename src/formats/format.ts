@@ -85,6 +85,8 @@ export type Format = Readonly<{
   jsonColumns?: readonly string[];
   /** Matches paths after removal of `.gz` and `.zst`. The separator is always `/`. */
   filePattern?: RegExp;
+  /** Matches paths, as `filePattern` does, of files without rollouts that the writer puts next to its rollouts. */
+  companions?: RegExp;
   /** Names of folders whose files are parts of a record. */
   partFolders?: readonly string[];
   groupsSpanFiles?: boolean;

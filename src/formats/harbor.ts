@@ -18,6 +18,7 @@ export const harbor: Format = {
   },
   records: { text: "document" },
   filePattern: /(?:^|\/)result\.json$/,
+  companions: /(?:^|\/)config\.json$/,
   partFolders: ["agent", "steps"],
   groupsSpanFiles: true,
   recognizes: ({ value }) =>

@@ -100,8 +100,13 @@ const recognizeInput = async (
   return { source, formats: own, rejection, damagedKind };
 };
 
-const fitsName = ({ filePattern }: Format, { name }: input.Source) =>
-  filePattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
+const matchesPath = (pattern: RegExp | undefined, name: string) =>
+  pattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
+
+const fitsName = ({ filePattern }: Format, { name }: input.Source) => matchesPath(filePattern, name);
+
+export const isCompanion = (file: string, formats: readonly Format[]) =>
+  formats.some(({ companions }) => matchesPath(companions, file));
 
 /** Gives an unrecognized file the only format that fits: the given format, or a format of another input. */
 const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | undefined) => {

@@ -15,6 +15,7 @@ export const verifiersV0: Format = {
   },
   records: { text: "lines" },
   filePattern: /(?:^|[./])results\.jsonl$/,
+  companions: /(?:^|[./])metadata\.json$/,
   recognizes: ({ value }) =>
     ["prompt", "completion", "reward"].every((key) => value.has(key)) &&
     value.hasAny("example_id", "id") &&

@@ -92,11 +92,18 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     read.problems.merge(problems);
     if (conversion) read.problems.merge(conversion.recordProblems);
     await mapProblemsToRecords(sources, read.problems);
-    return { ...read, conversion, skippedFiles: [...emptyFiles, ...skipped], repeatedFiles: repeated, close };
+    const skippedFiles = [...emptyFiles, ...skipped];
+    reportSkippedFiles(read.problems, skippedFiles);
+    return { ...read, conversion, skippedFiles, repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
     throw thrown;
   }
+};
+
+export const reportSkippedFiles = (problems: Problems, files: readonly string[] = []) => {
+  for (const file of files) problems.report("skipped-file", undefined, { file });
+  if (problems.strictness.strict) problems.addInputRule("skipped-file");
 };
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */

@@ -1,5 +1,6 @@
 import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { expandGlob } from "../../src/input/expand-names.ts";
 import { newFolder } from "../support/inputs.ts";
@@ -19,6 +20,13 @@ const row = (id: number): string =>
   `${JSON.stringify({ example_id: id, prompt: "2+2?", completion: "4", answer: "4", reward: id })}\n`;
 
 const group = `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"hi"},{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"yo"}}],"reward":1}]}\n`;
+
+/** The files of the problems `skipped-file`, in sorted order. */
+const skippedIn = (json: string): readonly string[] => {
+  const { warnings, error } = JSON.parse(json);
+  const problems: readonly { rule: string; file: string }[] = warnings ?? error.problems;
+  return problems.flatMap(({ rule, file }) => (rule === "skipped-file" ? file : [])).sort();
+};
 
 const rewardsOf = (stdout: string): readonly number[] =>
   stdout
@@ -80,18 +88,38 @@ describe("a folder as input", () => {
     ]);
   });
 
-  it("gives one note that names files without rollouts", async () => {
+  it("warns of each file without rollouts, except the companions of a format", async () => {
     const files = { "a.json": "{}", "b.json": '{"seed":1}', "c.jsonl": "", "d.json": "[1]", "e.json": "2" };
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/metadata.json": '{"model":"m"}', ...named("r", files) });
-    const { code, stdout, stderr } = await runRollcall(["convert", "r"], { cwd });
-    expect(stderr.match(/skipped.*/g)).toEqual([
-      "skipped files without rollouts: r/c.jsonl, r/a.json, r/b.json and 2 more",
-    ]);
-    expect([code, rewardsOf(stdout)]).toEqual([0, [1]]);
-    const own = folderOf({ "r/groups.jsonl": group, "r/config.json": "{}" });
-    const checked = await runRollcall(["check", "r"], { cwd: own });
-    expect(checked.stderr).toContain("skipped files without rollouts: r/config.json\n");
-    expect(checked.code).toBe(0);
+    const skipped = Object.keys(files).map((name) => `r/${name}`);
+    const convert = ["convert", "r", "--out", "made.jsonl", "--json"];
+    const converted = await runRollcall(convert, { cwd });
+    expect([converted.code, skippedIn(converted.stdout)]).toEqual([0, skipped]);
+    const checked = await runRollcall(["check", "r", "--json", "--where", "reward > 0.0"], { cwd });
+    expect([checked.code, skippedIn(checked.stdout)]).toEqual([0, skipped]);
+    const strict = await runRollcall(["check", "r", "--json", "--strict"], { cwd });
+    expect([strict.code, skippedIn(strict.stderr)]).toEqual([3, skipped]);
+    const viewed = await runRollcall(["view", "r", "--html", "page.html", "--json"], { cwd });
+    expect([viewed.code, skippedIn(viewed.stdout)]).toEqual([0, skipped]);
+    const person = await runRollcall(["check", "r"], { cwd });
+    expect(person.stderr).toContain("r/a.json: warning: found no rollout in this file, so rollcall skipped it");
+    const allowed = await runRollcall(["check", "r", "--json", "--allow", "skipped-file"], { cwd });
+    expect([allowed.code, skippedIn(allowed.stdout)]).toEqual([0, []]);
+  });
+
+  it("warns of compressed and empty files in log and ledger verify", async () => {
+    const cwd = folderOf({
+      "r/groups.jsonl": group,
+      "r/a.jsonl.gz": gzipSync('{"loss":1}\n'),
+      "r/empty.jsonl": "",
+      "r/metadata.json": "{}",
+    });
+    const env = newHome();
+    const skipped = ["r/a.jsonl.gz", "r/empty.jsonl", "r/metadata.json"];
+    const logged = await runRollcall(["log", "m", "r", "--local", "--split", "train", "--json"], { cwd, env });
+    expect([logged.code, skippedIn(logged.stdout)]).toEqual([0, skipped]);
+    const verified = await runRollcall(["ledger", "verify", "r", "--local", "--json"], { cwd, env });
+    expect([verified.code, skippedIn(verified.stdout)]).toEqual([0, skipped]);
   });
 
   it("gives an error, and skips no file, if a file with the name of a format has an unknown row", async () => {

@@ -99,6 +99,12 @@ export const inputRules = {
       },
     },
   }),
+  "skipped-file": warning({
+    message: "found no rollout in this file, so rollcall skipped it",
+    advice: "check the file alone to see the reason, or pass --allow skipped-file if it has no rollouts",
+    why: "rollcall reads every JSON, JSONL and Parquet file of a folder. If a file should have rollouts, they are missing from the result. Files that a format writes next to its rollouts, such as metadata.json of verifiers, give no warning.",
+    example: problem(undefined, "runs/summary.jsonl"),
+  }),
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     message: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,
     advice: "check or log each kind of input separately, or pass --allow mixed-shapes",

@@ -1,5 +1,6 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { toProblemDocument } from "../../failure.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
 import type { ReceiptData } from "../../formats/index.ts";
@@ -54,7 +55,8 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   const written = groups.read - groups.rejected;
   if (screen.isForProgram) {
     const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, not_chosen };
-    await printDocument(screen, { status: "converted", ...counts });
+    const warnings = problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
+    await printDocument(screen, { status: "converted", ...counts, warnings });
   } else {
     if (receipt && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
     const facts = toFacts({

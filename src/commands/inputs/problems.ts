@@ -27,6 +27,15 @@ export const printWarnings = async (
   if (rules !== "") screen.notice(`omitted warnings: ${rules} (list them with \`rollcall check --json\`)`);
 };
 
+export const listSkippedFiles = ({ problems }: Dataset) =>
+  problems.sorted().filter(({ rule, severity }) => rule === "skipped-file" && severity === "warning");
+
+/** Prints the warnings about skipped files, for commands that print no other warnings. */
+export const printSkippedFiles = async ({ screen }: Context, dataset: Dataset) => {
+  const { shown } = await selectProblems([], { problems: listSkippedFiles(dataset) });
+  for (const warning of shown) screen.warn(warning);
+};
+
 /** `counts` includes problems that are not in the failure. */
 export const withExcerpts = async (
   { screen }: Context,

@@ -115,7 +115,7 @@ const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { h
 const maxNames = 3;
 
 export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
-  const { conversion, skippedFiles = [], scan, sources, problems } = dataset;
+  const { conversion, scan, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion) {
     const { formats, rewardFrom: usedRewardFrom, notes } = conversion;
@@ -130,7 +130,6 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
-  if (skippedFiles.length > 0) screen.notice(`skipped files without rollouts: ${formatList(skippedFiles, maxNames)}`);
   const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
   if (!conversion && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);

@@ -11,7 +11,7 @@ import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts"
 import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
-import { withExcerpts } from "../inputs/problems.ts";
+import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, readInputs } from "../inputs/read.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
@@ -54,7 +54,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
 export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
   const verification = await compareFiles(context, typed, { isPerScope: false });
-  const { counts, problems, files } = verification;
+  const { counts, problems, files, skipped } = verification;
   const isVerified = counts.logged === counts.read;
   if (screen.isForProgram) {
     await printDocument(screen, {
@@ -62,6 +62,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
       groups: counts,
       files,
       problems: problems.map(toProblemDocument),
+      warnings: skipped.map(toProblemDocument),
     });
   } else {
     const unfinished = files.length > 1 ? files.filter((one) => one.logged < one.read) : [];
@@ -252,9 +253,11 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { isP
   const settings = await readEffectiveSettings(context);
   const dataset = await readInputs(context, { settings, typed, split: typed.split });
   closeDatasetAtEnd(context, dataset);
+  await printSkippedFiles(context, dataset);
   const { failure } = composeCheckResult(dataset);
   if (dataset.groups.count === 0 && failure) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { isForReading: true, settings });
   const ledgerArgs = listLedgerArgs(context, typed);
-  return await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], { ...options, ledgerArgs });
+  const verification = await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], { ...options, ledgerArgs });
+  return { ...verification, skipped: listSkippedFiles(dataset) };
 };

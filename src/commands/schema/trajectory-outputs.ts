@@ -103,6 +103,7 @@ const convert = object({
     list(object({ file: text, path: text, count, reason: text })),
   ),
   not_chosen: inputKeys.not_chosen,
+  warnings: s.problems,
 });
 
 const readAndWritten = object(sameKeys(count, "read", "rejected", "written"));
@@ -115,6 +116,7 @@ const view = s.union([
     groups: describe("written: limited by the size of a page; rejected: invalid", readAndWritten),
     trajectories: readAndWritten,
     not_chosen: inputKeys.not_chosen,
+    warnings: describe("skipped files", s.problems),
   }),
 ]);
 
@@ -155,6 +157,7 @@ const ledgerVerify = object({
   groups: ledgerCounts,
   files: list(object({ file: text, read: count, logged: describe("exactly once", count) })),
   problems: s.limitedProblems,
+  warnings: describe("skipped files", s.problems),
 });
 
 export const trajectoriesOutputs: s.Outputs = {

@@ -1,5 +1,6 @@
 import { getLocalService, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { toProblemDocument } from "../../failure.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
@@ -10,6 +11,7 @@ import { openBrowser, printDocument } from "../../output/index.ts";
 import { composeCheckResult } from "../../send/index.ts";
 import { pluralize, toOptionArgs, toOptionName } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
+import { listSkippedFiles, printSkippedFiles } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { ViewOptions } from "./command.ts";
 
@@ -44,6 +46,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
       groups: { read: groups.read, written: page.groups, rejected: groups.rejected },
       trajectories: { read: trajectories.read, written: page.trajectories, rejected: trajectories.rejected },
       not_chosen: dataset.filteredOut,
+      warnings: listSkippedFiles(dataset).map(toProblemDocument),
     });
   }
   const size = `${(bytes / 1e6).toFixed(1)} MB`;
@@ -119,6 +122,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
       onFetched: onRead,
     });
     printInputNotes(context, dataset, typed);
+    await printSkippedFiles(context, dataset);
     return { dataset, inputOptions: toShownOptions(typed), hasChanged };
   };
 };

@@ -7,7 +7,7 @@ import * as input from "../../input/index.ts";
 import { composeGroup, listParts, ReadWindow } from "../group-bytes.ts";
 import { countWhile, NumberColumn } from "../parts/column.ts";
 import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRecords } from "../positions.ts";
-import { countUnreadable, type Dataset, type ReadOptions, readSources } from "../read-dataset.ts";
+import { countUnreadable, type Dataset, type ReadOptions, readSources, reportSkippedFiles } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
 interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
@@ -34,6 +34,7 @@ export const selectDataset = async (
     return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
   });
   problems.merge(errors);
+  if (!dataset.problems.strictness.strict) reportSkippedFiles(problems, dataset.skippedFiles);
   const [firstReduced = 0] = subsets.keys();
   if (subsets.size > 0)
     problems.report("baseline-changed", { groups: subsets.size }, () => locateGroup(dataset, firstReduced));
