@@ -134,7 +134,7 @@ export const scanSource = async (source: input.Source, options: ScanSourceOption
   const { bytes } = source;
   const { signal, onRead } = options;
   const scan = new Scan(source, options);
-  for await (const frame of input.readFrames(bytes, input.findTextStart(bytes))) {
+  for await (const frame of input.readFrames(bytes, { start: input.findTextStart(bytes), signal })) {
     signal.throwIfAborted();
     await scan.scanFrame(frame);
     onRead(frame.kind === "lines" ? frame.start + frame.bytes.length : frame.end);

@@ -1,5 +1,6 @@
 /** Converts inputs of other tools to lines with one group each. */
 import { basename, dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
 import type { RuleData } from "../check/rules/rules.ts";
@@ -257,6 +258,8 @@ const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionR
   };
 };
 
+const maxRecordsAtOnce = 256;
+
 /** Awaits only promises, because an await takes longer than the conversion of a record. */
 const visitRecords = async (
   files: readonly records.ConvertedFile[],
@@ -267,6 +270,8 @@ const visitRecords = async (
     let record = 0;
     for await (const batch of file.records.batches()) {
       for (const raw of batch) {
+        // Records that convert to nothing never let other tasks run.
+        if (record % maxRecordsAtOnce === 0) await setImmediate();
         signal.throwIfAborted();
         const visiting = visit(raw, { file, record: record++, position: -1 });
         if (visiting) await visiting;

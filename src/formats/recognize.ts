@@ -73,7 +73,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
 const recognizeInput = async (
   source: input.Source,
   given: Format | undefined,
-  { folders, maxUnpackedBytes, rewardFrom, rewards }: ConvertibleInputs & FormatOptions,
+  { folders, maxUnpackedBytes, host, rewardFrom, rewards }: ConvertibleInputs & FormatOptions,
 ) => {
   const head = input.readHead(source.bytes, input.sniffedBytes);
   const [container, error] = [input.findContainer(head), input.findFormatError(head, source.name)];
@@ -84,8 +84,7 @@ const recognizeInput = async (
     return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
   }
   const { matching, unreadable, row } = await matchFormats(source, given ? [given] : await loadFormats(), {
-    container,
-    maxUnpackedBytes,
+    ...{ container, maxUnpackedBytes, signal: host.signal },
   });
   // `matchFormats` recognizes rollcall's format even if another format is given.
   const own = given ? matching.filter((format) => format === given) : matching;
@@ -138,7 +137,7 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
 const matchFormats = async (
   source: input.Source,
   candidates: readonly Format[],
-  { container, maxUnpackedBytes }: { container: input.Container | undefined; maxUnpackedBytes: number },
+  { container, ...limits }: input.ReadLimits & { container: input.Container | undefined },
 ) => {
   const { name: file, bytes } = source;
   if (!container && input.hasRollcallKey(bytes)) return { matching: [ownFormat] };
@@ -147,8 +146,8 @@ const matchFormats = async (
   try {
     const firstRecords: AsyncIterable<FirstRecord> = container
       ? // All possible formats read the same records from this container.
-        readRawRecords(source, possible[0]?.records ?? {}, maxUnpackedBytes)
-      : readFirstRecords(source, maxUnpackedBytes);
+        readRawRecords(source, possible[0]?.records ?? {}, limits)
+      : readFirstRecords(source, limits);
     for await (const raw of firstRecords) {
       const { member, fault, kind, columns, value = fault === undefined ? Value.parse(raw.bytes) : undefined } = raw;
       unreadable = value ? undefined : (fault ?? noJson);
@@ -176,12 +175,12 @@ type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; val
 const maxFirstLines = 20;
 
 /** Yields objects from the first lines, then the whole file if the file can be a document. */
-async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number): AsyncGenerator<FirstRecord, void> {
+async function* readFirstRecords(source: input.Source, limits: input.ReadLimits): AsyncGenerator<FirstRecord, void> {
   const { bytes } = source;
   const isList = /^[\s\ufeff]*\[/.test(input.readHead(bytes, input.sniffedBytes).toString("utf8"));
   let count = 0;
   let hasLines = false;
-  for await (const raw of readRawRecords(source, { text: "lines" }, maxUnpackedBytes)) {
+  for await (const raw of readRawRecords(source, { text: "lines" }, limits)) {
     const value = Value.parsePython(Buffer.from(raw.bytes));
     // A line end has up to two bytes.
     const isWhole = raw.isDocument || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
@@ -193,14 +192,14 @@ async function* readFirstRecords(source: input.Source, maxUnpackedBytes: number)
     if (isWhole || ++count === maxFirstLines) break;
   }
   if (hasLines || bytes.size > input.maxDocumentBytes) return;
-  for await (const raw of readRawRecords(source, { text: "document" }, maxUnpackedBytes)) {
+  for await (const raw of readRawRecords(source, { text: "document" }, limits)) {
     const value = Value.parsePython(raw.bytes);
     if (value) yield { ...raw, value, kind: "document" };
   }
 }
 
-async function* readRawRecords(source: input.Source, records: input.RecordKinds, maxUnpackedBytes: number) {
-  const opened = await input.openRecords(source, { records }, maxUnpackedBytes);
+async function* readRawRecords(source: input.Source, records: input.RecordKinds, limits: input.ReadLimits) {
+  const opened = await input.openRecords(source, { records }, limits);
   const first = await opened.readFirst?.();
   if (first) yield first;
   if (!opened.readFirst) for await (const batch of opened.batches()) yield* batch;

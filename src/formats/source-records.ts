@@ -24,14 +24,14 @@ export type RolloutPosition = Readonly<{
 export const openFiles = async (
   sources: readonly input.Source[],
   format: Format,
-  { hasReceipt, problems, maxUnpackedBytes }: ConvertibleInputs & { hasReceipt: boolean },
+  { hasReceipt, problems, maxUnpackedBytes, host }: ConvertibleInputs & { hasReceipt: boolean },
 ) => {
   const isLast = ({ name }: input.Source) => format.lastFilePattern?.test(name) === true;
   const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
   const files: ConvertedFile[] = [];
   for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
     try {
-      const records = await input.openRecords(source, kinds, maxUnpackedBytes);
+      const records = await input.openRecords(source, kinds, { maxUnpackedBytes, signal: host.signal });
       const position = files.length;
       files.push({ name: source.name, records, position, fileSet: format.groupsSpanFiles ? 0 : position });
     } catch (thrown) {

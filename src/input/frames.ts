@@ -1,4 +1,5 @@
 /** Reads bytes as lines, as a document, or as elements of an array. */
+import { isAscii } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
 import { PositionCounter } from "../check/rules/positions.ts";
 import * as json from "../json/json-bytes.ts";
@@ -26,10 +27,15 @@ export interface LongText extends json.Span {
 
 export type Frame = Lines | LongText;
 
-/** Yields lines or one document. @throws ShrunkSourceError */
-export async function* readFrames(source: Bytes, start: number): AsyncGenerator<Frame, void> {
+type ReadOptions = Readonly<{ signal?: AbortSignal | undefined }>;
+
+/** Yields lines or one document. @throws ShrunkSourceError; the signal's reason */
+export async function* readFrames(
+  source: Bytes,
+  { start, signal }: ReadOptions & Pick<json.Span, "start">,
+): AsyncGenerator<Frame, void> {
   let isBlankSoFar = true;
-  for await (const block of readBlocks(source, { start, end: source.size })) {
+  for await (const block of readBlocks(source, { start, end: source.size, signal })) {
     if (isBlankSoFar && block.kind === "lines" && isDocumentStart(block.bytes))
       return yield { kind: "document", start: block.start, end: source.size, isLast: true };
     yield block;
@@ -37,8 +43,11 @@ export async function* readFrames(source: Bytes, start: number): AsyncGenerator<
   }
 }
 
-/** @throws ShrunkSourceError */
-export async function* readBlocks(source: Bytes, { start, end }: json.Span): AsyncGenerator<Frame, void> {
+/** @throws ShrunkSourceError; the signal's reason */
+export async function* readBlocks(
+  source: Bytes,
+  { start, end, signal }: ReadOptions & json.Span,
+): AsyncGenerator<Frame, void> {
   // The buffer has room for an incomplete line in addition to a block.
   const buffer = Buffer.allocUnsafeSlow(Math.min(2 * blockBytes, end - start));
   let filled = 0;
@@ -61,7 +70,7 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
       base += linesEnd;
       filled -= linesEnd;
     } else if (filled + cachedBytes > buffer.length) {
-      const stop = findLineEnd(source, { buffer, start: base + filled, end });
+      const stop = await findLineEnd(source, { buffer, start: base + filled, end, signal });
       const next = Math.min(stop + 1, end);
       yield { kind: "long", start: base, end: stop, isLast: next === end && end === source.size };
       base = next;
@@ -71,9 +80,14 @@ export async function* readBlocks(source: Bytes, { start, end }: json.Span): Asy
 }
 
 /** Overwrites `buffer`. */
-const findLineEnd = (source: Bytes, { buffer, start, end }: json.Span & { readonly buffer: Buffer }) => {
+const findLineEnd = async (
+  source: Bytes,
+  { buffer, start, end, signal }: ReadOptions & json.Span & { readonly buffer: Buffer },
+) => {
   let at = start;
   while (at < end) {
+    await setImmediate();
+    signal?.throwIfAborted();
     const bytesRead = source.read(buffer.subarray(0, end - at), at);
     if (bytesRead === 0) throw new ShrunkSourceError();
     const index = buffer.subarray(0, bytesRead).indexOf(json.newline);
@@ -117,7 +131,7 @@ const isCloser = (byte: number | undefined) => byte === json.closeBrace || byte 
 export async function* readElements(
   source: Bytes,
   { start, end, line }: json.Span & LineStart,
-  { reader, isTolerant, signal }: { reader: JsonReader; isTolerant: boolean; signal?: AbortSignal | undefined },
+  { reader, isTolerant, signal }: ReadOptions & { reader: JsonReader; isTolerant: boolean },
 ) {
   reader.beginElements();
   let position = { start, line };
@@ -173,8 +187,10 @@ const findLineStart = (source: Bytes, at: number) => {
 const countUnits = (source: Bytes, from: number, to: number) => {
   let units = 0;
   for (let at = from; at < to; at += bytesPerRead) {
-    for (const byte of readRangeNow(source, { start: at, length: Math.min(bytesPerRead, to - at) })) {
-      if (byte < 0x80 || byte >= 0xc0) units += byte >= 0xf0 ? 2 : 1;
+    const bytes = readRangeNow(source, { start: at, length: Math.min(bytesPerRead, to - at) });
+    if (isAscii(bytes)) units += bytes.length;
+    else {
+      for (const byte of bytes) if (byte < 0x80 || byte >= 0xc0) units += byte >= 0xf0 ? 2 : 1;
     }
   }
   return units;

@@ -1,5 +1,6 @@
 /** Reads records from files of other tools. */
 
+import { setImmediate } from "node:timers/promises";
 import * as json from "../json/json-bytes.ts";
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
@@ -40,7 +41,7 @@ export type RawRecord = Readonly<{
 type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
 
 export interface Records {
-  /** @throws ShrunkSourceError; Failure `input-unreadable` */
+  /** @throws ShrunkSourceError; Failure `input-unreadable`; the signal's reason */
   batches(): Batches;
   /** Absent if `batches` yields the first record as fast. */
   readFirst?(): Promise<RawRecord | undefined>;
@@ -50,26 +51,41 @@ export interface Records {
   readonly text?: Bytes;
 }
 
+export type ReadLimits = Readonly<{ maxUnpackedBytes: number; signal: AbortSignal }>;
+
+type RecordOptions = Readonly<{ records: RecordKinds; columns?: readonly string[] | undefined }>;
+
 /** @param columns the columns of a Parquet file; default: all @throws UnusableInput */
-export const openRecords = async (
-  source: Source,
-  { records, columns }: { records: RecordKinds; columns?: readonly string[] | undefined },
-  maxUnpackedBytes: number,
-): Promise<Records> => {
+export const openRecords = async (source: Source, options: RecordOptions, limits: ReadLimits): Promise<Records> => {
+  const records = await openContent(source, options, limits);
+  return {
+    ...records,
+    async *batches() {
+      for await (const batch of records.batches()) {
+        // Blank lines and members of an archive do not let other tasks run.
+        await setImmediate();
+        limits.signal.throwIfAborted();
+        yield batch;
+      }
+    },
+  };
+};
+
+const openContent = async (source: Source, { records, columns }: RecordOptions, limits: ReadLimits) => {
   const container = findContainer(readHead(source.bytes, sniffedBytes));
   if (records.zip && container === "zip") {
     const { openMembers } = await import("./zip.ts");
-    return await openMembers(source, { names: records.zip, maxUnpackedBytes });
+    return await openMembers(source, { ...limits, names: records.zip });
   }
   if (records.parquet && container === "parquet") {
     const { openRows } = await import("./parquet.ts");
-    return await openRows(source, { columns, maxUnpackedBytes });
+    return await openRows(source, { ...limits, columns });
   }
-  return openText(source, records.text === "document");
+  return openText(source, records.text === "document", limits.signal);
 };
 
 /** If `isOneDocument` is false, the records are lines, elements of arrays, or one object. */
-const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
+const openText = ({ name, bytes }: Source, isOneDocument: boolean, signal: AbortSignal): Records => {
   const text = { label: name, within: bytes };
   const recordRanges: (LineStart & { length: number; fault: string | undefined })[] = [];
   const remember = function* (batch: Iterable<RawRecord>) {
@@ -85,7 +101,8 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean): Records => {
       const first = { start: findTextStart(bytes), line: 1 };
       if (isOneDocument) return yield remember([await readWhole(text, { ...first, end: bytes.size })]);
       const list = await findList(bytes, first);
-      for await (const batch of list ? cutElements(text, list) : cutLines(text, first)) yield remember(batch);
+      for await (const batch of list ? cutElements(text, list, signal) : cutLines(text, first, signal))
+        yield remember(batch);
     },
     async reread(position) {
       const range = recordRanges[position];
@@ -104,19 +121,21 @@ const readWhole = async (text: RecordText, { start, line, end }: json.Span & Lin
   return { ...text, start, line, bytes: await readRange(text.within, { start, length }) };
 };
 
-async function* cutLines(text: RecordText, { start, line: first }: LineStart): Batches {
+async function* cutLines(text: RecordText, { start, line: first }: LineStart, signal: AbortSignal): Batches {
   const { label, within } = text;
   let line = first;
   const linesOf = function* (bytes: Buffer, start: number) {
     for (let from = 0; from < bytes.length; line++) {
       const end = json.endOfLine(bytes, from);
-      const textStart = json.skipWhite(bytes, from);
-      const trimmed = trimEnd(bytes, textStart, end);
-      if (trimmed.length > 0) yield { bytes: trimmed, line, start: start + textStart, label, within };
+      // White space is searched only in the line, because a block can contain a million blank lines.
+      const whole = bytes.subarray(from, end);
+      const textStart = json.skipWhite(whole, 0);
+      const text = trimEnd(whole, textStart, whole.length);
+      if (text.length > 0) yield { bytes: text, line, start: start + from + textStart, label, within };
       from = end + 1;
     }
   };
-  for await (const block of readFrames(within, start)) {
+  for await (const block of readFrames(within, { start, signal })) {
     if (block.kind === "lines") yield linesOf(block.bytes, block.start);
     else {
       const record = await readWhole(text, { start: block.start, end: block.end, line: line++ });
@@ -138,10 +157,10 @@ const findList = async (bytes: Bytes, { start, line }: LineStart) => {
   return { start: start + open + 1, line: line + json.locateOffset(head, open).line - 1 };
 };
 
-async function* cutElements(text: RecordText, list: LineStart): Batches {
+async function* cutElements(text: RecordText, list: LineStart, signal: AbortSignal): Batches {
   const { label, within } = text;
   const range = { ...list, end: within.size };
-  for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true })) {
+  for await (const part of readElements(within, range, { reader: new JsonReader(), isTolerant: true, signal })) {
     const { table, start: base, positions, restAt, isEnd, fault } = part;
     const records = function* () {
       for (let root = 0; root < table.words.length; root = nodeAfter(table, root)) {
@@ -154,7 +173,7 @@ async function* cutElements(text: RecordText, list: LineStart): Batches {
     yield records();
     const position = { start: base + restAt, line: positions.mark(restAt) };
     // A comma can precede the closing bracket.
-    if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position);
+    if (isEnd || (fault && table.bytes[restAt] === json.closeBracket)) yield* readAfterList(text, position, signal);
     else if (fault) {
       const wrong = "its list of records is truncated or lacks an element (write the whole list)";
       yield [unreadableRecord(text, wrong, position)];
@@ -162,11 +181,11 @@ async function* cutElements(text: RecordText, list: LineStart): Batches {
   }
 }
 
-async function* readAfterList(text: RecordText, { start, line }: LineStart): Batches {
+async function* readAfterList(text: RecordText, { start, line }: LineStart, signal: AbortSignal): Batches {
   const rest = { start: start + 1, line };
   const next = await findList(text.within, rest);
-  if (next) return yield* cutElements(text, next);
-  for await (const batch of cutLines(text, rest)) {
+  if (next) return yield* cutElements(text, next, signal);
+  for await (const batch of cutLines(text, rest, signal)) {
     for (const record of batch) return yield [unreadableRecord(text, "other data follows the list of records", record)];
   }
 }

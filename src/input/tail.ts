@@ -1,5 +1,6 @@
 /** Follows a growing file, and detects rewrites. */
 import { open } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
 import { newline } from "../json/json-bytes.ts";
 import { leadsTo } from "./names.ts";
@@ -73,6 +74,7 @@ export const openTail = async (path: string, name: string) => {
       for (let end = size; end > from; end -= searchBytes) {
         const start = Math.max(from, end - searchBytes);
         const block = Buffer.alloc(end - start);
+        await setImmediate();
         const at = block.subarray(0, bytes.read(block, start)).lastIndexOf(newline);
         if (at >= 0) return start + at + 1;
       }
