@@ -11,13 +11,23 @@ import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, Rollout } from "./format.ts";
 
 /** Returns a ConversionError, so that other parts of the record are still converted. */
-export const convertPart = (part: Value, group: string | undefined, convert: () => Rollout) => {
+export const convertPart = (
+  part: Value,
+  facts: Pick<Rollout, "group" | "id" | "changedAt">,
+  convert: () => Rollout,
+) => {
   try {
-    return { group, part, ...convert() };
+    return { ...facts, part, ...convert() };
   } catch (thrown) {
-    if (thrown instanceof ConversionError) return { group, part, error: thrown };
+    if (thrown instanceof ConversionError) return { ...facts, part, error: thrown };
     throw thrown;
   }
+};
+
+/** The last of the recorded ISO 8601 times, in milliseconds. */
+export const findLastTime = (...values: readonly (Value | undefined)[]) => {
+  const times = values.map((value) => Date.parse(value?.text ?? "")).filter((time) => !Number.isNaN(time));
+  return times.length === 0 ? undefined : Math.max(...times);
 };
 
 type TrajectoryParts = Readonly<{

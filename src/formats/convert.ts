@@ -13,9 +13,10 @@ import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { Value } from "../messages/value.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
+import type { DroppedCopy } from "./copies.ts";
 import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
 import * as lines from "./group-lines.ts";
-import { openReceipt } from "./receipt.ts";
+import { openReceipt, type Receipt } from "./receipt.ts";
 import { isCompanion, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
 
@@ -76,7 +77,13 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       receipt: run.receipt && {
         data: run.receipt.data,
-        records: () => lines.listRecordMappings(results.flatMap(({ groups }) => groups)),
+        records: () => {
+          const written = results.flatMap(({ groups }) => groups);
+          return lines.listRecordMappings(
+            written,
+            results.flatMap(({ copies }) => copies),
+          );
+        },
       },
     },
     skipped: skipped.filter((file) => !run.documents.foundNames.has(file) && !isCompanion(file, [...byFormat.keys()])),
@@ -218,17 +225,50 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       breakGroup({ group }, { file, record: position, position: -1 }, { fault, location });
     }
     breakAmbiguous();
+    const copies = output.dropCopies();
+    if (copies.length > 0) run.notes.set("left out a copy of a rollout", copies.length);
+    if (receipt) await leaveOutCopies(copies, { format, converter, run, receipt });
     const bytes = await output.end(host);
-    const source: input.Source = {
-      name,
-      bytes,
-      originals: lines.createLineOrigin({ files, groups, format, converter }),
+    const originals = lines.createLineOrigin({ files, groups, copies, format, converter });
+    const source: input.Source = { name, bytes, originals };
+    return {
+      source,
+      groups,
+      copies,
+      unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length,
     };
-    return { source, groups, unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length };
   } catch (thrown) {
     await output.discard();
     throw thrown;
   }
+};
+
+interface CopyOptions extends Pick<lines.ConversionOutput, "format" | "converter"> {
+  run: ConversionRun;
+  receipt: Receipt;
+}
+
+/** Converts the records of the copies again, because their values were counted as converted. */
+const leaveOutCopies = async (
+  copies: readonly DroppedCopy[],
+  { format, converter, run: { notes }, receipt }: CopyOptions,
+) => {
+  const positions = new Map<string, Set<number>>();
+  for (const { copy } of copies) {
+    const key = `${copy.record} ${copy.file.position}`;
+    positions.set(key, (positions.get(key) ?? new Set()).add(copy.position));
+  }
+  const notesBefore = new Map(notes);
+  for (const { copy } of copies) {
+    const key = `${copy.record} ${copy.file.position}`;
+    const dropped = positions.get(key);
+    const raw = dropped && (await copy.file.records.reread(copy.record));
+    const record = raw && records.parseRecord(format, raw, copy);
+    if (dropped && record) receipt.removeCopies(record, () => records.convertRecord(converter, record) ?? [], dropped);
+    positions.delete(key);
+  }
+  notes.clear();
+  for (const [text, count] of notesBefore) notes.set(text, count);
 };
 
 const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionRun): FormatRun => {

@@ -47,6 +47,10 @@ export type Rollout = Readonly<{
   error?: ConversionError;
   /** Other members of the group. Only the group's first rollout sets these members. */
   members?: Members;
+  /** Copies of a rollout have the same id in all files. No other rollout has this id. */
+  id?: string | undefined;
+  /** The last time in the record, in milliseconds. The newest copy counts. Default: the last copy. */
+  changedAt?: number | undefined;
 }>;
 
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; fault: string }>;
@@ -90,6 +94,8 @@ export type Format = Readonly<{
   /** Names of folders whose files are parts of a record. */
   partFolders?: readonly string[];
   groupsSpanFiles?: boolean;
+  /** The writer writes a rollout to two files if their paths differ only in this part. */
+  repeatedPath?: RegExp;
   takesGroupKey?: boolean;
   lastFilePattern?: RegExp;
   hasNonFinite?: boolean;

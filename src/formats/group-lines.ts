@@ -5,6 +5,7 @@ import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/json-bytes.ts";
 import { findSource, type Json, JsonWriter } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
+import { type DroppedCopy, dropCopies, pathInGroup } from "./copies.ts";
 import type { Converter, Format, Rollout } from "./format.ts";
 import {
   type ConvertedFile,
@@ -14,14 +15,15 @@ import {
   type RolloutPosition,
 } from "./source-records.ts";
 
-interface WrittenRollout extends RolloutPosition {
+export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "changedAt" | "index"> {
   readonly start: number;
   /** The number of bytes, or 0 without a trajectory. */
   readonly length: number;
   /** The byte range of the part, or undefined for a whole record. */
   readonly span: Value["span"] | undefined;
   readonly digest: string;
-  readonly index: number | undefined;
+  /** The JSON of the exception, or an empty text. */
+  readonly exception: string;
 }
 
 export interface ConvertedGroup {
@@ -29,7 +31,6 @@ export interface ConvertedGroup {
   readonly rollouts: WrittenRollout[];
   isBroken: boolean;
   trajectories: number;
-  exceptions: string;
   members: string;
 }
 
@@ -39,8 +40,10 @@ export const crossFileMark = "\0";
 const maxBufferedBytes = 2 ** 20;
 
 const lineStart = '{"trajectories":[';
-const lineEnd = ({ exceptions, members }: ConvertedGroup) =>
-  `]${exceptions === "" ? "" : `,"exceptions":[${exceptions}]`}${members && ","}${members}}\n`;
+const lineEnd = ({ rollouts, members }: ConvertedGroup) => {
+  const exceptions = rollouts.flatMap(({ exception }) => (exception === "" ? [] : exception));
+  return `]${exceptions.length === 0 ? "" : `,"exceptions":[${exceptions.join()}]`}${members && ","}${members}}\n`;
+};
 
 const computeDigest = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
@@ -57,7 +60,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
     const fullKey = key.startsWith(crossFileMark) ? key : `${fileSet} ${key}`;
     const existing = byKey.get(fullKey);
     if (existing) return existing;
-    const empty = { isBroken: false, trajectories: 0, exceptions: "", members: "" };
+    const empty = { isBroken: false, trajectories: 0, members: "" };
     const group: ConvertedGroup = { position: groups.length, rollouts: [], ...empty };
     groups.push(group);
     byKey.set(fullKey, group);
@@ -80,28 +83,36 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
     groups,
     add(rollout: Rollout, record: Value, { file, record: at, position }: RolloutPosition) {
       const group = groupOf(rollout.group ?? "", file);
-      const { trajectory, exception, index, members = [], part, documents = [], identity = "" } = rollout;
+      const { trajectory, index, members = [], part, documents = [], identity = "", id, changedAt } = rollout;
       const before = group.rollouts.at(-1);
       if (!before) {
         group.members = toLatin1Json(new Map(members)).slice(1, -1);
         writeText(`${current ? lineEnd(current) : ""}${lineStart}`);
         current = group;
       } else if (group !== current || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
-      if (exception !== undefined) group.exceptions += `${group.exceptions && ","}${toLatin1Json(exception)}`;
+      const exception = rollout.exception === undefined ? "" : toLatin1Json(rollout.exception);
       if (trajectory !== undefined && group.trajectories++ > 0) writeText(",");
       const start = flushed + pending.length;
       const length = trajectory === undefined ? 0 : pending.writeOnOneLine(trajectory).length;
       const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
       const digest = identities.map(computeDigest).join("") + identity;
+      const span = part?.span;
       // Spread syntax would need twice the memory.
-      group.rollouts.push({ file, record: at, position, start, length, span: part?.span, digest, index });
+      const written = { file, record: at, position, start, length, span, digest, index, exception, id, changedAt };
+      group.rollouts.push(written);
     },
     addBroken(key: string, at: RolloutPosition, part: Value | undefined) {
       const group = groupOf(key, at.file);
       isInOrder = false;
       group.isBroken = true;
-      group.rollouts.push({ ...at, start: 0, length: 0, span: part?.span, digest: "", index: undefined });
+      group.rollouts.push({ ...at, start: 0, length: 0, span: part?.span, digest: "", exception: "" });
       return group;
+    },
+    /** Expects that all rollouts were added. */
+    dropCopies() {
+      const copies = dropCopies(groups);
+      if (copies.length > 0) isInOrder = false;
+      return copies;
     },
     /** Returns a promise only if the buffer is full, because an await takes time. */
     flushFull: () => flushFullTo(spool),
@@ -114,6 +125,10 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
         // `!` is not JSON, so the group becomes invalid.
+        // The rollouts of a joined group are in another line.
+        const isJoined = !group.isBroken && group.rollouts.length === 0;
+        if (isJoined) writeText("\n");
+        if (isJoined) continue;
         writeText(group.isBroken ? "!\n" : lineStart);
         const trajectories = group.isBroken ? [] : group.rollouts.filter(({ length }) => length > 0);
         for (const [at, trajectory] of trajectories.entries()) {
@@ -131,14 +146,21 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
   };
 };
 
-type ConversionOutput = Readonly<{
+export type ConversionOutput = Readonly<{
   files: readonly ConvertedFile[];
   groups: readonly ConvertedGroup[];
+  copies: readonly DroppedCopy[];
   format: Format;
   converter: Converter;
 }>;
 
-export const createLineOrigin = ({ files, groups, format, converter }: ConversionOutput): input.OriginalLines => {
+export const createLineOrigin = ({
+  files,
+  groups,
+  copies,
+  format,
+  converter,
+}: ConversionOutput): input.OriginalLines => {
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   const convertAgain = async (written: WrittenRollout) => {
     const raw = await written.file.records.reread(written.record);
@@ -146,8 +168,18 @@ export const createLineOrigin = ({ files, groups, format, converter }: Conversio
     const rollouts = record && convertRecord(converter, record);
     return { raw, value: record?.value, rollout: rollouts?.[written.position] };
   };
+  const locateRollout = async (written: WrittenRollout) => {
+    const { raw, value, rollout } = await convertAgain(written);
+    return raw && value ? locateInRecord(raw, rollout?.part ?? value) : written.file.records.locate(written.record);
+  };
   return {
     files: files.map(({ name }) => name),
+    copies: copies.flatMap(({ copy, kept, keptIn }) => {
+      const pathOf = ({ name }: ConvertedFile) => name.replace(format.repeatedPath ?? "", "");
+      const isExpected = copy.file !== kept.file && pathOf(copy.file) === pathOf(kept.file);
+      const locate = async () => await locateRollout(copy);
+      return isExpected ? [] : { line: keptIn.position + 1, path: pathInGroup(keptIn, kept), locate };
+    }),
     canRegroup: format.takesGroupKey === true && files.length > 1,
     isBroken: (line) => groups[line - 1]?.isBroken === true,
     digestOf: (line, kept) => {
@@ -201,12 +233,17 @@ export const createLineOrigin = ({ files, groups, format, converter }: Conversio
   };
 };
 
-export function* listRecordMappings(groups: readonly ConvertedGroup[]) {
-  for (const [at, { rollouts }] of groups.entries()) {
+export function* listRecordMappings(groups: readonly ConvertedGroup[], copies: readonly DroppedCopy[]) {
+  const numbers = new Map<ConvertedGroup, number>();
+  const toMapping = ({ file, record }: WrittenRollout, group: number, trajectory: number | null) => {
+    const { label, line } = file.records.locate(record);
+    return { file: label, line, group, trajectory };
+  };
+  for (const group of groups) {
+    if (group.rollouts.length > 0) numbers.set(group, numbers.size + 1);
     let trajectories = 0;
-    for (const { file, record, length } of rollouts) {
-      const { label, line } = file.records.locate(record);
-      yield { file: label, line, group: at + 1, trajectory: length > 0 ? ++trajectories : null };
-    }
+    for (const rollout of group.rollouts)
+      yield toMapping(rollout, numbers.size, rollout.length > 0 ? ++trajectories : null);
   }
+  for (const { copy, keptIn } of copies) yield toMapping(copy, numbers.get(keptIn) ?? 0, null);
 }

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import type { Members, Value } from "../messages/value.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
-import { buildException, buildTrajectory, findReward } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, findLastTime, findReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 const trajectoryFile = "agent/trajectory.json";
@@ -37,14 +37,16 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
   record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
+  const changedAt = findLastTime(value.get("finished_at"), value.get("started_at"));
+  const identity = { id: value.textAt("id"), changedAt };
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
   if (error && rewards.length === 0) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
-    return [{ exception: buildException(message, type, traceback) }];
+    return [{ ...identity, exception: buildException(message, type, traceback) }];
   }
-  return [convertTrajectory(run, record, rewards)];
+  return [{ ...identity, ...convertTrajectory(run, record, rewards) }];
 };
 
 const convertTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members) => {

@@ -9,6 +9,7 @@ import {
   buildException,
   buildTrajectory,
   convertPart,
+  findLastTime,
   findReward,
   missingReward,
   readPath,
@@ -49,7 +50,12 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
 const convertRollout = (run: FormatRun, sample: Value, log: Value | undefined) => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
-  return convertPart(sample, group, () => {
+  const events = findEvents(sample);
+  const changedAt = findLastTime(
+    events.at(-1)?.get("timestamp"),
+    ...["completed_at", "started_at"].map((key) => sample.get(key)),
+  );
+  return convertPart(sample, { group, id: sample.textAt("uuid"), changedAt }, () => {
     if (group === undefined) throw sample.error("id is missing");
     const error = sample.get("error");
     if (error) return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
@@ -134,7 +140,7 @@ const convertMetadata = (sample: Value, log: Value | undefined, scores: Scores, 
 
 const readMessages = (run: FormatRun, sample: Value) => {
   const messages = sample.requireItems("messages");
-  const events = modelEvents((sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? []);
+  const events = modelEvents(findEvents(sample));
   const attachments = openAttachments(sample);
   const choiceOf = openChoices(attachments, [...events.map((event) => event.get("output")), sample.get("output")]);
   const toTurn = (message: Value) => {
@@ -154,6 +160,8 @@ const readMessages = (run: FormatRun, sample: Value) => {
   };
   return { turns: messages.map(toTurn), tools: findTools(attachments, events, new Set(messages.map(idOf))) };
 };
+
+const findEvents = (sample: Value) => (sample.get("events") ?? sample.get("transcript", "events"))?.items() ?? [];
 
 const idOf = (message: Value | undefined) => message?.textAt("id");
 

@@ -35,8 +35,9 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   }
   record.group = findGroup(record);
   const rollout = value.get("_ng_rollout_index");
-  const isFirst = run.isFirst(rollout ? `${record.group} ${rollout.raw}` : `${position} ${file}`, record);
-  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) return [convertTrajectory(run, value)];
+  const id = rollout && `${record.group} ${rollout.raw}`;
+  const isFirst = run.isFirst(id ?? `${position} ${file}`, record);
+  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) return [{ id, ...convertTrajectory(run, value) }];
   if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
   return [{ exception: buildFailure(value) }];
 };

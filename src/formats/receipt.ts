@@ -12,6 +12,7 @@ interface ReceiptEntry {
 }
 
 const unconverted = "the record could not be converted";
+const repeated: ReceiptEntry = { list: "left_out", text: "another copy of the rollout is used" };
 
 export type Receipt = ReturnType<typeof openReceipt>;
 
@@ -34,60 +35,79 @@ export const openReceipt = () => {
     for (const value of sourcesOf(json)) setOutcome(value, { list: "changed", text: to });
     for (const [key, child] of childrenOf(json)) setTargets(child, joinPath(to, key));
   };
-  const countLeaf = (file: string, path: string, { list, text }: ReceiptEntry) => {
+  const countLeaf = (file: string, path: string, { list, text }: ReceiptEntry, step: number) => {
     const key = `${list} ${file} ${path} ${text}`;
     const counted = counts.get(key) ?? { list, file, path, text, count: 0 };
-    counted.count++;
-    counts.set(key, counted);
+    counted.count += step;
+    if (counted.count === 0) counts.delete(key);
+    else counts.set(key, counted);
+  };
+
+  /** @param step 1, or -1 to remove a counted record */
+  const countRecord = ({ value, file }: SourceRecord, rollouts: readonly Rollout[] | undefined, step: 1 | -1) => {
+    for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
+      if (error) leaveOut(part, unconverted);
+      if (trajectory !== undefined) setTargets(trajectory, "trajectory");
+      if (exception !== undefined) {
+        leaveOut(part, "only the exception of a failed rollout is converted");
+        setTargets(exception, "exception");
+      }
+      for (const [key, json] of members) setTargets(json, `group.${key}`);
+    }
+    const reasonFor = (leaf: Value) => {
+      if (leaf.isNull) return "the value is null";
+      if (!rollouts) return unconverted;
+      return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
+    };
+    // Values can be nested too deeply for a recursive function.
+    const countAll = (file: string, root: Value) => {
+      const pending: { current: Value; path: string; around?: ReceiptEntry | undefined }[] = [
+        { current: root, path: "" },
+      ];
+      for (let next = pending.pop(); next; next = pending.pop()) {
+        const { current, path, around } = next;
+        const outcome = around === repeated ? around : (outcomes.get(current.id) ?? around);
+        const children = [...current.items().entries(), ...current.members()];
+        for (const [key, child] of children.reverse()) {
+          const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
+          pending.push({ current: child, path: joinPath(path, key), around: below });
+        }
+        if (children.length > 0) continue;
+        // Counts the values in a parsed string of JSON, unless the whole string was converted.
+        const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
+        if (inner) pending.push({ current: inner, path, around: outcome });
+        else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonFor(current) }, step);
+      }
+    };
+    countAll(file, value);
+    for (const document of rollouts?.flatMap((rollout) => rollout.documents ?? []) ?? []) {
+      const name = document.document ?? "";
+      if (documents.has(name) === step < 0) countAll(name, document);
+      if (step > 0) documents.add(name);
+      else documents.delete(name);
+    }
+    outcomes.clear();
   };
 
   return {
     leaveOut,
     /** Records that `value` identifies or repeats the value at the path `to`. */
     addRepeated: (value: Value | undefined, to: string) => value && setOutcome(value, { list: "changed", text: to }),
-    addRecord(format: Format, { value, file }: SourceRecord, rollouts?: readonly Rollout[]) {
+    addRecord(format: Format, record: SourceRecord, rollouts?: readonly Rollout[]) {
       formats.add(format.name);
-      for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
-        if (error) leaveOut(part, unconverted);
-        if (trajectory !== undefined) setTargets(trajectory, "trajectory");
-        if (exception !== undefined) {
-          leaveOut(part, "only the exception of a failed rollout is converted");
-          setTargets(exception, "exception");
-        }
-        for (const [key, json] of members) setTargets(json, `group.${key}`);
+      countRecord(record, rollouts, 1);
+    },
+    /** Counts copies in a counted record as left out. @param convert converts the record again */
+    removeCopies(record: SourceRecord, convert: () => readonly Rollout[], copies: ReadonlySet<number>) {
+      countRecord(record, convert(), -1);
+      const rollouts = convert();
+      const isWhole = copies.size === rollouts.length;
+      for (const [at, { part, documents = [] }] of rollouts.entries()) {
+        if (!copies.has(at)) continue;
+        for (const value of [isWhole || !part ? record.value : part, ...documents]) outcomes.set(value.id, repeated);
       }
-      const reasonFor = (leaf: Value) => {
-        if (leaf.isNull) return "the value is null";
-        if (!rollouts) return unconverted;
-        return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
-      };
-      // Values can be nested too deeply for a recursive function.
-      const countAll = (file: string, root: Value) => {
-        const pending: { current: Value; path: string; around?: ReceiptEntry | undefined }[] = [
-          { current: root, path: "" },
-        ];
-        for (let next = pending.pop(); next; next = pending.pop()) {
-          const { current, path, around } = next;
-          const outcome = outcomes.get(current.id) ?? around;
-          const children = [...current.items().entries(), ...current.members()];
-          for (const [key, child] of children.reverse()) {
-            const below = outcome?.list === "carried" ? { ...outcome, text: joinPath(outcome.text, key) } : outcome;
-            pending.push({ current: child, path: joinPath(path, key), around: below });
-          }
-          if (children.length > 0) continue;
-          // Counts the values in a parsed string of JSON, unless the whole string was converted.
-          const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
-          if (inner) pending.push({ current: inner, path, around: outcome });
-          else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonFor(current) });
-        }
-      };
-      countAll(file, value);
-      for (const document of rollouts?.flatMap((rollout) => rollout.documents ?? []) ?? []) {
-        const name = document.document ?? "";
-        if (!documents.has(name)) countAll(name, document);
-        documents.add(name);
-      }
-      outcomes.clear();
+      const kept = rollouts.map((rollout, at) => (copies.has(at) ? { documents: rollout.documents ?? [] } : rollout));
+      countRecord(record, kept, 1);
     },
     data() {
       const all = [...counts.values()].sort((a, b) => b.count - a.count);

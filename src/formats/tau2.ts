@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { choice, hasCalls, toToolCalls } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import type { Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, convertPart, findReward } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, convertPart, findLastTime, findReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 export const tau2: Format = {
@@ -54,7 +54,7 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord) => {
 };
 
 const convertRollout = (run: FormatRun, simulation: Value, results: Results) =>
-  convertPart(simulation, findGroup(simulation, results), () => {
+  convertPart(simulation, findFacts(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
     if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (omit the simulation)");
@@ -78,6 +78,12 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results) =>
       ],
     });
   });
+
+const findFacts = (simulation: Value, results: Results) => ({
+  group: findGroup(simulation, results),
+  id: simulation.textAt("id"),
+  changedAt: findLastTime(simulation.get("timestamp"), simulation.get("end_time")),
+});
 
 /** Other numbers identify a simulation, so these numbers are metadata. */
 const metricKeys = ["duration", "agent_cost", "user_cost"];

@@ -18,6 +18,8 @@ export const verifiersV1: Format = {
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl$/,
   groupsSpanFiles: true,
+  // prime-rl writes the episodes of `effective` to `all`, too.
+  repeatedPath: /(?:all|effective)(?=\/[^/]+$)/,
   recognizes: ({ value }) =>
     value.has("id") && value.get("task")?.isObject && value.get("traces")?.isList && value.hasAny("errors", "ok"),
   open: (run) => openEpisodes(run),
@@ -37,21 +39,20 @@ const openEpisodes = (run: FormatRun): Converter => {
     const result = isFailed(trace)
       ? { exception: buildFailure(run, trace) }
       : convertTrajectory(run, trace, record.value);
-    return [{ group, part: trace, ...result }];
+    const episode = record.value.textAt("id");
+    const id = trace.textAt("id") ?? (episode === undefined ? undefined : `${episode} ${trace.span.start}`);
+    return [{ group, id, part: trace, ...result }];
   };
   return {
     convert: (record) => {
       const { value } = record;
-      const id = value.get("id")?.raw;
-      // prime-rl writes some episodes twice, to `effective` and `all`.
-      if (id !== undefined && !run.isFirst(id, record)) return run.skip(value, "an episode that was already read");
       const key = findKey(record);
       record.group = key;
       const traces = value.requireItems("traces");
       const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, key));
       const hasFailedBefore = traces.length === 0 && value.has("errors", 0);
       const isLost = rollouts.length === 0 && (hasFailedBefore || isFailed(value));
-      return isLost ? [{ exception: buildFailure(run, value) }] : rollouts;
+      return isLost ? [{ id: value.get("id")?.raw, exception: buildFailure(run, value) }] : rollouts;
     },
   };
 };

@@ -32,6 +32,7 @@ export const reportDatasetProblems = async (
   }
   for (const feature of missingFeatures) reportMissingFeature(dataset, feature, bitsOfFiles);
   await reportDuplicates(dataset, signal);
+  await reportCopies(dataset, signal);
 };
 
 /** The returned function expects a valid group. */
@@ -278,6 +279,21 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
           ++duplicates > maxLocatedOriginals ? "another position" : formatLocation(await locateOriginal());
         reportGroup(dataset, "duplicate-trajectory", { data: { position }, group, part, path, locate });
       }
+    }
+  }
+};
+
+const reportCopies = async (dataset: IndexedGroups, signal?: AbortSignal) => {
+  const { sources, groups, scan } = dataset;
+  let located = 0;
+  for (const [source, { originals }] of sources.entries()) {
+    for (const { line, path, locate } of originals?.copies ?? []) {
+      signal?.throwIfAborted();
+      const part = positions.findPartAt(scan.parts, source, { line });
+      const group = part === undefined ? undefined : groups.groupOf(part);
+      if (part === undefined || group === undefined || !groups.isValid(group)) continue;
+      const position = ++located > maxLocatedOriginals ? "another position" : formatLocation(await locate());
+      reportGroup(dataset, "duplicate-rollout", { data: { position }, group, part, path });
     }
   }
 };

@@ -111,7 +111,7 @@ export const locateGroup = (dataset: IndexedGroups, group: number) => {
   return locateLine(source, part.line);
 };
 
-const findPartAt = (
+export const findPartAt = (
   { columns, count }: Parts,
   source: number,
   { line = -1, offset }: { line?: number | undefined; offset?: number | undefined },

@@ -35,11 +35,15 @@ type FileLine = Readonly<{ file: string; line: number }>;
 /** A record before conversion, without line ends. */
 export type OriginalRecord = FileLine & { readonly bytes: Buffer };
 
+type OriginalCopy = Readonly<{ line: number; path: Path; locate(): Promise<ProblemLocation> }>;
+
 /** The original records of the lines of a source. Line numbers begin at 1. */
 export interface OriginalLines {
   readonly files: readonly string[];
   /** True if `--group-by` can join groups of several files. */
   readonly canRegroup?: boolean;
+  /** Copies of rollouts that are not in the lines. `line` and `path` locate the copy that is in a line. */
+  readonly copies?: readonly OriginalCopy[];
   /** Returns true if rollcall has reported a fault of the line. */
   isBroken(line: number): boolean;
   positionOf(line: number): FileLine;

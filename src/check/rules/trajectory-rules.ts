@@ -7,6 +7,7 @@ import {
   goodGroup,
   group,
   messages,
+  problem,
   question,
   toolCallMessage,
   toolResult,
@@ -309,6 +310,14 @@ export const trainingRules = {
       "remove the copies, or pass --allow duplicate-trajectory if a deterministic policy sampled the same text twice",
     why: "A duplicate counts twice. Usual causes are a file that was written twice, and a sampler whose seed never changes.",
     example: group(trajectory(0), trajectory(1), trajectory(0)),
+  }),
+  "duplicate-rollout": warningOfWhole<{ position: string }>({
+    message: ({ position }) =>
+      `the rollout has the same id as the rollout at ${position}, so rollcall counts only this copy`,
+    redactedMessage: "the rollout has the same id as another rollout, so rollcall counts only this copy",
+    advice: "remove the other copy, or pass --allow duplicate-rollout, which does not restore it",
+    why: "A rollout that counts twice has twice its weight. Usual causes are a scored copy of a log, a resumed run and a backup. The newest copy counts: by the times in the records, otherwise the last copy. Lines in rollcall's format are never left out.",
+    example: problem({ position: "add.eval!samples/1_epoch_1.json:1" }, "add-scored.eval!samples/1_epoch_1.json", 1),
   }),
   "split-leak": warningOfWhole<{ position: string }>({
     message: ({ position }) =>

@@ -50,6 +50,19 @@ Give files, globs or folders. A record is an entry of a file, such as a line (se
 
 const rest = `A format marked *lossy* has decoded text, which lacks the special tokens and the ends of turns. Read it with \`--lossy\`.
 
+## Copies of a rollout
+
+A converted rollout counts once, even if several files or lines of a run contain it, such as a log and its scored copy. rollcall compares
+the ids that the writers record: the \`uuid\` of a sample in \`inspect\`, the \`id\` of a trial in \`harbor\` and of a simulation in \`tau2\`, the ids
+of episodes and traces in \`verifiers-v1\`, and \`_ng_task_index\` with \`_ng_rollout_index\` in one file of \`nemo-gym\`.
+
+- The newest copy counts, by the last time in the record. Without different times, the last copy counts.
+- The warning \`duplicate-rollout\` names the positions of both copies. \`--allow duplicate-rollout\` silences the warning, but does not
+  restore the other copy. prime-rl itself writes an episode to \`all\` and \`effective\`, so these copies cause no warning.
+- The other copies are not in the numbers of read trajectories. A note counts them, and the receipt lists their values as left out.
+- If only a part of a group is copied, the copies and the rest are one group.
+- Lines in rollcall's format are never left out. For equal lines, there is the warning \`duplicate-trajectory\`.
+
 ## Receipts
 
 \`--receipt <file>\` writes a report that counts the values by file and path, as \`carried\` (byte for byte), \`changed\`, or \`left_out\` (with the
@@ -59,7 +72,10 @@ reason). The \`records\` of the report say which record became which group and t
 
 The ledger identifies a converted group by the digest of its records, not of the converted text. So a newer rollcall that converts a file in
 another way does not log its groups again. The order of the records and the name of the file do not matter. But \`--reward-from\`,
-\`--rewards\`, or a selection that keeps only a part of a group changes the digest, so the group is logged again.`;
+\`--rewards\`, or a selection that keeps only a part of a group changes the digest, so the group is logged again.
+
+A rollout counts once per run. If an older copy was logged in an earlier run, its group and the group of the newer copy have different
+digests, so the group of the newer copy is logged, too. Give both files in one run, or log only the newer file.`;
 
 const rowOf = ({ name, title, records, keys, isLossy }: Format): string =>
   `| \`${name}\`${isLossy === true ? " *lossy*" : ""} | ${[title, recordsOf(records), keys.group, keys.reward, keys.sampled].map(cell).join(" | ")} |`;
