@@ -6,7 +6,7 @@
  */
 
 import { once } from "node:events";
-import { closeSync, createReadStream, createWriteStream, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, createReadStream, createWriteStream, openSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { crc32, deflateRawSync } from "node:zlib";
@@ -170,7 +170,38 @@ const cases = {
   "Inspect's .eval": { make: evalOf, rival: "eval", args: ["--reward-from", "scores.match.value"], min: 1 },
 };
 
+/** Writes a tau2 document with two simulations of each task. */
+const documentOf = (name, role) => {
+  const simulations = Array.from({ length: problemRecords }, (_, at) => ({
+    id: `simulation-${at}`,
+    task_id: String(at >> 1),
+    trial: at % 2,
+    termination_reason: "user_stop",
+    reward_info: { reward: at % 2 },
+    messages: [
+      { role: "user", content: `question ${at >> 1}` },
+      { role: "assistant", content: "answer ".repeat(100) },
+      { role, content: "thanks" },
+    ],
+  }));
+  const info = { agent_info: { llm: "m" }, environment_info: { domain_name: "bench" } };
+  const file = join(folder, name);
+  writeFileSync(file, JSON.stringify({ info, tasks: [], simulations }));
+  return file;
+};
+
+const problemRecords = 2000;
+
+const compareProblems = async () => {
+  const [valid, faulty] = [documentOf("valid.json", "user"), documentOf("faulty.json", "guest")];
+  const check = (file) => processorMs(["bin/rollcall.js", "check", file], { env });
+  const { ratio } = await takeTurns({ faulty: () => check(faulty), valid: () => check(valid) }, rounds);
+  const what = `a problem in each of ${problemRecords} records of one document over none`;
+  report(what, ratio("faulty", "valid"), { max: 1.5 });
+};
+
 printMachine(rounds);
+if ("problems".includes(chosen)) await compareProblems();
 for (const [name, { make, rival, args = [], min }] of Object.entries(cases)) {
   if (!name.includes(chosen)) continue;
   const file = await make();

@@ -162,11 +162,18 @@ export const createLineOrigin = ({
   converter,
 }: ConversionOutput): input.OriginalLines => {
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
+  const rereadRecord = async (at: RolloutPosition) => {
+    const raw = await at.file.records.reread(at.record);
+    const record = raw && parseRecord(format, raw, at);
+    return { raw, value: record?.value, rollouts: record && convertRecord(converter, record) };
+  };
+  /** A document can be the record of many groups. */
+  let latest: { at: RolloutPosition; converted: ReturnType<typeof rereadRecord> } | undefined;
   const convertAgain = async (written: WrittenRollout) => {
-    const raw = await written.file.records.reread(written.record);
-    const record = raw && parseRecord(format, raw, written);
-    const rollouts = record && convertRecord(converter, record);
-    return { raw, value: record?.value, rollout: rollouts?.[written.position] };
+    if (latest?.at.file !== written.file || latest.at.record !== written.record)
+      latest = { at: written, converted: rereadRecord(written) };
+    const { raw, value, rollouts } = await latest.converted;
+    return { raw, value, rollout: rollouts?.[written.position] };
   };
   const locateRollout = async (written: WrittenRollout) => {
     const { raw, value, rollout } = await convertAgain(written);
