@@ -3,12 +3,12 @@ import { isUtf8 } from "node:buffer";
 import { createScanResult, mergeScanResult, type ScanResult } from "../groups/parts/scan-result.ts";
 import * as input from "../input/index.ts";
 import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/json-bytes.ts";
-import { cacheReader, type Fault, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
+import { cacheReader, JsonReader, nodeSize, type SyntaxFault } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../json/table.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
 import { maxTextBytes } from "./rules/file-rules.ts";
 import { PositionCounter } from "./rules/positions.ts";
-import type { RuleData, RuleName } from "./rules/rules.ts";
+import { type Reporter, reportSyntaxFault } from "./rules/syntax-faults.ts";
 
 const withReader = cacheReader(keyUses);
 
@@ -85,8 +85,8 @@ export class Scan {
       const syntaxFault = fault();
       faultAt = syntaxFault.at - start;
       const report = this.#reporterAt(block, syntaxFault.at);
-      if (syntaxFault.fault === "end") report("json-truncated", { last: isLast, isDocument: this.#isDocument });
-      else reportFault(bytes, { fault: syntaxFault.fault, at: faultAt }, report);
+      const inText = { ...syntaxFault, at: faultAt };
+      reportSyntaxFault({ bytes, fault: inText, isLast, isDocument: this.#isDocument }, report);
     }
     this.#checker.addUnreadable(block, { start, end }, faultAt);
   }
@@ -151,31 +151,6 @@ const blankOutByteOrderMarks = (original: Buffer): Buffer => {
     if (at === 0 || bytes[at - 1] === newline) bytes.fill(" ", at, at + byteOrderMark.length);
   }
   return bytes;
-};
-
-type Reporter = <Name extends RuleName>(rule: Name, data: RuleData<Name>) => void;
-
-const reportFault = (bytes: Buffer, { at, fault }: { at: number; fault: Exclude<Fault, "end"> }, report: Reporter) => {
-  const [word = ""] = /^-?\w*/.exec(bytes.toString("latin1", at, at + maxWordLength)) ?? [];
-  const textBefore = bytes.toString("latin1", Math.max(0, at - maxBytesBefore), at).trimEnd();
-  const key = /"([^"\\]*)"\s*:$/.exec(textBefore)?.[1];
-  if (fault === "more") report("json-trailing-data", undefined);
-  else if (fault === "single-quote") report("json-single-quotes", undefined);
-  else if (fault === "comment") report("json-comment", undefined);
-  else if (fault === "word" && word.toLowerCase() === "nan") report("json-nan", { word, key });
-  else if (fault === "word" && /^-?inf(inity)?$/i.test(word)) report("json-infinity", { word, key });
-  else if (fault === "word" && /^(?:True|False|None)$/.test(word)) report("json-python", { word });
-  else report("json-syntax", { fault, word, character: formatCharacter(bytes, at) });
-};
-
-const maxWordLength = 40;
-
-const maxBytesBefore = 2 ** 12;
-
-const formatCharacter = (bytes: Buffer, at: number) => {
-  const character = Array.from(bytes.toString("utf8", at, at + 4))[0] ?? "the end";
-  const code = character.codePointAt(0) ?? 0;
-  return /^[\p{C}\p{Z}]$/u.test(character) ? `U+${code.toString(16).toUpperCase().padStart(4, "0")}` : character;
 };
 
 const findInvalidByte = (bytes: Buffer) => {

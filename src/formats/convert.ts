@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
 import type { RuleData } from "../check/rules/rules.ts";
+import { type FaultyText, reportSyntaxFault } from "../check/rules/syntax-faults.ts";
 import { getErrorCode, readRegularFile } from "../files.ts";
 import type { Host } from "../host.ts";
 import { inputUnreadable } from "../input/failures.ts";
@@ -32,6 +33,7 @@ export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
 export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
+const maxLineEndBytes = 2;
 
 /** @throws Failure `spool-failed`; the signal's reason; read errors */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
@@ -99,8 +101,9 @@ const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFo
   return { ...run, problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
 };
 
-interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format"> {
+interface BrokenRecord extends Pick<RuleData<"record-invalid">, "contradictsGivenFormat"> {
   location: ProblemLocation;
+  fault: string | FaultyText;
   keys?: readonly string[] | undefined;
 }
 
@@ -118,11 +121,12 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
   const breakGroup = ({ group: key, part }: Rollout, at: records.RolloutPosition, broken: BrokenRecord) => {
-    const { location, keys, ...facts } = broken;
+    const { location, keys, fault, contradictsGivenFormat } = broken;
     const group = output.addBroken(key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`, at, part);
     if (key === undefined) ungrouped.set(group, { keys, location });
-    const readAt = `${name}:${group.position + 1}`;
-    problems.report("record-invalid", { format: format.name, ...facts }, { ...location, readAt });
+    const shown = { ...location, readAt: `${name}:${group.position + 1}` };
+    if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
+    else problems.report("record-invalid", { format: format.name, fault, contradictsGivenFormat }, shown);
   };
 
   const breakUnreadable = (raw: input.RawRecord, at: records.RolloutPosition) => {
@@ -133,15 +137,14 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
     const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
-    const hasMoreDocuments = fault?.fault === "more" && !isLine;
-    let { fault: wrong } = raw;
-    if (fault?.fault === "end") wrong = "it is truncated";
-    if (hasMoreDocuments) wrong = "found more data after the JSON document";
+    const { within, start } = raw;
+    const isLast = within !== undefined && start + bytes.length >= within.size - maxLineEndBytes;
+    const text = fault && { bytes, fault, isLast, isDocument: !isLine, isFormatGiven };
     const rollouts = value && records.convertRecord(converter, records.toRecord(value, raw, at));
     const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
     const location = records.locateByte(raw, fault?.at ?? 0);
     for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
-      breakGroup({ group }, at, { fault: wrong, location, contradictsGivenFormat: hasMoreDocuments && isFormatGiven });
+      breakGroup({ group }, at, { fault: text ?? raw.fault ?? "", location });
     if (lenient) receipt?.addRecord(format, records.toRecord(lenient, raw, at));
   };
 
@@ -158,8 +161,12 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       if (!error) output.add(rollout, value, { ...at, position });
       else {
         const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
-        const location = records.locateInRecord(raw, error.value);
-        breakGroup(rollout, at, { fault: error.message, location, keys: listKeys(), contradictsGivenFormat });
+        const syntax = records.findSyntaxFault(raw, record, error.value);
+        const { fault, location } = syntax ?? {
+          fault: error.message,
+          location: records.locateInRecord(raw, error.value),
+        };
+        breakGroup(rollout, at, { fault, location, keys: listKeys(), contradictsGivenFormat });
       }
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;

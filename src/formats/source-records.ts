@@ -2,6 +2,7 @@
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
+import { findFault, type SyntaxFault } from "../json/reader.ts";
 import { ConversionError, Value } from "../messages/value.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
@@ -73,6 +74,28 @@ export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = 
   const path = [...value.path, ...rest];
   if (document !== undefined) return { file: document, line: 1, path };
   return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
+};
+
+const nonFinite = /^(?:NaN|-?Infinity)/;
+
+/** Finds NaN or Infinity at the value, in the string of JSON that the value is, or in a Parquet column. */
+export const findSyntaxFault = (raw: input.RawRecord, record: SourceRecord, value: Value) => {
+  const { bytes, text = "", span } = value;
+  if (bytes === record.value.bytes && value.isObject && !raw.isComposed) {
+    const isNonFinite = nonFinite.test(raw.bytes.toString("latin1", span.start, span.end + "-Infinity".length));
+    const fault: SyntaxFault = { at: span.start, fault: "word" };
+    return isNonFinite
+      ? { fault: { bytes: raw.bytes, fault, key: "reward" }, location: locateByte(raw, fault.at) }
+      : undefined;
+  }
+  if (!/^\s*[[{]/.test(text) && !(raw.isComposed && nonFinite.test(text))) return undefined;
+  const fault = findFault(Buffer.from(text));
+  if (fault?.fault !== "word") return undefined;
+  const key = value.path.at(-1);
+  return {
+    fault: { bytes: Buffer.from(text), fault, key: fault.at === 0 ? String(key) : undefined },
+    location: locateInRecord(raw, value),
+  };
 };
 
 export const locateByte = (raw: input.RawRecord, offset: number) => {

@@ -115,9 +115,7 @@ describe("an archive of Inspect", () => {
       );
     }
     expect(told).toMatch(/and 1 more: \S+run.eval!samples\/5_epoch_1.json:1/);
-    expect(told).toContain(
-      "run.eval!samples/8_epoch_1.json:1:9: error: cannot convert this inspect record: it is truncated",
-    );
+    expect(told).toContain("run.eval!samples/8_epoch_1.json:1:9: error: the document is truncated [json-truncated]");
     expect(code).toBe(7);
     expect((await convertFile(file, byMatch)).code).toBe(3);
   });

@@ -51,7 +51,7 @@ describe("results of verifiers v0", () => {
     const { errors } = await convertFiles({ "results.jsonl": [...mixed, '{"example'].join("\n") });
     expect(errors.map((error) => error.replace(/: error: .*\[/, " ["))).toEqual([
       "results.jsonl:1 [ambiguous-group]",
-      "results.jsonl:5:10 [record-invalid]",
+      "results.jsonl:5:10 [json-truncated]",
     ]);
   });
 

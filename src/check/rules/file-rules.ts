@@ -25,7 +25,7 @@ const nonFiniteRule = (example: string, advice: string, why: string) =>
   error<{ word: string; key: string | undefined }>({
     message: ({ word }) => `${word} is not JSON`,
     advice: ({ key }) =>
-      `${key === "reward" ? "write a finite reward, or omit the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
+      `${/^(?:rewards?|score)$/.test(key ?? "") ? "write a finite reward, or omit the trajectory" : advice} (in Python, json.dumps(…, allow_nan=False) rejects such numbers)`,
     why,
     example: trajectory(example),
   });
@@ -215,9 +215,12 @@ export const fileRules = {
     why: "A program that is still writing, or that was killed, leaves half a line at the end.",
     example: `${trajectory(0)}\n${trajectory(1).slice(0, 60)}`,
   }),
-  "json-trailing-data": error({
-    message: "unexpected data after the JSON value",
-    advice: "write one complete JSON value on each line",
+  "json-trailing-data": error<{ isDocument: boolean; isFormatGiven: boolean }>({
+    message: ({ isDocument }) => `unexpected data after the JSON ${isDocument ? "document" : "value"}`,
+    advice: ({ isDocument, isFormatGiven }) =>
+      isDocument
+        ? `${isFormatGiven ? "correct or omit --from, or " : ""}write one JSON document in each file`
+        : "write one complete JSON value on each line",
     example: `${trajectory(0)} ${trajectory(1)}`,
   }),
   "json-syntax": error<SyntaxProblem>({

@@ -20,13 +20,10 @@ const splitFix = (whole: string, defaultFix = "fix the record") => {
 };
 
 export const inputRules = {
-  "record-invalid": error<{ format: string; fault: string | undefined; contradictsGivenFormat?: boolean | undefined }>({
-    message: ({ format, fault }) =>
-      fault === undefined
-        ? `expected a record in the format ${format}, found data that is not JSON`
-        : `cannot convert this ${format} record: ${splitFix(fault).fault}`,
+  "record-invalid": error<{ format: string; fault: string; contradictsGivenFormat?: boolean | undefined }>({
+    message: ({ format, fault }) => `cannot convert this ${format} record: ${splitFix(fault).fault}`,
     redactedMessage: "cannot convert this record",
-    advice: ({ fault = "", contradictsGivenFormat }) =>
+    advice: ({ fault, contradictsGivenFormat }) =>
       splitFix(fault, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,
     why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
     example: problem({ format: "verifiers-v0", fault: "completion is missing" }, "results.jsonl", 7),
