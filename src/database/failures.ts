@@ -43,6 +43,12 @@ export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown) =>
   return storageFailure("database-corrupt", path, `${title} ${path} is damaged`, { hint, cause });
 };
 
+export const databaseIncomplete = ({ path, title }: TitledFile) => {
+  const hint = `restore ${path}-wal next to the file, or ${startNewHint({ path, title }, "incomplete")}`;
+  const message = `${title} ${path} is incomplete: its log ${path}-wal is missing or was shortened`;
+  return storageFailure("database-incomplete", path, message, { hint });
+};
+
 export const databaseForeign = ({ path, title }: TitledFile, cause?: unknown) => {
   const message = `${path} is not ${title.replace(/^the /, "a rollcall ")}: another program wrote it`;
   const hint = isDatabaseUrl(path)

@@ -44,8 +44,11 @@ export type DatabaseSchema = Readonly<{
     applicationId: number;
     version: number;
     tables: readonly string[];
-    /** Default: SQLite moves its log to the file in the commit that fills the log. */
-    checkpointTime?: "after answers";
+    /**
+     * When SQLite moves its log to the file. Default: in the commit that fills the log. With "in transactions", the log
+     * is empty when `transact` resolves.
+     */
+    checkpointTime?: "after answers" | "in transactions";
   };
   postgres: {
     version: number;

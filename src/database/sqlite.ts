@@ -4,7 +4,14 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import Connection from "libsql";
 import { ignoreErrors } from "../files.ts";
-import { databaseForeign, databaseVersion, folderUnusable, type TitledFile } from "./failures.ts";
+import {
+  databaseForeign,
+  databaseIncomplete,
+  databaseLocked,
+  databaseVersion,
+  folderUnusable,
+  type TitledFile,
+} from "./failures.ts";
 import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { ensurePrivateFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { toRow } from "./row.ts";
@@ -30,30 +37,37 @@ export const openFile = (
   const about = { path, title: schema.title };
   return withFileFailures(about, () => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
-    const isNew = !stats?.size;
+    const isEmpty = !stats?.size;
     if (stats?.isFile() === false)
       throw folderUnusable({ ...about, code: stats.isDirectory() ? "EISDIR" : "not-a-file" });
-    if (isNew && !canCreate) return undefined;
+    if (isEmpty && !canCreate) return undefined;
     requireOwnFile(path);
     const isCopy = isForReading && !isWritable(path);
-    if (isNew) ensurePrivateFile(about);
+    if (isEmpty) ensurePrivateFile(about);
     const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
     let connection: Connection.Database | undefined;
     try {
       // An absolute path is never `:memory:` or a URL.
       const file = folder ? join(folder, "copy.db") : resolve(path);
-      for (const suffix of folder ? ["", "-wal"] : []) {
+      for (const suffix of folder ? ["", "-wal", "-journal"] : []) {
         if (!fs.existsSync(path + suffix)) continue;
         fs.copyFileSync(path + suffix, file + suffix);
         fs.chmodSync(file + suffix, 0o600);
       }
       connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
-      prepareTables({ connection, about }, schema);
+      const isNew = isWithoutTables({ connection, about }, { schema, file });
+      if (isNew && !canCreate) {
+        connection.close();
+        return undefined;
+      }
+      connection.exec("PRAGMA synchronous = FULL");
+      if (isNew) createTables({ connection, about }, schema);
+      requireLog({ connection, about }, schema);
       // Moves SQLite's log into the copy, because the folder is deleted while the copy is open.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
-      const delaysCheckpoint = !isCopy && schema.file.checkpointTime === "after answers";
-      if (delaysCheckpoint) connection.exec("PRAGMA wal_autocheckpoint = 0");
-      return { database: createDatabase({ connection, about }, delaysCheckpoint), isNew, isCopy };
+      const { checkpointTime } = schema.file;
+      if (checkpointTime === "after answers") connection.exec("PRAGMA wal_autocheckpoint = 0");
+      return { database: createDatabase({ connection, about }, checkpointTime), isNew, isCopy };
     } catch (thrown) {
       connection?.close();
       throw thrown;
@@ -71,19 +85,37 @@ const isWritable = (path: string) =>
 
 type SqliteFile = Readonly<{ connection: Connection.Database; about: TitledFile }>;
 
-const prepareTables = (file: SqliteFile, schema: DatabaseSchema) => {
+/** @throws Failure `database-incomplete`, `database-foreign` if a file without tables has content */
+const isWithoutTables = (opened: SqliteFile, { schema, file }: { schema: DatabaseSchema; file: string }) => {
+  if (hasTables(opened, schema)) return false;
+  // SQLite empties a file in which a killed process created the tables.
+  if (fs.statSync(file).size === 0) return true;
+  // Another process may have created the tables.
+  if (hasTables(opened, schema)) return false;
+  throw (usesLog(opened) ? databaseIncomplete : databaseForeign)(opened.about);
+};
+
+/** Creates the tables before SQLite's log, so that a file without tables is never a database that lost its log. */
+const createTables = (file: SqliteFile, schema: DatabaseSchema) => {
   const { connection } = file;
   const { applicationId, version, tables } = schema.file;
-  const arePrepared = hasTables(file, schema);
-  connection.exec("PRAGMA synchronous = FULL");
-  if (arePrepared) return;
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
-  enableWriteAheadLog(connection);
   transaction(connection, () => {
-    if (!hasTables(file, schema)) for (const sql of tables) connection.exec(stripSchema(sql));
+    if (hasTables(file, schema)) return;
+    for (const sql of tables) connection.exec(stripSchema(sql));
     connection.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${version}`);
   });
 };
+
+const requireLog = (file: SqliteFile, schema: DatabaseSchema) => {
+  if (usesLog(file)) return;
+  enableWriteAheadLog(file.connection);
+  // SQLite creates the log when it reads.
+  hasTables(file, schema);
+};
+
+const usesLog = ({ connection, about }: SqliteFile) =>
+  toRow(connection.prepare("PRAGMA journal_mode").get(), about).text("journal_mode") === "wal";
 
 /** Retries, because SQLite does not wait if two processes change the journal of a new file. */
 const enableWriteAheadLog = (connection: Connection.Database) => {
@@ -130,7 +162,10 @@ const transaction = <Result>(
   }
 };
 
-const createDatabase = ({ connection, about }: SqliteFile, delaysCheckpoint: boolean): Database => {
+const createDatabase = (
+  { connection, about }: SqliteFile,
+  checkpointTime: DatabaseSchema["file"]["checkpointTime"],
+): Database => {
   const identity = () => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const identityAtOpen = identity();
   const runStatement = ({ sql, values = [] }: Statement) => {
@@ -143,6 +178,9 @@ const createDatabase = ({ connection, about }: SqliteFile, delaysCheckpoint: boo
     // A failed checkpoint loses no data, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
+  /** Moves all commits to the file. Returns false if another process reads or writes for too long. */
+  const emptyLog = () =>
+    toRow(connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get(), about).integer("busy") === 0;
   return {
     path: about.path,
     isShared: false,
@@ -150,15 +188,18 @@ const createDatabase = ({ connection, about }: SqliteFile, delaysCheckpoint: boo
     transact: async (statements, { shouldCommit } = {}) =>
       withFileFailures(about, () => {
         const answers = transaction(connection, () => statements.map(runStatement), shouldCommit);
-        if (delaysCheckpoint) checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
+        if (checkpointTime === "after answers") checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
+        if (checkpointTime === "in transactions" && !emptyLog()) throw databaseLocked(about);
         return answers;
       }),
     isFileInPlace: () => identity() === identityAtOpen,
     close: async (finish) => {
       await finish?.().catch(() => undefined);
       clearTimeout(checkpoint);
+      ignoreErrors(() => connection.exec("PRAGMA busy_timeout = 0"));
       // `close` does not checkpoint, because libsql keeps the file open until V8 collects the statements.
-      checkpointLog();
+      if (checkpointTime === "in transactions") ignoreErrors(emptyLog);
+      else checkpointLog();
       connection.close();
     },
   };

@@ -72,9 +72,13 @@ export const createFileWriter = (database: db.Database): Writer => {
     },
     async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, now }) {
       const values = [scope, input, dedupKeys.length / dedupKeyBytes, bytes, key, now, now, dedupKeys, envelopeDigest];
-      return (await database.query(recordRequestSql, values))[0]?.integer("id") ?? 0;
+      const [[row] = []] = await database.transact([{ sql: recordRequestSql, values }]);
+      return row?.integer("id") ?? 0;
     },
-    recordRetry: async (request, now) => (await database.query(recordRetrySql, [now, request])).length === 1,
+    async recordRetry(request, now) {
+      const [rows = []] = await database.transact([{ sql: recordRetrySql, values: [now, request] }]);
+      return rows.length === 1;
+    },
     async recordOutcome(request, outcome) {
       const values = [...toOutcomeValues(outcome), request];
       await database.query(`UPDATE rollcall.request SET ${outcomeSql} WHERE id = ?`, values);

@@ -27,7 +27,13 @@ const ledgerSchema: db.DatabaseSchema = {
   name: "ledger",
   title: "the ledger",
   // The application id is "rcLG" in ASCII.
-  file: { applicationId: 0x72634c47, version: 1, tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT") },
+  file: {
+    applicationId: 0x72634c47,
+    version: 1,
+    tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT"),
+    // Before the first byte of a request is sent, the file has the request also without SQLite's log.
+    checkpointTime: "in transactions",
+  },
   postgres: {
     version: 1,
     tables: [
