@@ -35,7 +35,7 @@ type TrajectoryParts = Readonly<{
   turns: readonly Json[];
   tools?: Json | undefined;
   histories?: readonly Json[];
-  policy?: Value | undefined;
+  policy?: { start: Value | undefined; end: Value | undefined };
   metrics: Iterable<Member>;
   metadata: Iterable<Member>;
   startTime?: Json | undefined;
@@ -49,8 +49,8 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
     tools,
     additional_histories: nonEmpty(histories),
     reward: reward.reward,
-    initial_policy_version: policy?.get("start"),
-    final_policy_version: policy?.get("end"),
+    initial_policy_version: policy?.start,
+    final_policy_version: policy?.end,
     metrics: nonEmptyMap(parts.metrics),
     metadata: nonEmptyMap(parts.metadata),
     start_time: startTime,

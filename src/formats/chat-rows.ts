@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
-import { choice, haveTexts, orderNote, textChoice, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
+import { choice, haveTexts, orderNote, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { type Json, literal } from "../messages/output-json.ts";
 import type { Members, Value } from "../messages/value.ts";
@@ -19,7 +19,7 @@ import {
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";
 
-interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
+export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
   rewardKey: string;
   rewardText?: string;
   usedKeys: readonly string[];
@@ -27,6 +27,10 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   /** True if rows can have tools and metrics, and files can be Parquet. */
   isDataset: boolean;
   answerKey?(row: Value): string | undefined;
+  /** Returns the members of a row that can become metadata. Default: all. */
+  listMembers?(row: Value): Members;
+  /** Returns the recorded group. */
+  findGroup?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
   readPrompt(row: Value): readonly Value[];
   readTurns(run: FormatRun, row: Value): readonly Json[];
@@ -35,7 +39,7 @@ interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLo
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
 
-const chatRows = (rows: ChatRows): Format => ({
+export const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
     group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same \`step\` and the same group_id (or prompt_id, …), or else the same prompt`,
@@ -50,8 +54,9 @@ const chatRows = (rows: ChatRows): Format => ({
 
 const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
   const { value: row } = record;
-  const key = findGroupKey(run, row);
+  const key = findGroupKey(run, rows, row);
   if (key !== undefined) record.group = key;
+  record.isGroupDerived = key === undefined;
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
@@ -78,14 +83,19 @@ const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Forma
     note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
-const findGroupKey = ({ options: { groupBy }, note }: FormatRun, row: Value) => {
+/** In rows of chat messages, a uid identifies the row. */
+const rowGroupKeys = groupKeyNames.filter((name) => name !== "uid");
+
+const findGroupKey = ({ options: { groupBy }, note }: FormatRun, { findGroup }: ChatRows, row: Value) => {
   if (groupBy !== undefined) {
     const paths = toKeyPaths(groupBy).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
     const chosen = paths.map((path) => row.get(...path)).find((value) => value !== undefined);
     if (chosen) return `${crossFileMark}${chosen.raw}`;
     note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
   }
-  for (const name of groupKeyNames) {
+  const recorded = findGroup?.(row);
+  if (recorded !== undefined) return `${findStep(row)} ${recorded}`;
+  for (const name of rowGroupKeys) {
     const key = row.get(name) ?? row.get("metadata", name);
     if (key) return `${findStep(row)} ${name} ${key.raw}`;
   }
@@ -99,9 +109,10 @@ const findStep = (row: Value) => row.get("step")?.raw ?? "";
 const computeDigest = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
-const readMembers = (row: Value, { usedKeys, isDataset, answerKey }: ChatRows, completionMembers: Members = []) => {
+const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
+  const { usedKeys, isDataset, answerKey, listMembers } = rows;
   const answer = answerKey?.(row);
-  const top = row.members().filter(([key]) => key !== answer && !usedKeys.includes(key));
+  const top = (listMembers?.(row) ?? row.members()).filter(([key]) => key !== answer && !usedKeys.includes(key));
   const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
   const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
@@ -273,100 +284,3 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
     return role === "assistant" ? choice(message, finish(answers++, { callsTools: false })) : message;
   });
 };
-
-interface DecodedRows extends Pick<ChatRows, "name" | "title" | "rewardKey" | "recognizes" | "readReward"> {
-  prompt: string;
-  answer: string;
-}
-
-const decodedRows = ({ prompt, answer, recognizes, ...rows }: DecodedRows) =>
-  chatRows({
-    ...rows,
-    usedKeys: [prompt, answer, rows.rewardKey],
-    sampled: `the texts in \`${answer}\``,
-    isDataset: false,
-    isLossy: true,
-    recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
-    readPrompt: (row) => [requireText(row, prompt)],
-    readTurns: (run, row) => [
-      { role: "user", content: requireText(row, prompt) },
-      textChoice(run, requireText(row, answer), { record: row }),
-    ],
-  });
-
-const requireText = (row: Value, key: string) => {
-  const value = row.require(key);
-  if (!value.isText) throw value.error(`${key} is not a string`);
-  return value;
-};
-
-export const openrlhf = decodedRows({
-  name: "openrlhf",
-  title: "rows of OpenRLHF",
-  prompt: "input",
-  answer: "output",
-  rewardKey: "reward",
-  recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
-});
-
-/** verl writes these rows to `rollout_data_dir`. */
-export const verl = decodedRows({
-  name: "verl",
-  title: "rollouts of verl",
-  prompt: "input",
-  answer: "output",
-  rewardKey: "score",
-  recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
-});
-
-/** SkyRL writes these rows to `dumped_evals`. */
-export const skyrl = decodedRows({
-  name: "skyrl",
-  title: "dumped evaluations of SkyRL",
-  prompt: "input_prompt",
-  answer: "output_response",
-  rewardKey: "score",
-  readReward: (run, row) => {
-    const score = row.get("score");
-    if (!score || score.canBeMetric) return score;
-    const parts = score.items();
-    if (!score.isList || parts.some(({ isNumber }) => !isNumber))
-      throw score.error("score is neither a number nor a list of numbers");
-    run.note("used the sum of the token rewards in `score` as the reward");
-    const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
-    return literal(sum, score);
-  },
-  recognizes: (row) => row.has("score"),
-});
-
-export const nemoRl = chatRows({
-  name: "nemo-rl",
-  title: "training data of NeMo RL",
-  rewardKey: "rewards",
-  usedKeys: ["content", "rewards"],
-  sampled: "every second text in `content`",
-  isDataset: false,
-  filePattern: /(?:^|[./])train_data_step\d+\.jsonl$/,
-  isLossy: true,
-  recognizes: (row) =>
-    canBeTurns(row.get("content")) &&
-    row.get("rewards")?.canBeMetric &&
-    row.hasAny("input_lengths", "generation_logprobs"),
-  readPrompt: (row) => {
-    const content = row.require("content");
-    const turns = content.items();
-    if (turns.length >= 2) return turns.slice(0, 1);
-    throw content.error("content is not a list of at least two texts, so its prompt is unknown");
-  },
-  readTurns: (run, row) => {
-    const turns = row.requireItems("content");
-    const nonText = turns.find(({ isText }) => !isText);
-    if (nonText) throw nonText.error("content contains a value that is not a string");
-    if (turns.length > 2) run.note("roles are not recorded, so every second text is a turn of the assistant");
-    const finish = openFinish(run, { record: row }, Math.floor(turns.length / 2));
-    return turns.map((content, at) => {
-      if (at % 2 === 0) return { role: "user", content };
-      return choice({ role: "assistant", content }, finish((at - 1) / 2, { callsTools: false }));
-    });
-  },
-});

@@ -118,6 +118,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   const { groups } = output;
   const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
   let knownKeys: readonly string[] = [];
+  let hasRecordedGroups = false;
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
   const breakGroup = ({ group: key, part }: Rollout, at: records.RolloutPosition, broken: BrokenRecord) => {
@@ -140,7 +141,10 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const { within, start } = raw;
     const isLast = within !== undefined && start + bytes.length >= within.size - maxLineEndBytes;
     const text = fault && { bytes, fault, isLast, isDocument: !isLine, isFormatGiven };
-    const rollouts = value && records.convertRecord(converter, records.toRecord(value, raw, at));
+    const record = value && records.toRecord(value, raw, at);
+    const converted = record && records.convertRecord(converter, record);
+    const mayLackGroup = !lenient && hasRecordedGroups && record?.isGroupDerived === true;
+    const rollouts = mayLackGroup ? undefined : converted;
     const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
     const location = records.locateByte(raw, fault?.at ?? 0);
     for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
@@ -153,6 +157,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     if (!record) return breakUnreadable(raw, at);
     const { value } = record;
     const rollouts = records.convertRecord(converter, record);
+    if (record.group !== undefined && record.isGroupDerived !== true) hasRecordedGroups = true;
     if (!rollouts) return;
     const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
     for (const [position, rollout] of rollouts.entries()) {

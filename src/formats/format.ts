@@ -29,6 +29,8 @@ export interface SourceRecord {
   readonly member?: string | undefined;
   /** The key of the group that becomes invalid if the record cannot be converted. */
   group?: string;
+  /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
+  isGroupDerived?: boolean;
 }
 
 export type Rollout = Readonly<{

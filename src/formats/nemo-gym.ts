@@ -64,10 +64,12 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
 };
 
 /** Tasks of different files can have the same number, so the group key includes the file. */
-const findGroup = ({ value, file }: SourceRecord) => {
+const findGroup = (record: SourceRecord) => {
+  const { value, file } = record;
   const mainFile = file.replace(failureFiles, "");
   const task = value.get("_ng_task_index");
   if (task) return JSON.stringify([mainFile, task.raw]);
+  record.isGroupDerived = true;
   const params = value.get("responses_create_params");
   const prompt = params?.get("input");
   if (!prompt) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");

@@ -7,6 +7,7 @@ import type { ConvertibleInputs } from "./convert.ts";
 import type { Format, FormatOptions } from "./format.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");
+const loadDecodedRows = async () => await import("./decoded-rows.ts");
 
 const formats: Readonly<Record<string, () => Promise<Format>>> = {
   atif: async () => (await import("./atif.ts")).atif,
@@ -20,10 +21,10 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   "openai-chat": async () => (await loadRows()).openaiChat,
   trl: async () => (await loadRows()).trl,
   sharegpt: async () => (await loadRows()).shareGpt,
-  openrlhf: async () => (await loadRows()).openrlhf,
-  verl: async () => (await loadRows()).verl,
-  skyrl: async () => (await loadRows()).skyrl,
-  "nemo-rl": async () => (await loadRows()).nemoRl,
+  openrlhf: async () => (await loadDecodedRows()).openrlhf,
+  verl: async () => (await loadDecodedRows()).verl,
+  skyrl: async () => (await loadDecodedRows()).skyrl,
+  "nemo-rl": async () => (await loadDecodedRows()).nemoRl,
   inspect: async () => (await import("./inspect.ts")).inspect,
   tau2: async () => (await import("./tau2.ts")).tau2,
 };

@@ -9,7 +9,7 @@ export const verifiersV0: Format = {
   name: "verifiers-v0",
   title: "results of verifiers v0",
   keys: {
-    group: "the rows with the same example_id",
+    group: "the rows with the same group_id, or with the same env_name and example_id if they have none",
     reward: "`reward`",
     sampled: "the assistant's turns in `completion`",
   },
@@ -17,7 +17,8 @@ export const verifiersV0: Format = {
   filePattern: /(?:^|[./])results\.jsonl$/,
   companions: /(?:^|[./])metadata\.json$/,
   recognizes: ({ value }) =>
-    ["prompt", "completion", "reward"].every((key) => value.has(key)) &&
+    ["prompt", "reward"].every((key) => value.has(key)) &&
+    value.hasAny("completion", "error") &&
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),
   open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
@@ -26,9 +27,12 @@ export const verifiersV0: Format = {
 const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const row = record.value;
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
-  record.group = id.raw;
+  const group = row.get("group_id");
+  // prime-rl trains on several environments, which number their examples from 0.
+  record.group = group ? `group ${group.raw}` : `${row.get("env_name")?.raw ?? ""} ${id.raw}`;
+  record.isGroupDerived = !group;
   const error = row.get("error");
-  if (error) return { exception: error.isObject ? error : buildException(error) };
+  if (error) return { exception: buildError(error) };
   const metrics = convertMetrics(row);
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
@@ -42,6 +46,12 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     if (repeated?.raw === row.get("metrics", key)?.raw) run.receipt?.addRepeated(repeated, `trajectory.metrics.${key}`);
   }
   return trajectory;
+};
+
+/** Since 0.1.10, an error is an object with its type and its chain of causes. */
+const buildError = (error: Value) => {
+  const chain = error.get("error_chain_str");
+  return chain ? buildException(chain, error.get("error")) : error.isObject ? error : buildException(error);
 };
 
 const convertTurns = (run: FormatRun, row: Value) => [

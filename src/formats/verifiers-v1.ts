@@ -1,9 +1,9 @@
 /** Converts traces of verifiers v1 and prime-rl, which are graphs of messages. */
-
+import { hash } from "node:crypto";
 import { choice, hasCalls, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import type { Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
@@ -11,7 +11,7 @@ export const verifiersV1: Format = {
   name: "verifiers-v1",
   title: "traces of verifiers v1 or prime-rl",
   keys: {
-    group: "the rollouts with the same group.id, or with the same task if they have none",
+    group: "the rollouts with the same group.id or group_id, or with the same task if they have none",
     reward: "the sum of `rewards`, each with its weight",
     sampled: "the nodes with `sampled: true`",
   },
@@ -21,9 +21,14 @@ export const verifiersV1: Format = {
   // prime-rl writes the episodes of `effective` to `all`, too.
   repeatedPath: /(?:all|effective)(?=\/[^/]+$)/,
   recognizes: ({ value }) =>
-    value.has("id") && value.get("task")?.isObject && value.get("traces")?.isList && value.hasAny("errors", "ok"),
+    isTrace(value) ||
+    (value.has("id") && value.get("traces")?.isList && value.hasAny("env", "task") && value.hasAny("errors", "ok")),
   open: (run) => openEpisodes(run),
 };
+
+/** Before verifiers 0.3.0 and prime-rl 0.9, a line is a trace without an episode. */
+const isTrace = (value: Value) =>
+  value.has("id") && value.get("task")?.isObject && value.get("nodes")?.isList && value.get("rewards")?.isObject;
 
 const openEpisodes = (run: FormatRun): Converter => {
   /** The first agent of each group key. Each other agent has a separate group. */
@@ -48,7 +53,7 @@ const openEpisodes = (run: FormatRun): Converter => {
       const { value } = record;
       const key = findKey(record);
       record.group = key;
-      const traces = value.requireItems("traces");
+      const traces = value.has("nodes") ? [value] : value.requireItems("traces");
       const rollouts = traces.flatMap((trace) => rolloutsOf(trace, record, key));
       const hasFailedBefore = traces.length === 0 && value.has("errors", 0);
       const isLost = rollouts.length === 0 && (hasFailedBefore || isFailed(value));
@@ -63,37 +68,60 @@ const convertTrajectory = (run: FormatRun, trace: Value, episode: Value) => {
   const [turns = [], ...others] = findBranches(run, trace);
   const tools = toTools(trace.get("tools"));
   const policy = episode.get("run", "work", "policy");
-  const scores = findScores(trace).map(([name, score]) => [`rewards.${name}`, score.get("score")] as const);
+  const start = policy?.get("start") ?? trace.get("policy_version") ?? trace.get("info", "policy_version");
+  const metadata = [
+    ...trace.flatMembers(),
+    ...rename("info", trace.flatMembers("info")),
+    ...(episode.has("nodes") ? [] : rename("episode", episode.flatMembers())),
+    ...metadataPaths.split(/\s+/).map((path) => [path, readEither(episode, trace, path)] as const),
+  ];
   return buildTrajectory({
     reward,
     turns,
     tools,
     histories: others.map((history) => ({ messages_and_choices: history, tools })),
-    policy,
-    metrics: [...trace.metricMembers("metrics"), ...scores],
-    metadata: [
-      ...trace.flatMembers(),
-      ...episode.flatMembers().map(([key, value]) => [`episode.${key}`, value] as const),
-      ...metadataPaths.split(" ").map((path) => [path, episode.get(...path.split("."))] as const),
-      ["agent.name", trace.get("agent", "name")],
-    ],
+    policy: { start, end: policy?.get("end") },
+    metrics: [...trace.metricMembers("metrics"), ...rename("rewards", findScores(trace))],
+    metadata: metadata.filter(([, value]) => value === undefined || value.id !== start?.id),
     startTime: readStart(trace),
     identity: ` ${policy?.raw ?? ""}`,
   });
 };
 
-const metadataPaths =
-  "env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.work.type run.work.step";
+const metadataPaths = `env.id env.name task.type task.key task.hash group.id run.type run.id run.name run.step
+  run.work.type run.work.step agent.name agent.model agent.config.model`;
 
-const findKey = ({ value, file }: SourceRecord) => {
-  const run = value.get("run");
-  const runKey = run?.get("id")?.raw ?? ` ${file}`;
-  const group = value.get("group", "id");
-  if (group) return JSON.stringify([runKey, group.raw]);
-  const task = value.get("task", "key") ?? value.get("task", "hash");
-  if (!task) throw value.error("group.id, task.key and task.hash are missing, so the group is unknown");
-  const within = [run?.get("work", "type"), run?.get("work", "step"), value.get("env", "id")];
-  return JSON.stringify([runKey, ...within.map((part) => part?.raw ?? null), task.raw]);
+const rename = (prefix: string, members: Members): Members =>
+  members.map(([key, value]) => [`${prefix}.${key}`, value] as const);
+
+const readEither = (episode: Value, trace: Value | undefined, path: string) =>
+  episode.get(...path.split(".")) ?? trace?.get(...path.split("."));
+
+/** prime-rl writes the rollouts of a group to the files of several steps. */
+const uuid = /^"[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}"$/;
+
+const findKey = (record: SourceRecord) => {
+  const { value, file } = record;
+  const [trace] = value.items("traces");
+  const read = (paths: string) => {
+    for (const path of paths.split(" ")) {
+      const found = readEither(value, trace, path);
+      if (found) return found;
+    }
+    return undefined;
+  };
+  const step = read("run.work.step run.step");
+  // A resumed evaluation has several run ids in one file.
+  const runId = step || value.has("run", "work") || read("run.type")?.text !== "eval" ? read("run.id") : undefined;
+  const group = read("group.id group_id info.group_id");
+  if (group) return JSON.stringify([runId?.raw ?? (uuid.test(group.raw) ? "" : ` ${file}`), group.raw]);
+  record.isGroupDerived = true;
+  const task = read("task.key task.hash task.data");
+  if (!task && (trace ?? value.get("nodes"))) throw value.error("the group and the task are missing");
+  // An episode that failed before its first trace has no task in verifiers 0.3.0.
+  const taskKey = task ? (task.isObject ? hash("sha256", task.raw) : task.raw) : `episode ${value.get("id")?.raw}`;
+  const within = [read("run.work.type run.type"), step, read("env.id env_name info.env_name")];
+  return JSON.stringify([runId?.raw ?? ` ${file}`, ...within.map((part) => part?.raw ?? null), taskKey]);
 };
 
 const isFailed = (holder: Value) => {
@@ -107,14 +135,18 @@ const buildFailure = (run: FormatRun, holder: Value) => {
   return errors.at(-1) ?? buildException(holder.get("stop_condition") ?? "no error is recorded");
 };
 
-/** A null reward means that scoring did not run. */
-const findScores = (trace: Value) => trace.members("rewards").filter(([, { isNull }]) => !isNull);
+/** A null reward means that scoring did not run. Before verifiers 0.3.0, a reward is a score with its weight. */
+const findScores = (trace: Value): Members =>
+  trace.members("rewards").flatMap(([name, reward]) => {
+    if (reward.isNull) return [];
+    return [[name, reward.isNumber ? reward : reward.require("score")] as const];
+  });
 
 const readReward = (trace: Value) => {
-  const scored = findScores(trace).map(([name, reward]) => {
-    const [score, weight] = [reward.require("score"), reward.get("weight")];
+  const scored = findScores(trace).map(([name, score]) => {
+    const weight = trace.get("rewards", name, "weight");
     const value = (score.number ?? Number.NaN) * (weight ? (weight.number ?? Number.NaN) : 1);
-    if (!Number.isFinite(value)) throw reward.error(`the score or the weight of ${name} is not a number`);
+    if (!Number.isFinite(value)) throw score.error(`the score or the weight of ${name} is not a number`);
     return { score, weight, value };
   });
   const [first, ...more] = scored;

@@ -14,9 +14,14 @@ const formats: Readonly<Record<string, string>> = {
   inspect: "inspect",
   "mini-swe": "mini-swe-agent-messages",
   "nemo-gym": "nemo-gym",
+  "nemo-rl": "nemo-rl",
+  openrlhf: "openrlhf",
+  "prime-rl": "verifiers-v1",
+  skyrl: "skyrl",
   tau2: "tau2",
   "verifiers-v0": "verifiers-v0",
   "verifiers-v1": "verifiers-v1",
+  verl: "verl",
 };
 
 describe("a sample of another tool", () => {

@@ -1,0 +1,147 @@
+/** Converts rows of trainers that write decoded text. */
+import { choice, textChoice } from "../messages/chat.ts";
+import { openFinish } from "../messages/finish-reason.ts";
+import { literal } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
+import { type ChatRows, chatRows } from "./chat-rows.ts";
+import type { FormatRun } from "./format.ts";
+
+interface DecodedRows
+  extends Pick<ChatRows, "name" | "title" | "rewardKey" | "recognizes" | "readReward" | "findGroup"> {
+  prompt: string;
+  answer: string;
+}
+
+const decodedRows = ({ prompt, answer, recognizes, ...rows }: DecodedRows) =>
+  chatRows({
+    ...rows,
+    usedKeys: [prompt, answer, rows.rewardKey],
+    sampled: `the texts in \`${answer}\``,
+    isDataset: false,
+    isLossy: true,
+    recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
+    readPrompt: (row) => [requireText(row, prompt)],
+    readTurns: (run, row) => [
+      { role: "user", content: requireText(row, prompt) },
+      textChoice(run, requireText(row, answer), { record: row }),
+    ],
+  });
+
+const requireText = (row: Value, key: string) => {
+  const value = row.require(key);
+  if (!value.isText) throw value.error(`${key} is not a string`);
+  return value;
+};
+
+export const openrlhf = decodedRows({
+  name: "openrlhf",
+  title: "rows of OpenRLHF",
+  prompt: "input",
+  answer: "output",
+  rewardKey: "reward",
+  recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
+});
+
+/** verl writes these rows to `rollout_data_dir`. */
+export const verl = decodedRows({
+  name: "verl",
+  title: "rollouts of verl",
+  prompt: "input",
+  answer: "output",
+  rewardKey: "score",
+  recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
+  // Since 0.8.0, a uid is `{prompt}_{rollout}_{output}`. Before, all rollouts of a prompt have the same uid.
+  findGroup: (row) => row.get("uid")?.raw.replace(/_\d+_\d+(?="$)/, ""),
+});
+
+/** SkyRL writes these rows to `dumped_evals`. */
+export const skyrl = decodedRows({
+  name: "skyrl",
+  title: "dumped evaluations of SkyRL",
+  prompt: "input_prompt",
+  answer: "output_response",
+  rewardKey: "score",
+  readReward: (run, row) => {
+    const score = row.get("score");
+    if (!score || score.canBeMetric) return score;
+    const parts = score.items();
+    if (!score.isList || parts.some(({ isNumber }) => !isNumber))
+      throw score.error("score is neither a number nor a list of numbers");
+    run.note("used the sum of the token rewards in `score` as the reward");
+    const sum = parts.reduce((total, { number = 0 }) => total + number, 0);
+    return literal(sum, score);
+  },
+  recognizes: (row) => row.has("score"),
+});
+
+/** NeMo RL writes each row as a batch of one, so each value is a list of one. */
+const unbatch = (value: Value | undefined) => {
+  const [only, ...more] = value?.items() ?? [];
+  return only && more.length === 0 ? only : value;
+};
+
+const requireTurns = (row: Value) => {
+  const content = unbatch(row.require("content"));
+  const turns = content?.items() ?? [];
+  const faulty = turns.find((turn) => !turn.isText && turn.textAt("role") === undefined);
+  if (!content || turns.length < 2) throw row.require("content").error("content is not a list of at least two turns");
+  if (faulty) throw faulty.error("content contains a value that is neither a text nor a message");
+  if (turns.every((turn) => (turn.text ?? turn.textAt("content")) === ""))
+    throw content.error("all texts are empty, because NeMo Gym has them (read the rollouts of NeMo Gym)");
+  return turns;
+};
+
+/** The trainer's environments answer each turn of the assistant, also the last one. */
+const countPromptTurns = (row: Value, turns: readonly Value[]) => {
+  const firstAnswer = turns.findIndex((turn) => turn.textAt("role") === "assistant");
+  if (firstAnswer >= 0) return firstAnswer;
+  const mask =
+    unbatch(row.get("token_loss_mask"))
+      ?.items()
+      .map(({ number }) => number === 1) ?? [];
+  const answers = mask.filter((isSampled, at) => isSampled && !mask[at - 1]).length;
+  const hasSystem = answers > 0 ? turns.length === 2 * answers + 2 : turns.length > 2 && turns.length % 2 === 0;
+  return hasSystem ? 2 : 1;
+};
+
+const readNemoTurns = (run: FormatRun, row: Value) => {
+  const turns = requireTurns(row);
+  const promptTurns = countPromptTurns(row, turns);
+  if (turns.some(({ isText }) => isText))
+    run.note("derived the roles, which are not recorded: each text of the assistant follows a text of the user");
+  const isAnswer = (turn: Value, at: number) => {
+    const role = turn.textAt("role");
+    return role === undefined ? at >= promptTurns && (at - promptTurns) % 2 === 0 : role === "assistant";
+  };
+  const finish = openFinish(run, { record: row }, turns.filter(isAnswer).length);
+  let answers = 0;
+  return turns.map((turn, at) => {
+    const [recorded, content] = [turn.get("role"), turn.get("content") ?? turn];
+    if (isAnswer(turn, at)) return choice({ role: "assistant", content }, finish(answers++, { callsTools: false }));
+    if (recorded) return { role: recorded.text === "environment" ? literal("user", recorded) : recorded, content };
+    return { role: at === 0 && promptTurns === 2 ? "system" : "user", content };
+  });
+};
+
+export const nemoRl = chatRows({
+  name: "nemo-rl",
+  title: "step files of NeMo RL",
+  rewardKey: "rewards",
+  usedKeys: ["content", "rewards"],
+  sampled: "the texts of the assistant in `content`",
+  isDataset: false,
+  filePattern: /(?:^|[./])(?:train|val)_data_step\d+\.jsonl$/,
+  isLossy: true,
+  recognizes: (row) => row.has("idx") && row.hasAny("rewards", "input_lengths") && unbatch(row.get("content"))?.isList,
+  listMembers: (row) => row.members().map(([key, value]) => [key, unbatch(value) ?? value] as const),
+  readPrompt: (row) => {
+    const turns = requireTurns(row);
+    return turns.slice(0, countPromptTurns(row, turns));
+  },
+  readTurns: readNemoTurns,
+  readReward: (_run, row) => {
+    const reward = unbatch(row.get("rewards"));
+    if (reward?.canBeMetric === false) throw reward.error("rewards is not a list of one number");
+    return reward;
+  },
+});
