@@ -29,6 +29,7 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" 
   answerKey?(row: Value): string | undefined;
   /** Returns the members of a row that can become metadata. Default: all. */
   listMembers?(row: Value): Members;
+  findId?(row: Value): string | undefined;
   /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
@@ -69,7 +70,8 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
   noteOtherRewards(run, row);
-  return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
+  const trajectory = buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) });
+  return [{ id: rows.findId?.(row), ...trajectory }];
 };
 
 /** A receipt lists these numbers, so a receipt replaces the note. */

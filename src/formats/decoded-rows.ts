@@ -7,7 +7,7 @@ import { type ChatRows, chatRows } from "./chat-rows.ts";
 import type { FormatRun } from "./format.ts";
 
 interface DecodedRows
-  extends Pick<ChatRows, "name" | "title" | "rewardKey" | "recognizes" | "readReward" | "findGroup"> {
+  extends Pick<ChatRows, "name" | "title" | "rewardKey" | "recognizes" | "readReward" | "findGroup" | "findId"> {
   prompt: string;
   answer: string;
 }
@@ -42,6 +42,8 @@ export const openrlhf = decodedRows({
   recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
 });
 
+const rolloutNumbers = /_\d+_\d+(?="$)/;
+
 /** verl writes these rows to `rollout_data_dir`. */
 export const verl = decodedRows({
   name: "verl",
@@ -50,8 +52,9 @@ export const verl = decodedRows({
   answer: "output",
   rewardKey: "score",
   recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
-  // Since 0.8.0, a uid is `{prompt}_{rollout}_{output}`. Before, all rollouts of a prompt have the same uid.
-  findGroup: (row) => row.get("uid")?.raw.replace(/_\d+_\d+(?="$)/, ""),
+  // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
+  findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
+  findId: (row) => (rolloutNumbers.test(row.get("uid")?.raw ?? "") ? row.get("uid")?.raw : undefined),
 });
 
 /** SkyRL writes these rows to `dumped_evals`. */

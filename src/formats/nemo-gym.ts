@@ -37,7 +37,10 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const rollout = value.get("_ng_rollout_index");
   const id = rollout && `${record.group} ${rollout.raw}`;
   const isFirst = run.isFirst(id ?? `${position} ${file}`, record);
-  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) return [{ id, ...convertTrajectory(run, value) }];
+  if (!value.has("_ng_failure_class") && !failureFiles.test(file)) {
+    const created = value.get("response", "created_at")?.number;
+    return [{ id, changedAt: created && created * 1000, ...convertTrajectory(run, value) }];
+  }
   if (!isFirst) return run.skip(value, "a failed attempt, because another attempt of the rollout is used");
   return [{ exception: buildFailure(value) }];
 };

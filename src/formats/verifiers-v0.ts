@@ -32,12 +32,14 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   record.group = group ? `group ${group.raw}` : `${row.get("env_name")?.raw ?? ""} ${id.raw}`;
   record.isGroupDerived = !group;
   const error = row.get("error");
-  if (error) return { exception: buildError(error) };
+  const rolloutId = row.get("rollout_id")?.raw;
+  if (error) return { id: rolloutId, exception: buildError(error) };
   const metrics = convertMetrics(row);
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
     turns: convertTurns(run, row),
     tools: toTools(unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
+    policy: { start: row.get("policy_version"), end: undefined },
     metrics,
     metadata: convertMetadata(row, metrics, run.readDocument(record, "metadata.json")),
   });
@@ -45,7 +47,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     const repeated = row.get(key);
     if (repeated?.raw === row.get("metrics", key)?.raw) run.receipt?.addRepeated(repeated, `trajectory.metrics.${key}`);
   }
-  return trajectory;
+  return { id: rolloutId, ...trajectory };
 };
 
 /** Since 0.1.10, an error is an object with its type and its chain of causes. */
@@ -59,7 +61,7 @@ const convertTurns = (run: FormatRun, row: Value) => [
   ...toTurns(run, row.require("completion"), { name: "completion", sampled: { record: row } }),
 ];
 
-const usedKeys = ["prompt", "completion", "reward", "error"];
+const usedKeys = ["prompt", "completion", "reward", "error", "policy_version"];
 
 /** Without `metrics`, uses the numbers of the row, except ids and durations. */
 const convertMetrics = (row: Value) => {

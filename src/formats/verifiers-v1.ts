@@ -46,7 +46,7 @@ const openEpisodes = (run: FormatRun): Converter => {
       : convertTrajectory(run, trace, record.value);
     const episode = record.value.textAt("id");
     const id = trace.textAt("id") ?? (episode === undefined ? undefined : `${episode} ${trace.span.start}`);
-    return [{ group, id, part: trace, ...result }];
+    return [{ group, id, changedAt: readEnd(trace), part: trace, ...result }];
   };
   return {
     convert: (record) => {
@@ -165,6 +165,13 @@ const readStart = (trace: Value) => {
   if (seconds === undefined || Number(seconds) === 0) return undefined;
   const time = new Date(Number(seconds) * 1000).toISOString().slice(0, "2025-01-01T00:00:00".length);
   return literal(`${time}${Number(fraction) === 0 ? "" : `.${fraction}`}Z`, start);
+};
+
+/** Returns the last end of a phase, such as a later scoring. */
+const readEnd = (trace: Value) => {
+  const ends = trace.members("timing").map(([, phase]) => phase.get("end")?.number ?? 0);
+  const end = Math.max(0, ...ends);
+  return end === 0 ? undefined : end * 1000;
 };
 
 /** Returns the turns to each leaf, with the last leaf first. Each sampled node becomes one choice. */

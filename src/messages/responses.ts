@@ -50,7 +50,7 @@ const splitTurns = (run: ConversionNotes, items: Value) => {
       if (type === "message" && turn.some(isMessage))
         end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
       turn.push(item);
-      if (item.has("generation_token_ids")) end();
+      if (item.has("generation_token_ids", 0)) end();
     } else run.skip(item, `an item of type ${type}`);
   }
   end();
