@@ -24,6 +24,16 @@ export const formatDecimal = ({ digits, places }: Decimal) => {
   return `${sign}${text.slice(0, text.length - places)}${fraction === "" ? "" : `.${fraction}`}`;
 };
 
+/** Rounds to at most 6 significant digits. Whole numbers keep all digits. */
+export const formatRounded = (decimal: Decimal) => {
+  const digits = String(decimal.digits < 0n ? -decimal.digits : decimal.digits);
+  const extra = Math.min(decimal.places, digits.length - 6);
+  if (extra <= 0) return formatDecimal(decimal);
+  const divisor = 10n ** BigInt(extra);
+  const half = decimal.digits < 0n ? -divisor / 2n : divisor / 2n;
+  return formatDecimal({ digits: (decimal.digits + half) / divisor, places: decimal.places - extra });
+};
+
 export const compareDecimals = (a: Decimal, b: Decimal) => {
   const [left, right] = [shiftDecimal(a, b.places).digits, shiftDecimal(b, a.places).digits];
   return Number(left > right) - Number(left < right);

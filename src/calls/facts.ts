@@ -1,21 +1,18 @@
 /** Reads the facts of a traced call (interface 2.4). */
-import { addDecimals, formatDecimal, parseDecimal, zero } from "../decimal.ts";
+import { addDecimals, parseDecimal, zero } from "../decimal.ts";
 import {
   composeMembers,
-  digitsAt,
   findValue,
   isAbsent,
   membersOf,
   parseRawJson,
   type RawJson,
   textAt,
+  withoutAbsent,
 } from "../json/raw-json.ts";
+import { type CallUsage, countCompletion, findNamedModel, readUsages } from "./usage.ts";
 
 export type CallState = "ok" | "failed" | "running" | "deleted";
-
-export const tokenKinds = ["prompt", "completion", "total"] as const;
-export type TokenKind = (typeof tokenKinds)[number];
-export type CallUsage = Readonly<Record<TokenKind, bigint | undefined> & { model: string | undefined }>;
 
 /** `total` is undefined if an amount is negative or not a number. */
 export type CallCost = ReturnType<typeof readCosts>[number];
@@ -69,43 +66,39 @@ export const findModels = (call: RawJson, prefix: string) => {
   return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
 };
 
-const findNamedModel = (call: RawJson) => textAt(call, "output", "model") ?? textAt(call, "inputs", "model");
-
-/** Assumed: tokens are in `summary.usage[model]`, otherwise in `output.usage`. */
-export const readUsages = (call: RawJson): readonly CallUsage[] => {
-  const models = membersOf(findValue(call, "summary", "usage")).flatMap(({ key, value }) => readUsage(value, key));
-  return models.length > 0 ? models : readUsage(findValue(call, "output", "usage"), findNamedModel(call));
-};
-
-const readUsage = (value: RawJson | undefined, model: string | undefined): readonly CallUsage[] => {
-  const read = (key: string, other = key) => parseTokens(digitsAt(value, key) ?? digitsAt(value, other));
-  const prompt = read("prompt_tokens", "input_tokens");
-  const completion = read("completion_tokens", "output_tokens");
-  const total = read("total_tokens");
-  return (prompt ?? completion ?? total) === undefined ? [] : [{ model, prompt, completion, total }];
-};
-
-const parseTokens = (text = "") => {
-  const decimal = parseDecimal(text);
-  const whole = decimal ? formatDecimal(decimal) : "";
-  return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
-};
-
-export const sumTokens = ({ prompt, completion, total }: CallUsage) =>
-  total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
-
-/** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
-export const readCosts = (call: RawJson, prefix: string) =>
-  membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
-    const keys = new Set(value.members.map((member) => member.key).filter((key) => key.endsWith("_tokens_total_cost")));
-    const texts = [...keys].flatMap((key) => digitsAt(value, key) ?? textAt(value, key) ?? []);
-    if (texts.length === 0) return [];
-    const amounts = texts.flatMap((text) => parseDecimal(text) ?? []).filter(({ digits }) => digits >= 0n);
-    const total = amounts.length === texts.length ? amounts.reduce(addDecimals, zero) : undefined;
+/**
+ * Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency.
+ * `total` is undefined if the cost of a part is missing or invalid. `known` is the sum of the other parts.
+ */
+export const readCosts = (call: RawJson, prefix: string) => {
+  const usages = readUsages(call);
+  const byModel = new Map(usages.map((usage) => [usage.model, usage]));
+  return membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
+    const costs = value.members.filter((member) => member.key.endsWith(costSuffix));
+    const stated = new Map(withoutAbsent(costs).map((member) => [member.key, member.value]));
+    if (stated.size === 0) return [];
+    const amounts = Array.from(stated.values(), ({ text }) => parseDecimal(text));
+    const valid = amounts.flatMap((amount) => (amount && amount.digits >= 0n ? [amount] : []));
+    const usage = byModel.get(model) ?? (usages.length === 1 ? usages[0] : undefined);
+    const missing = [...neededCosts, ...costs.map(({ key }) => key)].filter((key) => !stated.has(key));
+    const isComplete = valid.length === stated.size && missing.every((key) => isFree(key, usage));
+    const known = valid.reduce(addDecimals, zero);
     const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
     const other = units.find((member) => member.value.text.toUpperCase() !== "USD");
-    return [{ model, unit: other?.value.text ?? "USD", total }];
+    return [{ model, unit: other?.value.text ?? "USD", total: isComplete ? known : undefined, known }];
   });
+};
+
+const costSuffix = "_tokens_total_cost";
+const neededCosts = ["prompt", "completion"].map((kind) => `${kind}${costSuffix}`);
+
+/** True if the call used no tokens of this kind. A call can lack counts of cached tokens. */
+const isFree = (key: string, usage: CallUsage | undefined) => {
+  if (key === "cache_read_input_tokens_total_cost") return (usage?.cached ?? 0n) === 0n;
+  if (key === "cache_creation_input_tokens_total_cost") return (usage?.written ?? 0n) === 0n;
+  if (key === "prompt_tokens_total_cost") return usage?.prompt === 0n;
+  return key === "completion_tokens_total_cost" && usage !== undefined && countCompletion(usage) === 0n;
+};
 
 export const readDollars = ({ unit, total }: CallCost) => (unit === "USD" ? total : undefined);
 

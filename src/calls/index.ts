@@ -5,3 +5,4 @@ export * from "./facts.ts";
 export * from "./ids.ts";
 export * from "./path.ts";
 export * from "./summary.ts";
+export * from "./usage.ts";

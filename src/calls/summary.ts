@@ -1,42 +1,71 @@
 /** Summarizes calls by operation and model. */
-import { addDecimals, formatDecimal, zero } from "../decimal.ts";
-import type { RawJson } from "../json/raw-json.ts";
+import { addDecimals, type Decimal, formatDecimal, zero } from "../decimal.ts";
+import { type RawJson, textAt } from "../json/raw-json.ts";
 import * as facts from "./facts.ts";
+import { type Amounts, removeRollUps } from "./roll-up.ts";
+import { type CallUsage, readUsages, sumTokens, type TokenKind, tokenKinds } from "./usage.ts";
 
 export type CallSummary = ReturnType<ReturnType<typeof openSummary>["summary"]>;
 
 export const openSummary = (prefix: string) => {
-  const all = openGroup("", "");
-  const groups = new Map<string, ReturnType<typeof openGroup>>();
+  const calls: SummarizedCall[] = [];
   return {
     add(call: RawJson) {
-      const found = readFacts(call, prefix);
-      const { usages, costs } = found;
-      all.add(found);
-      const op = facts.findOperation(call) ?? "";
-      const models = new Set([...facts.findModels(call, prefix), ...[...usages, ...costs].map(modelOf)]);
-      for (const model of models.size === 0 ? [""] : models) {
-        const key = JSON.stringify([op, model]);
-        const group = groups.get(key) ?? openGroup(op, model);
-        groups.set(key, group);
-        const isOfModel = (part: facts.CallUsage | facts.CallCost) => modelOf(part) === model;
-        group.add({ ...found, usages: usages.filter(isOfModel), costs: costs.filter(isOfModel) });
-      }
+      calls.push(readFacts(call, prefix));
     },
     summary: () => {
+      const rollUps = removeRollUps(calls);
+      const all = openGroup("", "");
+      const groups = new Map<string, ReturnType<typeof openGroup>>();
+      for (const call of calls) {
+        all.add(call, [...call.amounts.keys()]);
+        for (const model of call.models.length === 0 ? [""] : call.models) {
+          const key = JSON.stringify([call.op, model]);
+          const group = groups.get(key) ?? openGroup(call.op, model);
+          groups.set(key, group);
+          group.add(call, [model]);
+        }
+      }
       const sums = Array.from(groups.values(), (group) => group.sums());
       sums.sort((a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model));
-      return { all: all.sums(), groups: sums };
+      return { all: all.sums(), groups: sums, rollUps };
     },
   };
 };
 
-const readFacts = (call: RawJson, prefix: string) => ({
-  state: facts.findState(call, prefix),
-  micros: facts.findDurationMicros(call),
-  usages: facts.readUsages(call),
-  costs: facts.readCosts(call, prefix),
-});
+type SummarizedCall = ReturnType<typeof readFacts>;
+
+const readFacts = (call: RawJson, prefix: string) => {
+  const usages = readUsages(call);
+  const costs = facts.readCosts(call, prefix);
+  const models = [...new Set([...facts.findModels(call, prefix), ...[...usages, ...costs].map(modelOf)])];
+  const usageByModel = new Map(usages.map((usage) => [modelOf(usage), usage]));
+  const dollarsByModel = new Map(costs.map((cost) => [modelOf(cost), facts.readDollars(cost)]));
+  const amounts = models.map((model) => {
+    return [model, toAmounts(usageByModel.get(model), dollarsByModel.get(model))] as const;
+  });
+  return {
+    id: textAt(call, "id"),
+    parentId: textAt(call, "parent_id") || undefined,
+    traceId: textAt(call, "trace_id"),
+    op: facts.findOperation(call) ?? "",
+    models,
+    state: facts.findState(call, prefix),
+    micros: facts.findDurationMicros(call),
+    amounts: new Map(amounts),
+    /** Models without a known cost in dollars. */
+    unpriced: new Set(costs.filter((cost) => facts.readDollars(cost) === undefined).map(modelOf)),
+  };
+};
+
+const toAmounts = (usage: CallUsage | undefined, usd: Decimal | undefined): Amounts => {
+  const counts = usage && { ...usage, total: sumTokens(usage) };
+  const tokens = tokenKinds.flatMap((kind) => {
+    const digits = counts?.[kind];
+    return digits === undefined ? [] : [[kind, { digits, places: 0 }] as const];
+  });
+  return { ...Object.fromEntries(tokens), ...(usd && { usd }) };
+};
 
 const modelOf = ({ model = "" }: { readonly model: string | undefined }) => model;
 const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
@@ -46,21 +75,22 @@ export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
 const openGroup = (op: string, model: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
   const durations: number[] = [];
-  const tokens: Partial<Record<facts.TokenKind, bigint>> = {};
-  let [calls, callsWithTokens, callsWithCost, dollars] = [0, 0, 0, zero];
+  const sums: Partial<Record<TokenKind | "usd", Decimal>> = {};
+  let calls = 0;
+  let callsWithTokens = 0;
+  let callsWithCost = 0;
   return {
-    add({ state, micros, usages, costs }: ReturnType<typeof readFacts>) {
+    /** Adds the amounts of these models. Part of a cost is not the cost of the call. */
+    add({ state, micros, amounts, unpriced }: SummarizedCall, models: readonly string[]) {
       calls++;
       states[state]++;
       if (micros !== undefined && micros >= 0) durations.push(micros);
-      const counted = usages.map((usage) => ({ ...usage, total: facts.sumTokens(usage) }));
-      const counts = facts.tokenKinds.flatMap((kind) => counted.map(({ [kind]: count }) => ({ kind, count })));
-      const known = counts.filter(({ count }) => count !== undefined);
-      for (const { kind, count = 0n } of known) tokens[kind] = (tokens[kind] ?? 0n) + count;
-      if (known.length > 0) callsWithTokens++;
-      const amounts = costs.flatMap((cost) => facts.readDollars(cost) ?? []);
-      if (amounts.length > 0) callsWithCost++;
-      dollars = amounts.reduce(addDecimals, dollars);
+      const added = models.map((model) => amounts.get(model) ?? {});
+      const isPriced = !models.some((model) => unpriced.has(model));
+      for (const kind of [...tokenKinds, ...(isPriced ? ["usd" as const] : [])])
+        for (const { [kind]: amount } of added) if (amount) sums[kind] = addDecimals(sums[kind] ?? zero, amount);
+      if (added.some((amount) => tokenKinds.some((kind) => amount[kind]))) callsWithTokens++;
+      if (isPriced && added.some(({ usd }) => usd)) callsWithCost++;
     },
     /** In `seconds`, `tokens` and `cost`, `calls` is the number of calls with this value. */
     sums: () => {
@@ -70,15 +100,20 @@ const openGroup = (op: string, model: string) => {
         const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
         return ranked === undefined ? undefined : ranked / 1_000_000;
       };
-      const { prompt, completion, total } = tokens;
+      const { prompt, completion, total, usd } = sums;
       return {
         op,
         model,
         calls,
         ...states,
         seconds: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
-        tokens: { calls: callsWithTokens, prompt, completion, total },
-        cost: { calls: callsWithCost, usd: callsWithCost === 0 ? undefined : formatDecimal(dollars) },
+        tokens: {
+          calls: callsWithTokens,
+          prompt: prompt?.digits,
+          completion: completion?.digits,
+          total: total?.digits,
+        },
+        cost: { calls: callsWithCost, usd: usd && formatDecimal(usd) },
       };
     },
   };

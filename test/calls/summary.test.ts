@@ -94,4 +94,66 @@ describe("a summary of calls", () => {
     ]);
     expect(all).toMatchObject({ ok: 1, failed: 1, running: 1, deleted: 1 });
   });
+
+  const used = (id: string, tokens: number, parent_id?: string, cost: number | null = tokens / 1000) => ({
+    id,
+    op_name: parent_id === undefined ? "agent" : "llm",
+    parent_id,
+    trace_id: "t",
+    summary: {
+      usage: { m: { prompt_tokens: tokens, completion_tokens: 1, total_tokens: tokens + 1 } },
+      vendor: { costs: { m: { prompt_tokens_total_cost: cost, completion_tokens_total_cost: 0 } } },
+    },
+  });
+  const rolledUp = (id: string, parent_id?: string) => {
+    const sum = used(id, 30, parent_id);
+    return {
+      ...sum,
+      summary: { ...sum.summary, usage: { m: { prompt_tokens: 30, completion_tokens: 2, total_tokens: 32 } } },
+    };
+  };
+  const leaves = [used("a", 10, "root"), used("b", 20, "root")];
+
+  it.each([
+    ["first", [rolledUp("root"), ...leaves]],
+    ["last", [...leaves, rolledUp("root")]],
+    ["with a missing child", [rolledUp("root"), ...leaves.slice(1)]],
+    [
+      "above another parent",
+      [rolledUp("root"), rolledUp("middle", "root"), used("a", 10, "middle"), used("b", 20, "middle")],
+    ],
+    ["above an unknown parent", [rolledUp("root"), used("a", 10, "middle"), used("b", 20, "middle")]],
+    ["above a call without usage", [rolledUp("root"), { id: "middle", parent_id: "root" }, used("a", 10, "middle")]],
+  ])("counts the tokens and costs of child calls once if their parent is %s", (_title, calls) => {
+    const { all, rollUps } = summaryOf(calls);
+    expect([all.calls, all.tokens.total, all.cost.usd]).toEqual([calls.length, 32n, "0.03"]);
+    expect(rollUps).toBeGreaterThan(0);
+  });
+
+  it("counts a parent's own tokens in the row of its operation", () => {
+    const { groups } = summaryOf([rolledUp("root"), used("a", 10, "root")]);
+    expect(groups.map(({ op, tokens, cost }) => [op, tokens.prompt, cost.usd])).toEqual([
+      ["agent", 20n, "0.02"],
+      ["llm", 10n, "0.01"],
+    ]);
+  });
+
+  it("adds the tokens of a parent that does not include its children, and of another trace", () => {
+    const { all, rollUps } = summaryOf([used("root", 5), ...leaves, { ...used("c", 1, "x"), trace_id: "u" }]);
+    expect([all.tokens.prompt, all.cost.usd, rollUps]).toEqual([36n, "0.036", 0]);
+  });
+
+  it("allows for costs that services round, and for calls that are their own ancestors", () => {
+    const root = rolledUp("root");
+    const { usage } = root.summary;
+    const costs = { m: { prompt_tokens_total_cost: 0.02999999999999999, completion_tokens_total_cost: 0 } };
+    const { all } = summaryOf([{ ...root, summary: { usage, vendor: { costs } } }, ...leaves]);
+    expect(all.cost.usd).toBe("0.03");
+    expect(summaryOf([used("x", 1, "y"), used("y", 1, "x")]).all.tokens.prompt).toBe(2n);
+  });
+
+  it("does not count a cost without the cost of the prompt", () => {
+    const { all } = summaryOf([used("a", 10, undefined, null), used("b", 20)]);
+    expect(all.cost).toEqual({ calls: 1, usd: "0.02" });
+  });
 });

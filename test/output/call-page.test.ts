@@ -103,27 +103,41 @@ describe("the head of a call's page", () => {
     expect(findLabeledText(await first({ summary: {} }), "tokens")).toBeUndefined();
   });
 
-  it("adds costs without rounding, and shows them only on request", async () => {
+  it("adds exact costs, shows at most 6 significant digits, and only on request", async () => {
     const call =
       '{"id":"c","summary":{"costs":{"a":{"prompt_tokens_total_cost":0.1,"completion_tokens_total_cost":0.2},' +
       '"b":{"prompt_tokens_total_cost":1e-7,"completion_tokens_total_cost":0.00000000000000000001}}}}';
     const text = await page(call, { ...nothing, costs: true });
     expect(findLabeledText(text, "cost")).toBe("$0.3  a");
-    expect(text).toContain("$0.00000010000000000001  b\n");
-    expect(text).toContain("$0.30000010000000000001 total\n");
+    expect(text).toContain("$0.0000001  b\n");
+    expect(text).toContain("$0.3 total\n");
     expect(await page(call)).not.toContain("cost");
   });
 
+  it.each([
+    ["null", { prompt_tokens_total_cost: null }, "$0.0477  m"],
+    ["missing", {}, "$0.0477  m"],
+    ["text", { prompt_tokens_total_cost: "free" }, "unknown (at least $0.0477)  m"],
+  ])("shows a cost as unknown if the cost of the prompt is %s, unless it had no tokens", async (_, part, ofFree) => {
+    const m = { ...part, completion_tokens_total_cost: 0.047699999999999999 };
+    const usage = { m: { prompt_tokens: 5, completion_tokens: 2 } };
+    const text = await first({ summary: { usage, costs: { m } } }, { ...nothing, costs: true });
+    expect(findLabeledText(text, "cost")).toBe("unknown (at least $0.0477)  m");
+    const free = { m: { ...usage.m, prompt_tokens: 0 } };
+    const complete = await first({ summary: { usage: free, costs: { m } } }, { ...nothing, costs: true });
+    expect(findLabeledText(complete, "cost")).toBe(ofFree);
+  });
+
   it("adds no costs in different currencies", async () => {
-    const dollars = { prompt_tokens_total_cost: 1 };
-    const euros = { prompt_tokens_total_cost: 2, prompt_tokens_cost_unit: "EUR" };
+    const dollars = { prompt_tokens_total_cost: 1, completion_tokens_total_cost: 0 };
+    const euros = { ...dollars, prompt_tokens_total_cost: 2, prompt_tokens_cost_unit: "EUR" };
     const text = await first({ summary: { costs: { a: dollars, b: euros } } }, { ...nothing, costs: true });
     expect(text).toContain("2 EUR");
     expect(text).not.toContain(" total\n");
   });
 
   it("reads costs below the deployment's vendor prefix", async () => {
-    const cost = { prompt_tokens_total_cost: 0.5 };
+    const cost = { prompt_tokens_total_cost: 0.5, completion_tokens_total_cost: 0 };
     const call = { summary: { acme: { costs: { m: cost } } }, acme_user_id: "u", vendor_user_id: "v" };
     const text = await first(call, { ...nothing, costs: true, vendorPrefix: "acme" });
     expect(findLabeledText(text, "cost")).toBe("$0.5  m");
@@ -133,7 +147,8 @@ describe("the head of a call's page", () => {
   });
 
   it("finds costs and status below a prefix that no setting names", async () => {
-    const call = { summary: { acme: { status: "error", costs: { m: { prompt_tokens_total_cost: 0.5 } } } } };
+    const m = { prompt_tokens_total_cost: 0.5, completion_tokens_total_cost: 0 };
+    const call = { summary: { acme: { status: "error", costs: { m } } } };
     const text = await first(call, { ...nothing, costs: true });
     expect([findLabeledText(text, "status"), findLabeledText(text, "cost")]).toEqual(["failed", "$0.5  m"]);
     expect(await first(call)).not.toContain("cost");

@@ -6,6 +6,7 @@ import type { Failure } from "../../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "../../output/index.ts";
+import { pluralize } from "../../sentences.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import type { CallReadOptions } from "./command.ts";
@@ -110,10 +111,17 @@ const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorP
   for await (const { call } of calls) summarizer.add(call);
   const summary = summarizer.summary();
   const { calls: count, cost } = summary.all;
+  const { rollUps } = summary;
   const { missing, canBeEmpty } = totals();
   if (count > 0 || canBeEmpty) await printCallSummary(screen, { summary, costs, missing });
   if (costs && cost.calls < count)
-    screen.notice(`the cost covers ${cost.calls} of ${count} calls, because the service sent no cost for the rest`);
+    screen.notice(
+      `the cost covers ${cost.calls} of ${count} calls, because the service sent no complete cost for the rest`,
+    );
+  if (rollUps > 0)
+    screen.notice(
+      `counted tokens and costs once, although ${pluralize(rollUps, "parent call")} includes its child calls`,
+    );
 };
 
 const valueForm =

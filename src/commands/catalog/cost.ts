@@ -1,9 +1,11 @@
+import { type CallUsage, countCompletion, readUsages } from "../../calls/index.ts";
 import * as catalogs from "../../catalogs/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { toText } from "../../contract/replies.ts";
 import { invalidOptionValue } from "../../failures.ts";
+import { parseRawJson } from "../../json/raw-json.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
@@ -69,14 +71,39 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const client = await openServiceClient(context, settings);
   const { value } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (value === null) throw callsMissing({ ids: [id], requested: 1, project });
-  const usage = catalogs.readCallUsage(JSON.parse(Buffer.from(value).toString()));
-  if (!usage) throw usageUnrecorded(id);
-  return usage;
+  const usages = readUsages(parseRawJson(Buffer.from(value).toString())).map(toUsage);
+  if (usages.length === 0 || usages.some(isUnknown)) throw usageUnrecorded(id);
+  return usages.reduce(addUsage, catalogs.noUsage);
 };
 
-const formatTokenUsage = ({ prompt_tokens, cached_tokens, completion_tokens, requests }: catalogs.Usage) => {
-  const tokens = `${prompt_tokens} prompt tokens (${cached_tokens} cached), ${completion_tokens} completion tokens`;
-  return `usage of the call: ${tokens}, ${pluralize(requests, "request")}`;
+const toUsage = (usage: CallUsage): catalogs.Usage => {
+  const { prompt, cached = 0n, written = 0n, requests = 1n } = usage;
+  const completion = countCompletion(usage);
+  const counts = { prompt_tokens: prompt, cached_tokens: cached, cache_write_tokens: written, requests };
+  const numbers = Object.entries({ ...counts, completion_tokens: completion }).map(([key, count]) => [
+    key,
+    Number(count),
+  ]);
+  return { ...catalogs.noUsage, ...Object.fromEntries(numbers) };
+};
+
+/** The number of a missing count is NaN. */
+const isUnknown = (usage: catalogs.Usage) => !Object.values(usage).every(Number.isSafeInteger);
+
+const addUsage = (sum: catalogs.Usage, more: catalogs.Usage): catalogs.Usage => ({
+  prompt_tokens: sum.prompt_tokens + more.prompt_tokens,
+  cached_tokens: sum.cached_tokens + more.cached_tokens,
+  cache_write_tokens: sum.cache_write_tokens + more.cache_write_tokens,
+  completion_tokens: sum.completion_tokens + more.completion_tokens,
+  images: sum.images + more.images,
+  requests: sum.requests + more.requests,
+});
+
+const formatTokenUsage = (usage: catalogs.Usage) => {
+  const written = usage.cache_write_tokens > 0 ? `, ${usage.cache_write_tokens} written to a cache` : "";
+  const prompt = `${usage.prompt_tokens} prompt tokens (${usage.cached_tokens} cached${written})`;
+  const requests = pluralize(usage.requests, "request");
+  return `usage of the call: ${prompt}, ${usage.completion_tokens} completion tokens, ${requests}`;
 };
 
 const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostRow> => ({
@@ -91,6 +118,7 @@ const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostR
   prompt: itemColumn("prompt", 2),
   completion: itemColumn("completion", 3),
   input_cache_read: itemColumn("input_cache_read", 4, "cache read"),
+  input_cache_write: itemColumn("input_cache_write", 8, "cache write"),
   image: itemColumn("image", 6),
   request: itemColumn("request", 7),
   ...(hasSeveralCatalogs ? { catalog: 0 } : {}),

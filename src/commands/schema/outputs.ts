@@ -93,6 +93,7 @@ const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 const usage = object({
   prompt_tokens: count,
   cached_tokens: describe("part of the prompt tokens", count),
+  cache_write_tokens: describe("another part of the prompt tokens", count),
   ...sameKeys(count, "completion_tokens", "images", "requests"),
   from: oneOf("options", "call"),
 });

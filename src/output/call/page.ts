@@ -1,6 +1,6 @@
 /** Composes the page of a traced call (interface 2.4). */
 import * as calls from "../../calls/index.ts";
-import { addDecimals, formatDecimal, roundForDisplay, zero } from "../../decimal.ts";
+import { addDecimals, formatRounded, roundForDisplay, zero } from "../../decimal.ts";
 import * as raw from "../../json/raw-json.ts";
 import { formatRoundedSize } from "../../sentences.ts";
 import { groupDigits } from "../page.ts";
@@ -83,26 +83,34 @@ const formatDuration = (micros: number | undefined) => {
 };
 
 const formatTokens = (call: raw.RawJson) =>
-  calls.readUsages(call).map(({ model, ...usage }) => {
+  calls.readUsages(call).map(({ model, cached = 0n, written = 0n, ...usage }) => {
+    const group = (count: bigint | undefined) => groupDigits(String(count));
+    const parts = [
+      ...(cached > 0n ? [`${group(cached)} cached`] : []),
+      ...(written > 0n ? [`${group(written)} written to a cache`] : []),
+    ].join(", ");
     const stated = calls.tokenKinds.filter((kind) => usage[kind] !== undefined);
-    const counts = stated.map((kind) => `${groupDigits(String(usage[kind]))} ${kind}`).join(", ");
+    const counts = stated
+      .map((kind) => `${group(usage[kind])} ${kind}${kind === "prompt" && parts !== "" ? ` (${parts})` : ""}`)
+      .join(", ");
     return model === undefined ? counts : `${counts}  ${model}`;
   });
 
 const formatCosts = (costs: readonly calls.CallCost[]) => {
   if (costs.length === 0) return [notProvided];
-  const lines = costs.map(formatCost);
+  const lines = costs.map((cost) => `${formatCost(cost)}  ${cost.model}`);
   const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
   if (costs.length === 1 || dollars.length < costs.length) return lines;
-  return [...lines, `$${formatDecimal(dollars.reduce(addDecimals, zero))} total`];
+  return [...lines, `$${formatRounded(dollars.reduce(addDecimals, zero))} total`];
 };
 
 const notProvided = "not provided by the service";
 
-const formatCost = ({ model, unit, total }: calls.CallCost) => {
-  if (!total) return `unknown  ${model}`;
-  const amount = formatDecimal(total);
-  return `${unit === "USD" ? `$${amount}` : `${amount} ${unit}`}  ${model}`;
+const formatCost = ({ unit, total, known }: calls.CallCost) => {
+  const amount = formatRounded(total ?? known);
+  const money = unit === "USD" ? `$${amount}` : `${amount} ${unit}`;
+  if (total) return money;
+  return known.digits === 0n ? "unknown" : `unknown (at least ${money})`;
 };
 
 const formatStorageSize = (call: raw.RawJson, field: string) => {

@@ -1,0 +1,147 @@
+/** Reads the tokens of a traced call, and counts each token once. */
+import { formatDecimal, parseDecimal } from "../decimal.ts";
+import { findValue, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
+
+export const tokenKinds = ["prompt", "completion", "total"] as const;
+export type TokenKind = (typeof tokenKinds)[number];
+
+/** `prompt` includes `cached` and `written`, which are read from and written to a cache. `completion` includes thoughts. */
+export type CallUsage = Readonly<
+  Record<TokenKind | "cached" | "written" | "requests", bigint | undefined> & { model: string | undefined }
+>;
+
+export const findNamedModel = (call: RawJson) =>
+  textAt(call, "output", "model") ??
+  textAt(call, "inputs", "model") ??
+  textAt(call, "output", "model_version") ??
+  textAt(call, "output", "modelVersion");
+
+/** Assumed: tokens are in `summary.usage[model]`, otherwise in the output. */
+export const readUsages = (call: RawJson): readonly CallUsage[] => {
+  const own = readCounts(findOwnUsage(findValue(call, "output")));
+  const model = findNamedModel(call);
+  const summed = membersOf(findValue(call, "summary", "usage"));
+  const usages = summed.flatMap(({ key, value }) => {
+    const counts = readCounts(value);
+    const isOwn = (summed.length === 1 || key === model) && isSameUsage(counts, own);
+    return toUsage(isOwn ? new Map([...counts, ...own]) : counts, key);
+  });
+  return usages.length > 0 ? usages : toUsage(own, model);
+};
+
+/** A stream is a list, whose last usage is complete. */
+const findOwnUsage = (output: RawJson | undefined) =>
+  [output, ...itemsOf(output).toReversed()]
+    .flatMap((value) => [value, findValue(value, "response")])
+    .flatMap((value) => ["usage", "usage_metadata", "usageMetadata"].map((key) => findValue(value, key)))
+    .find((usage) => usage !== undefined);
+
+type Counts = ReadonlyMap<string, bigint>;
+
+/** Maps names to counts. Details have the name of their object as a prefix: `input.cached`. */
+const readCounts = (usage: RawJson | undefined): Counts => {
+  const counts = membersOf(usage).flatMap(({ key, value }) => {
+    const name = toCountName(key);
+    const detailed = /^(prompt|input|completion|output)tokens?details$/.exec(name)?.[1];
+    const isInput = detailed === "prompt" || detailed === "input";
+    return [
+      [name, toCount(value)] as const,
+      ...(detailed === undefined ? [] : value.members).map((detail) => {
+        return [`${isInput ? "input" : "output"}.${toCountName(detail.key)}`, toCount(detail.value)] as const;
+      }),
+    ];
+  });
+  return new Map(counts.flatMap(([name, count]) => (count === undefined ? [] : [[name, count] as const])));
+};
+
+/** `prompt_token_count`, `promptTokenCount` and `prompt_tokens` have the same name. */
+const toCountName = (key: string) =>
+  key
+    .replaceAll("_", "")
+    .toLowerCase()
+    .replace(/tokencount$/, "tokens")
+    .replace(/^total(?=\w+tokens$)/, "");
+
+const toCount = (value: RawJson) => {
+  const decimal = value.kind === "number" ? parseDecimal(value.text) : undefined;
+  const whole = decimal ? formatDecimal(decimal) : "";
+  return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
+};
+
+const countNames = {
+  prompt: ["prompttokens", "inputtokens"],
+  completion: ["completiontokens", "outputtokens", "candidatestokens"],
+  total: ["totaltokens"],
+  // These cached tokens are always part of the prompt.
+  includedCached: [
+    ...["input.cachedtokens", "input.cacheread", "cachedtokens"],
+    ...["cachedcontenttokens", "cachedinputtokens", "prompttokenscached", "promptcachehittokens"],
+  ],
+  cached: ["cachereadinputtokens", "cachereadtokens"],
+  written: [
+    ...["cachecreationinputtokens", "cachewriteinputtokens", "cachewritetokens"],
+    ...["input.cachewritetokens", "input.cachecreationtokens", "input.cachecreation"],
+  ],
+  thoughts: ["thoughtstokens", "thoughttokens"],
+  reasoning: ["output.reasoningtokens", "output.reasoning", "reasoningtokens"],
+  toolPrompt: ["tooluseprompttokens", "toolusetokens"],
+  requests: ["requests"],
+};
+
+const findCount = (counts: Counts, kind: keyof typeof countNames) =>
+  countNames[kind].map((name) => counts.get(name)).find((count) => count !== undefined);
+
+/** True if the usage of the output and the usage in the summary are from the same request. */
+const isSameUsage = (counts: Counts, own: Counts) => {
+  const isEqual = (kind: TokenKind) => findCount(counts, kind) === findCount(own, kind);
+  if (findCount(own, "total") !== undefined && isEqual("total")) return true;
+  if (isEqual("prompt") && isEqual("completion")) return true;
+  const readings = listReadings(own);
+  return listReadings(counts).some(([prompt, completion]) =>
+    readings.some((reading) => reading[0] === prompt && reading[1] === completion),
+  );
+};
+
+type Reading = readonly [prompt: bigint | undefined, completion: bigint | undefined];
+
+/** Lists the numbers of prompt and completion tokens that the counts can mean. The first pair is the most likely. */
+const listReadings = (counts: Counts): readonly Reading[] => {
+  const find = (kind: keyof typeof countNames) => findCount(counts, kind) ?? 0n;
+  const input = findCount(counts, "prompt");
+  const output = findCount(counts, "completion");
+  const cached = find("cached") + find("written");
+  // Anthropic's `input_tokens` excludes cached tokens. Counts in details are parts of the prompt.
+  const hasDetails = findCount(counts, "includedCached") !== undefined || [...counts.keys()].some(isInputDetail);
+  const isSeparate = !hasDetails && !counts.has("prompttokens");
+  const canInclude = input !== undefined && cached <= input;
+  const tool = find("toolPrompt");
+  const inputs = canInclude && !isSeparate ? [0n, cached] : canInclude ? [cached, 0n] : [cached];
+  const prompts = inputs.flatMap((more) => [more + tool, more]).map((more) => input && input + more);
+  // Gemini's count of candidates excludes thoughts, but OpenAI's `completion_tokens` includes reasoning.
+  const completions = [find("thoughts"), 0n, find("reasoning")].map((more) => output && output + more);
+  const readings = prompts.flatMap((prompt) => completions.map((completion) => [prompt, completion] as const));
+  const total = findCount(counts, "total");
+  const stated = readings.find(([prompt = 0n, completion = 0n]) => prompt + completion === total);
+  return stated ? [stated] : readings;
+};
+
+const isInputDetail = (name: string) => name.startsWith("input.");
+
+const toUsage = (counts: Counts, model: string | undefined): readonly CallUsage[] => {
+  const [prompt, completion] = listReadings(counts)[0] ?? [];
+  const stated = findCount(counts, "total");
+  if ((prompt ?? completion ?? stated) === undefined) return [];
+  const sum = (prompt ?? 0n) + (completion ?? 0n);
+  const total = stated !== undefined && stated < sum ? sum : stated;
+  const within = (count: bigint | undefined, limit = 0n) => (count !== undefined && count > limit ? limit : count);
+  const cached = within(findCount(counts, "includedCached") ?? findCount(counts, "cached"), prompt);
+  const written = within(findCount(counts, "written"), prompt && prompt - (cached ?? 0n));
+  return [{ model, prompt, completion, total, cached, written, requests: findCount(counts, "requests") }];
+};
+
+export const sumTokens = ({ prompt, completion, total }: CallUsage) =>
+  total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);
+
+/** Embeddings have no count of completion tokens. */
+export const countCompletion = ({ prompt, completion, total }: CallUsage) =>
+  completion ?? (prompt === undefined || total === undefined ? undefined : total - prompt);

@@ -1,0 +1,151 @@
+import { describe, expect, it } from "vitest";
+import { readUsages } from "../../src/calls/index.ts";
+import { parseRawJson } from "../../src/json/raw-json.ts";
+
+/** Lists prompt, cached, written and completion tokens of each model. */
+const countsOf = (call: unknown) =>
+  readUsages(parseRawJson(JSON.stringify(call))).map(({ prompt, cached, written, completion }) =>
+    [prompt, cached, written, completion].map((count) => (count === undefined ? undefined : Number(count))),
+  );
+
+const none = undefined;
+const responses = {
+  input_tokens: 100,
+  input_tokens_details: { cached_tokens: 80 },
+  output_tokens: 10,
+  total_tokens: 110,
+};
+const gemini = {
+  prompt_token_count: 1200,
+  candidates_token_count: 30,
+  thoughts_token_count: 500,
+  total_token_count: 1730,
+  cached_content_token_count: 1000,
+};
+
+describe("the usage of a call", () => {
+  it.each([
+    [
+      "OpenAI",
+      { prompt_tokens: 5, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 2 } },
+      [5, 2, none, 3],
+    ],
+    ["OpenAI's Responses", responses, [100, 80, none, 10]],
+    [
+      "OpenAI's Responses with written tokens",
+      { ...responses, input_tokens_details: { cached_tokens: 80, cache_write_tokens: 5 } },
+      [100, 80, 5, 10],
+    ],
+    [
+      "Anthropic",
+      { input_tokens: 5, output_tokens: 3, cache_read_input_tokens: 2, cache_creation_input_tokens: 1 },
+      [8, 2, 1, 3],
+    ],
+    [
+      "a tracer whose stated total includes the cached tokens",
+      { input_tokens: 100, output_tokens: 10, total_tokens: 110, cache_read_input_tokens: 80 },
+      [100, 80, none, 10],
+    ],
+    [
+      "Bedrock, whose stated total has cached tokens in addition",
+      { inputTokens: 100, outputTokens: 10, totalTokens: 190, cacheReadInputTokens: 80 },
+      [180, 80, none, 10],
+    ],
+    [
+      "LangChain",
+      { input_tokens: 100, output_tokens: 10, total_tokens: 110, input_token_details: { cache_read: 80 } },
+      [100, 80, none, 10],
+    ],
+    ["Gemini", gemini, [1200, 1000, none, 530]],
+    ["Gemini over HTTP", { promptTokenCount: 12, candidatesTokenCount: 3, thoughtsTokenCount: 5 }, [12, none, none, 8]],
+    [
+      "Gemini with results of tools",
+      { ...gemini, tool_use_prompt_token_count: 7, total_token_count: 1737 },
+      [1207, 1000, none, 530],
+    ],
+    [
+      "xAI, whose total has reasoning in addition",
+      { prompt_tokens: 5, completion_tokens: 3, total_tokens: 12, completion_tokens_details: { reasoning_tokens: 4 } },
+      [5, none, none, 7],
+    ],
+    [
+      "OpenAI with reasoning",
+      { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12, completion_tokens_details: { reasoning_tokens: 4 } },
+      [5, none, none, 7],
+    ],
+    [
+      "more cached tokens than prompt tokens",
+      { prompt_tokens: 5, completion_tokens: 3, cached_tokens: 9 },
+      [5, 5, none, 3],
+    ],
+    ["an embedding", { prompt_tokens: 5, total_tokens: 5 }, [5, none, none, none]],
+  ])("counts each token of %s once", (_, usage, [prompt, cached, written, completion]) => {
+    const counts = [[prompt, cached, written, completion]];
+    expect(countsOf({ output: { usage } })).toEqual(counts);
+    expect(countsOf({ output: { usage_metadata: usage } })).toEqual(counts);
+    expect(countsOf({ output: [{}, { usageMetadata: usage }] })).toEqual(counts);
+    expect(countsOf({ summary: { usage: { m: usage } } })).toEqual(counts);
+    expect(countsOf({ output: { usage }, summary: { usage: { m: usage } } })).toEqual(counts);
+  });
+
+  it.each([
+    ["text", { prompt_tokens: "5" }],
+    ["numbers below zero", { prompt_tokens: -5 }],
+    ["fractions", { prompt_tokens: 0.5 }],
+    ["null", null],
+    ["a list", [1]],
+  ])("is unknown if it is %s", (_, usage) => {
+    expect(countsOf({ output: { usage }, summary: { usage: { m: usage } } })).toEqual([]);
+  });
+
+  const { thoughts_token_count: _, cached_content_token_count: __, ...shortGemini } = gemini;
+
+  it.each([
+    ["has no cached tokens", responses, { input_tokens: 100, output_tokens: 10 }, [100, 80, none, 10]],
+    [
+      "has no total and other keys for cached tokens",
+      responses,
+      { input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 80 },
+      [100, 80, none, 10],
+    ],
+    [
+      "adds the cached tokens of Anthropic to the input",
+      { input_tokens: 20, output_tokens: 10, cache_read_input_tokens: 80 },
+      { input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 80 },
+      [100, 80, none, 10],
+    ],
+    ["has no thoughts of Gemini", gemini, shortGemini, [1200, 1000, undefined, 530]],
+    [
+      "renames the counts of Gemini",
+      gemini,
+      { prompt_tokens: 1200, completion_tokens: 30, total_tokens: 1730 },
+      [1200, 1000, undefined, 530],
+    ],
+  ])("is completed from the output if the summary %s", (_title, own, summed, counts) => {
+    expect(countsOf({ output: { usage: own }, summary: { usage: { m: summed } } })).toEqual([counts]);
+  });
+
+  it.each([
+    ["prompt", { prompt_tokens: 6, completion_tokens: 3 }],
+    ["completion", { prompt_tokens: 5, completion_tokens: 4 }],
+  ])("comes from the summary if only its %s tokens differ from the output", (_title, summed) => {
+    const output = { usage: { prompt_tokens: 5, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 4 } } };
+    const counts = [summed.prompt_tokens, undefined, undefined, summed.completion_tokens];
+    expect(countsOf({ output, summary: { usage: { m: summed } } })).toEqual([counts]);
+  });
+
+  it("comes from the summary for each model if child calls used several models", () => {
+    const usage = { m: responses, n: { prompt_tokens: 1, completion_tokens: 1 } };
+    expect(countsOf({ output: { model: "m", usage: responses }, summary: { usage } })).toEqual([
+      [100, 80, none, 10],
+      [1, undefined, undefined, 1],
+    ]);
+  });
+
+  it.each([{}, { output: "text" }, { summary: null, output: null }, { summary: { usage: [] } }, { summary: 5 }])(
+    "is missing in the call %j",
+    (call) => {
+      expect(countsOf(call)).toEqual([]);
+    },
+  );
+});
