@@ -46,8 +46,10 @@ const wordList: Pick<FieldOptions, "text"> = {
 
 /** Values are Unix seconds. Services send 0 for an unknown time. */
 const unixTime: Pick<FieldOptions, "text"> = {
-  text: (value, spelled) =>
-    typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled(),
+  text: (value, spelled) => {
+    if (value === 0) return "";
+    return typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled();
+  },
 };
 
 /** The last millisecond of the year 9999. */
@@ -179,6 +181,12 @@ export const compilePattern = (pattern = "") => {
       /[*?]/.test(word) ? matchesGlob(Array.from(names[0]), word) : names.some((one) => one.includes(word)),
     );
   };
+};
+
+/** Matches the whole text. */
+export const compileGlob = (glob: string) => {
+  const pattern = glob.toLowerCase();
+  return (text = "") => matchesGlob(Array.from(text.toLowerCase()), pattern);
 };
 
 /** A regular expression could backtrack for a long time. */

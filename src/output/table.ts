@@ -1,5 +1,6 @@
 /** Lays out a list for a terminal. */
 import Table from "cli-table3";
+import { formatRounded, parseDecimal } from "../decimal.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, ShownColumn } from "./views.ts";
 import { truncate, widthOf } from "./width.ts";
@@ -25,18 +26,42 @@ const rowsPerPiece = 100;
 
 export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {
   if (rows.length === 0) return { pieces: [], omitted: [] };
-  const all = columns.map((column) => measureColumn(column, rows, clean));
-  const shown = sumWidths(all, "full") > width ? dropColumns(widenNames(all), width) : all;
+  const selectShown = (candidates: readonly ShownColumn<Row>[]) => {
+    const all = candidates.map((column) => measureColumn(column, rows, clean));
+    const shown = sumWidths(all, "full") > width ? dropColumns(widenNames(all), width) : all;
+    const omitted = all.map(({ name }) => name).filter((name) => !shown.some((column) => column.name === name));
+    return { all, shown, omitted };
+  };
+  const selected = selectShown(columns);
+  const moved = moveTags(columns, rows, selected.omitted);
+  const { all, shown, omitted } = moved === columns ? selected : selectShown(moved);
   if (shown.length > 1 && sumWidths(shown, "min") > width) return { sections: toSections(all, width) };
-  const omitted = all.map(({ name }) => name).filter((name) => !shown.some((column) => column.name === name));
   return { pieces: formatTable(shown, width, paint), omitted };
+};
+
+/** Moves the tags of omitted columns to the first column, such as `deprecation past`. */
+const moveTags = <Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[], omitted: readonly string[]) => {
+  const lost = columns.find(({ name, tag }) => omitted.includes(name) && rows.some((row) => tag?.(row)));
+  if (!lost) return columns;
+  const tagFirst = (row: Row): CellTag | undefined => {
+    const tag = lost.tag?.(row);
+    return tag && { ...tag, text: `${lost.heading} ${tag.text}` };
+  };
+  return columns.map(({ tag, ...column }, at) => {
+    if (at === 0) return { ...column, tag: (row: Row) => tag?.(row) ?? tagFirst(row) };
+    return column.name === lost.name || !tag ? column : { ...column, tag };
+  });
 };
 
 type TableColumn = ReturnType<typeof measureColumn>;
 
 const measureColumn = <Row>(column: ShownColumn<Row>, rows: readonly Row[], clean: TextCleaner) => {
-  const { name, heading, align, rank, hasNames, cell, tag } = column;
-  const texts = rows.map((row, position) => clean(cell(row, position)));
+  const { name, heading, align, rank, hasNames, isRounded, cell, tag } = column;
+  const texts = rows.map((row, position) => {
+    const text = clean(cell(row, position));
+    const decimal = isRounded ? parseDecimal(text) : undefined;
+    return decimal ? formatRounded(decimal) : text;
+  });
   const cells = align === "decimal" ? alignPoints(texts) : texts;
   const tags = rows.map((row) => tag?.(row));
   const headings = heading.split("\n").map(clean);

@@ -27,6 +27,8 @@ export type Column<Row> = Readonly<{
   /** Returns text that is not safe to print. `spelled` returns the value with all digits. */
   cell: (row: Row, spelled: () => string) => string;
   value: (row: Row) => unknown;
+  /** True if a table shows at most 6 significant digits of numbers. */
+  isRounded?: boolean;
   /** True if the cells show JSON. */
   isFreeForm?: boolean;
   tag?: (row: Row) => CellTag | undefined;

@@ -1,6 +1,6 @@
 /** Selects and prints the output form of `call read`. */
 import * as traced from "../../calls/index.ts";
-import { compilePattern } from "../../catalogs/index.ts";
+import { compileGlob } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
@@ -25,7 +25,8 @@ type Form = (context: Context, typed: CallReadOptions, selected: SelectedCalls) 
 export const createCallFilter = ({ failed, running, op, model }: CallReadOptions, prefix: string) => {
   const states = [...(failed ? ["failed"] : []), ...(running ? ["running"] : [])];
   if (states.length === 0 && op === undefined && model === undefined) return undefined;
-  const [matchesOp, matchesModel] = [compilePattern(op), compilePattern(model)];
+  const matchesOp = compileGlob(op ?? "*");
+  const matchesModel = compileGlob(model ?? "*");
   return (call: RawJson) =>
     (states.length === 0 || states.includes(traced.findState(call, prefix))) &&
     matchesOp(traced.findOperation(call)) &&

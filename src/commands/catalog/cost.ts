@@ -111,6 +111,7 @@ const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostR
   total: {
     heading: "total\n$",
     align: "decimal",
+    isRounded: true,
     rank: 0,
     tag: ({ total }) => (total === null ? { text: "unknown", tone: "warning" } : undefined),
   },
@@ -129,5 +130,5 @@ const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostR
 const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => {
   // Some services write input_cache_reads.
   const text = ({ items }: CostRow) => items.find(({ price }) => price === name || price === `${name}s`)?.cost;
-  return { heading: `${title}\n$`, rank, align: "decimal", text };
+  return { heading: `${title}\n$`, rank, align: "decimal", isRounded: true, text };
 };

@@ -12,7 +12,7 @@ import {
 import { pluralize } from "../../sentences.ts";
 
 interface KeyDisplay<Row>
-  extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "tag">,
+  extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "isRounded" | "tag">,
     Partial<Pick<Column<Row>, "heading">> {
   readonly text?: (row: Row) => string | null | undefined;
 }

@@ -115,9 +115,8 @@ type CallSummaryView = Readonly<{ summary: CallSummary; costs: boolean; missing:
 
 export const printCallSummary = async (screen: Screen, view: CallSummaryView) => {
   const { all, groups } = view.summary;
-  // Only tables and TSV have a total, because a program that adds the rows would count each call twice.
-  const hasTotal = screen.format === "table" || screen.format === "tsv";
-  const rows = hasTotal ? [...groups, { ...all, op: "all calls" }] : groups;
+  // Only tables have a total, because a program that adds the rows would count each call twice.
+  const rows = screen.format === "table" ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
   const bytes = Buffer.from(formatSummaryJson(view, rows));
   await printList(screen, { columns, rows, wire: { bytes, member: "groups" } });
@@ -139,7 +138,7 @@ const summaryColumns = [
   createColumn("tokens.prompt", { ...rightAligned, heading: "prompt\ntokens", rank: 6 }),
   createColumn("tokens.completion", { ...rightAligned, heading: "completion\ntokens", rank: 7 }),
   createColumn("tokens.total", { ...rightAligned, heading: "total\ntokens", rank: 3 }),
-  createColumn("cost.usd", { ...pointAligned, heading: "cost\n$" }),
+  createColumn("cost.usd", { ...pointAligned, heading: "cost\n$", isRounded: true }),
 ];
 
 const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
