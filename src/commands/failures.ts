@@ -100,7 +100,7 @@ export const callsMissing = (
   const message = `cannot find ${found} in project ${project}${formatIds(ids, requested)}${reason}`;
   return new Failure("not_found", "calls-missing", message, {
     ...details,
-    hint: "pass the whole id, and check the service and the project (--project): a logged trajectory is in the project of the key that logged it",
+    hint: "pass the whole id, check the service, and pass the project of the key that logged the trajectory with --project",
   });
 };
 

@@ -39,13 +39,13 @@ export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView
   return { pieces: formatTable(shown, width, paint), omitted };
 };
 
-/** Moves the tags of omitted columns to the first column, such as `deprecation past`. */
+/** Moves the tags of an omitted column to the first column, such as `deprecated`. */
 const moveTags = <Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[], omitted: readonly string[]) => {
   const lost = columns.find(({ name, tag }) => omitted.includes(name) && rows.some((row) => tag?.(row)));
   if (!lost) return columns;
   const tagFirst = (row: Row): CellTag | undefined => {
     const tag = lost.tag?.(row);
-    return tag && { ...tag, text: `${lost.heading} ${tag.text}` };
+    return tag && { ...tag, text: tag.textElsewhere ?? tag.text };
   };
   return columns.map(({ tag, ...column }, at) => {
     if (at === 0) return { ...column, tag: (row: Row) => tag?.(row) ?? tagFirst(row) };

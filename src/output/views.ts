@@ -9,6 +9,8 @@ export const plainPaint: Paint = (_, text) => text;
 
 export type CellTag = Readonly<{
   text: string;
+  /** The text in the first column of a table that omits the column of the tag. Default: `text`. */
+  textElsewhere?: string;
   tone: Tone;
 }>;
 

@@ -41,8 +41,8 @@ const warnDays = 30;
 export const tagDeprecation = (day: string | null | undefined, now: number): CellTag | undefined => {
   const today = catalogs.utcDay(now);
   if (!day || day > catalogs.utcDay(now + warnDays * catalogs.dayMs)) return undefined;
-  if (day > today) return { text: "soon", tone: "warning" };
-  return { text: day < today ? "past" : "today", tone: "bad" };
+  if (day > today) return { text: "soon", textElsewhere: "ends soon", tone: "warning" };
+  return { text: day < today ? "past" : "today", textElsewhere: "deprecated", tone: "bad" };
 };
 
 /** Returns `prompt` for `pricing.prompt`, and `input` for `input_modalities`. */

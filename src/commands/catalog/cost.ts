@@ -119,12 +119,12 @@ const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostR
   prompt: itemColumn("prompt", 2),
   completion: itemColumn("completion", 3),
   input_cache_read: itemColumn("input_cache_read", 4, "cache read"),
-  input_cache_write: itemColumn("input_cache_write", 8, "cache write"),
   image: itemColumn("image", 6),
   request: itemColumn("request", 7),
   ...(hasSeveralCatalogs ? { catalog: 0 } : {}),
   name: 9,
   deprecation_date: { heading: "deprecation", rank: 5, tag: (row) => tagDeprecation(row.deprecation_date, now) },
+  input_cache_write: itemColumn("input_cache_write", 8, "cache write"),
 });
 
 const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => {

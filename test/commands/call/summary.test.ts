@@ -11,7 +11,8 @@ describe("rollcall call read --summary", () => {
 
 describe("rollcall call read --summary --costs", () => {
   it("counts a call once if it used two models, and names the calls without a cost", async () => {
-    const costs = { a: { prompt_tokens_total_cost: 0.25 }, b: { prompt_tokens_total_cost: 0.5 } };
+    const cost = (dollars: number) => ({ prompt_tokens_total_cost: dollars, completion_tokens_total_cost: 0 });
+    const costs = { a: cost(0.25), b: cost(0.5) };
     const calls = [found("both", { summary: { vendor: { costs } } }), found("none")];
     const { read } = await service([...calls, ...calls]);
     const form = ["--summary", "--costs", "--fields", "model,calls,cost"];
@@ -25,7 +26,29 @@ describe("rollcall call read --summary --costs", () => {
   });
 });
 
+describe("rollcall call read --summary in a pipe", () => {
+  it.each(["tsv", "csv", "jsonl"])("has no row for all calls as %s", async (format) => {
+    const { read } = await service([found("a", sample("call")), found("b", sample("call"))]);
+    const { stdout } = await read(["a", "b", "--summary", "-o", format]);
+    expect(stdout).not.toContain("all calls");
+    expect(stdout).toContain("openai.chat.completions.create");
+  });
+});
+
 describe("rollcall call read with filters", () => {
+  it("compares a glob with the whole name", async () => {
+    const calls = ["gpt-4o", "gpt-4o-mini", "GPT-4o"].map((model) =>
+      found(model, { op_name: "chat", inputs: { model } }),
+    );
+    const { read } = await service([...calls, ...calls, ...calls]);
+    const select = async (...filter: readonly string[]) =>
+      (await read(["gpt-4o", "gpt-4o-mini", "GPT-4o", ...filter, "-o", "jsonl", "--fields", "id"])).stdout;
+    const [large, mini, upper] = ['{"id":"gpt-4o"}\n', '{"id":"gpt-4o-mini"}\n', '{"id":"GPT-4o"}\n'];
+    expect(await select("--model", "gpt-4o")).toBe(`${large}${upper}`);
+    expect(await select("--model", "gpt-4o-*")).toBe(mini);
+    expect(await select("--op", "hat")).toBe("");
+  });
+
   const ended = { started_at: "2026-01-01T00:00:00Z", ended_at: "2026-01-01T00:00:01Z" };
 
   it.each<[form: readonly string[], printed: string]>([
