@@ -5,7 +5,7 @@ import { findValue, itemsOf, membersOf, type RawJson, textAt } from "../json/raw
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
 
-/** `prompt` includes `cached` and `written`, which are read from and written to a cache. `completion` includes thoughts. */
+/** `prompt` includes tokens that are read from (`cached`) or written to a cache. `completion` includes thoughts. */
 export type CallUsage = Readonly<
   Record<TokenKind | "cached" | "written" | "requests", bigint | undefined> & { model: string | undefined }
 >;
