@@ -14,7 +14,8 @@ export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/
 export const toOptionArgs = (options: Readonly<Record<string, unknown>>) =>
   Object.entries(options).flatMap(([name, value]) => {
     if (value === undefined || value === false) return [];
-    return value === true ? [toOptionName(name)] : [toOptionName(name), String(value)];
+    if (value === true) return [toOptionName(name)];
+    return [value].flat().flatMap((one) => [toOptionName(name), String(one)]);
   });
 
 /** Returns the start of a message, such as `a.jsonl:3:14: `. */

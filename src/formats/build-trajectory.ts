@@ -3,12 +3,21 @@ import { basename } from "node:path";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { findRewardColumns } from "../input/index.ts";
 import { unwrap } from "../messages/chat.ts";
-import { type Json, literal, type Member, nonEmpty, nonEmptyMap, rawLiteral } from "../messages/output-json.ts";
+import {
+  type Json,
+  literal,
+  type Member,
+  nonEmpty,
+  nonEmptyMap,
+  rawLiteral,
+  rawOf,
+  sourcesOf,
+} from "../messages/output-json.ts";
 import { ConversionError, type Members, Value } from "../messages/value.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import type { FormatRun, Rollout } from "./format.ts";
+import type { FormatRun, RewardPart, Rollout } from "./format.ts";
 
 /** Returns a ConversionError, so that other parts of the record are still converted. */
 export const convertPart = (
@@ -44,6 +53,11 @@ type TrajectoryParts = Readonly<{
 
 export const buildTrajectory = (parts: TrajectoryParts) => {
   const { reward, turns, tools, histories = [], policy, startTime, identity = "" } = parts;
+  const { parts: rewardParts = [] } = reward;
+  const metrics = [...parts.metrics];
+  const metricIds = metrics.map(([, value]) => findOriginId(value));
+  const rewardIds = rewardParts.map(([, value]) => findOriginId(value));
+  const isRewardPart = ([, value]: Member) => rewardIds.includes(findOriginId(value) ?? Number.NaN);
   const trajectory = {
     messages_and_choices: turns,
     tools,
@@ -51,12 +65,18 @@ export const buildTrajectory = (parts: TrajectoryParts) => {
     reward: reward.reward,
     initial_policy_version: policy?.start,
     final_policy_version: policy?.end,
-    metrics: nonEmptyMap(parts.metrics),
-    metadata: nonEmptyMap(parts.metadata),
+    metrics: nonEmptyMap([...metrics, ...rewardParts.filter((_, at) => !metricIds.includes(rewardIds[at]))]),
+    metadata: nonEmptyMap(
+      rewardIds.length > 0 ? [...parts.metadata].filter((one) => !isRewardPart(one)) : parts.metadata,
+    ),
     start_time: startTime,
   };
   return { identity: `${reward.identity ?? ""}${identity}`, trajectory };
 };
+
+/** Returns the id of the recorded value, or of the value that was converted. */
+const findOriginId = (json: Json | undefined) =>
+  (json instanceof Value ? json : json === undefined ? undefined : sourcesOf(json)[0])?.id;
 
 export const buildException = (message: Json, type?: Json, traceback?: Json) => {
   const isData = message instanceof Value && !message.isText;
@@ -69,6 +89,19 @@ type RewardQuery = Readonly<{
   record: Value;
   ids: readonly (Value | string | undefined)[];
   readOwn?: () => Json | undefined;
+  /** Default: `readPath`. */
+  findValue?: (path: Path) => Value | undefined;
+  /** Reads other values than numbers, such as grades. */
+  readOther?: (value: Value) => Json | undefined;
+  /** True if the writer adds only the parts that a record has. */
+  canLackParts?: boolean;
+}>;
+
+type Reward = Readonly<{
+  reward: Json;
+  identity?: string;
+  /** The parts of a sum, which become metrics. */
+  parts?: readonly Member[];
 }>;
 
 /** Follows the path through strings of JSON. Keys can contain dots, so longer keys are tried first. */
@@ -84,22 +117,10 @@ export const readPath = (record: Value, path: Path): Value | undefined => {
 };
 
 /** `--reward-from` and `--rewards` override `readOwn`. `identity` is a part of the dedup key. */
-export const findReward = (
-  run: FormatRun,
-  { record, ids, readOwn }: RewardQuery,
-): { reward: Json; identity?: string } => {
+export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
+  const { record, ids, readOwn } = query;
   const { rewardFrom, rewards } = run.options;
-  if (rewardFrom) {
-    const value = readPath(record, rewardFrom);
-    const path = rewardFrom.join(".");
-    const reward = value && (toReward(run, value) ?? parseReward(run, value));
-    if (reward) return { reward, identity: `from ${path}` };
-    const option = value && suggestReward([[path, value]]);
-    const fix = option ? `pass ${option}` : describeNumbers(record, rewardFrom);
-    throw (value ?? record).error(
-      `--reward-from finds ${value ? "no number" : "nothing"} at the path \`${path}\` (${fix})`,
-    );
-  }
+  if (rewardFrom) return addParts(run, query, rewardFrom);
   if (rewards) {
     const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
     for (const name of names) {
@@ -116,6 +137,47 @@ export const findReward = (
   if (reward === undefined) throw missingReward(record);
   return { reward: reward instanceof Value ? (toReward(run, reward) ?? reward) : reward };
 };
+
+const addParts = (run: FormatRun, query: RewardQuery, rewardFrom: readonly RewardPart[]): Reward => {
+  const parts = rewardFrom.flatMap((part) => {
+    const reward = readPart(run, query, part);
+    return reward === undefined ? [] : [{ ...part, reward }];
+  });
+  const [first] = parts;
+  if (!first) throw missingPart(query.record, undefined, rewardFrom[0]?.path ?? []);
+  for (const { name } of parts) run.usedRewardParts.add(name);
+  if (parts.length < rewardFrom.length) run.note("added only the recorded parts of the reward, as TRL does");
+  if (rewardFrom.length === 1 && first.weight === undefined)
+    return { reward: first.reward, identity: `from ${first.path.join(".")}` };
+  const sum = parts.reduce((total, { reward, weight = 1 }) => total + Number(rawOf(reward)) * weight, 0);
+  return {
+    reward: literal(sum, ...parts.flatMap(({ reward }) => (reward instanceof Value ? reward : sourcesOf(reward)))),
+    identity: `from ${formatRewardFrom(rewardFrom)}`,
+    parts: parts.map(({ name, reward }) => [name, reward]),
+  };
+};
+
+/** Returns undefined for a part that the record can lack. */
+const readPart = (run: FormatRun, query: RewardQuery, { path }: RewardPart) => {
+  const { record, readOther, canLackParts = false } = query;
+  const value = (query.findValue ?? ((at: Path) => readPath(record, at)))(path);
+  const reward = value && (toReward(run, value) ?? parseReward(run, value) ?? readOther?.(value));
+  // Parquet has NaN for a part without a value.
+  if (reward || (canLackParts && (!value || value.text === "NaN"))) return reward;
+  throw missingPart(record, value, path);
+};
+
+const missingPart = (record: Value, value: Value | undefined, path: Path) => {
+  const name = path.join(".");
+  const option = value && suggestReward([[name, value]]);
+  const fix = option ? `pass ${option}` : describeNumbers(record, path);
+  return (value ?? record).error(
+    `--reward-from finds ${value ? "no number" : "nothing"} at the path \`${name}\` (${fix})`,
+  );
+};
+
+export const formatRewardFrom = (parts: readonly RewardPart[]) =>
+  parts.map(({ name, weight }) => (weight === undefined ? name : `${name}*${weight}`)).join(" + ");
 
 export const toReward = (run: FormatRun, value: Value) => {
   if (value.isNumber) return value;
@@ -142,18 +204,32 @@ export const requireReward = (record: Value, key: string) => {
   throw value.error(`${key} is ${kind}, not a number (${option ? `pass ${option}` : "write the reward as a number"})`);
 };
 
-/** @param path the suggested path; default: the path of a number with a usual reward name */
-export const missingReward = (record: Value, path?: string) => {
-  const option = (path ? undefined : suggestReward(record.members())) ?? `--reward-from ${path ?? "<path>"}`;
+/** @param paths the possible paths; default: the paths of numbers with usual reward names */
+export const missingReward = (record: Value, paths: readonly string[] = []) => {
+  const option = (paths.length > 0 ? suggestPaths(paths) : suggestReward(record.members())) ?? "--reward-from <path>";
   return record.error(`the reward is missing (pass ${option}, or --rewards <file>)`);
 };
 
-const suggestReward = (members: Members) => {
-  const paths = findRewardColumns(listValues(members, isNumeric).map(([path]) => path));
+const suggestReward = (members: Members) =>
+  suggestPaths(findRewardColumns(listValues(members, isNumeric).map(([path]) => path)));
+
+/** Names all paths, because another path would be another reward. */
+export const suggestPaths = (paths: readonly string[]) => {
   const words = paths.map((path) => formatCommandLine([path]));
   if (words.length < 2) return words[0] && `--reward-from ${words[0]}`;
-  return `--reward-from with one of ${formatList(words, maxNamedPaths)}`;
+  return `--reward-from with one of ${formatList(words)}, or several times to add several of them`;
 };
+
+/** TRL writes a column for each reward function, but no column for their sum. */
+export const missingTrlReward = (record: Value) => {
+  const names = record.members().flatMap(([key, value]) => (isNumeric(value) && !trlColumns.test(key) ? [key] : []));
+  if (!record.hasAny("advantage", "advantages") || names.length < 2) return missingReward(record);
+  const options = formatCommandLine(names.flatMap((name) => ["--reward-from", name]));
+  const why = "because TRL adds the columns of its reward functions (name*0.5 weighs a column)";
+  return record.error(`the reward is missing (pass ${options}, ${why}, or --rewards <file>)`);
+};
+
+const trlColumns = /^(?:step|advantages?|(?:.*_)?(?:id|idx|index))$/;
 
 const maxSearchDepth = 4;
 const maxPathLength = 200;

@@ -13,6 +13,7 @@ import {
   buildTrajectory,
   findReward,
   missingReward,
+  missingTrlReward,
   readPath,
   requireReward,
 } from "./build-trajectory.ts";
@@ -36,6 +37,8 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" 
   readPrompt(row: Value): readonly Value[];
   readTurns(run: FormatRun, row: Value): readonly Json[];
   readReward?(run: FormatRun, row: Value): Json | undefined;
+  /** True if the writer adds only the reward columns that have a value. */
+  canLackParts?: boolean;
   /** Returns undefined for a row that is not a group. */
   readGroup?(run: FormatRun, record: SourceRecord): readonly Rollout[] | undefined;
 }
@@ -62,13 +65,18 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
   record.group ??= `${findStep(row)} prompt ${computeDigest(prompt)}`;
-  const { rewards, rewardFrom = [rows.rewardKey] } = run.options;
-  const isFailed = !rewards && readPath(row, rewardFrom) === undefined;
+  const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
+  const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   const error = isFailed ? row.get("error") : undefined;
   if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
-  const reward = findReward(run, { record: row, ids: [row.get("id") ?? row.get("idx")], readOwn });
+  const reward = findReward(run, {
+    record: row,
+    ids: [row.get("id") ?? row.get("idx")],
+    readOwn,
+    canLackParts: rows.canLackParts === true,
+  });
   noteOtherRewards(run, row);
   const trajectory = buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) });
   return [{ id: rows.findId?.(row), ...trajectory }];
@@ -76,7 +84,8 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
 
 /** A receipt lists these numbers, so a receipt replaces the note. */
 const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: FormatRun, row: Value) => {
-  const path = (receipt ? undefined : readPath(row, rewardFrom)?.path) ?? [];
+  const [from] = rewardFrom;
+  const path = (receipt || !from ? undefined : readPath(row, from.path)?.path) ?? [];
   const parent = path.slice(0, -1);
   if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
   const members = unwrap(readPath(row, parent))?.metricMembers() ?? [];
@@ -182,6 +191,12 @@ const trlRows: ChatRows = {
       (canBeTurns(row.get("completion")) && !row.hasAny("task", "answer", "info", "metrics", "example_id"))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
+  canLackParts: true,
+  readReward: (_, row) => {
+    const reward = requireReward(row, "reward");
+    if (!reward) throw missingTrlReward(row);
+    return reward;
+  },
   readTurns: (run, row) => {
     const key = completionKey(row) ?? "completion";
     if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
@@ -212,12 +227,14 @@ const convertCompletions = (run: FormatRun, row: Value) => {
       if (rewards && rewards.items().length !== count)
         throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
       if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
-      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key))[0] ?? "<path>");
+      if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key)));
       return reward;
     };
     // With --reward-from, the path leads to a list of rewards.
-    const runAt = { ...run, options: { ...run.options, rewardFrom: run.options.rewardFrom?.concat(at) } };
-    const reward = findReward(runAt, { record: row, ids: [id && `${id.text ?? id.raw}/${at}`], readOwn });
+    const rewardFrom = run.options.rewardFrom?.map((part) => ({ ...part, path: part.path.concat(at) }));
+    const runAt = { ...run, options: { ...run.options, rewardFrom } };
+    const ids = [id && `${id.text ?? id.raw}/${at}`];
+    const reward = findReward(runAt, { record: row, ids, readOwn, canLackParts: true });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const sampled = { record: row, completion: { at, count } };
     const turns = readCompletion(run, sampled, [`completions.${at}`, completion]);

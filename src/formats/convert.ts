@@ -14,6 +14,7 @@ import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { Value } from "../messages/value.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
+import { formatRewardFrom } from "./build-trajectory.ts";
 import type { DroppedCopy } from "./copies.ts";
 import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
 import * as lines from "./group-lines.ts";
@@ -63,6 +64,9 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
+  for (const { name: part } of options.rewardFrom ?? [])
+    if (run.usedRewardParts.size > 0 && !run.usedRewardParts.has(part))
+      run.problems.report("reward-part-missing", { part });
   const converted = results.map(({ source }, at) => {
     const close = async () => await input.closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
@@ -71,7 +75,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     sources: [...converted, ...ownSources],
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
-      rewardFrom: rewards ? "from --rewards" : options.rewardFrom && `\`${options.rewardFrom.join(".")}\``,
+      rewardFrom: rewards ? "from --rewards" : options.rewardFrom && `\`${formatRewardFrom(options.rewardFrom)}\``,
       // Converting records again changes `run.notes`, so the result gets a copy.
       notes: new Map(run.notes),
       recordProblems: run.problems,
@@ -98,7 +102,8 @@ const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFo
   const { sources, host, skipsDigests = false } = inputs;
   const receipt = options.hasReceipt ? openReceipt() : undefined;
   const run = { options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
-  return { ...run, problems: new Problems(), notes: new Map<string, number>(), usedRewardIds: new Set<string>() };
+  const used = { usedRewardIds: new Set<string>(), usedRewardParts: new Set<string>() };
+  return { ...run, ...used, problems: new Problems(), notes: new Map<string, number>() };
 };
 
 interface BrokenRecord extends Pick<RuleData<"record-invalid">, "contradictsGivenFormat"> {

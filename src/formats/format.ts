@@ -7,10 +7,19 @@ import type { Json } from "../messages/output-json.ts";
 import type { ConversionError, Members, Value } from "../messages/value.ts";
 import type { Receipt } from "./receipt.ts";
 
+export type RewardPart = Readonly<{
+  path: Path;
+  /** The path as it was given, without the weight. */
+  name: string;
+  /** Default: 1. */
+  weight?: number | undefined;
+}>;
+
 export type FormatOptions = Readonly<{
   /** The name of a format, or `auto`. */
   from: string;
-  rewardFrom?: Path | undefined;
+  /** The parts whose sum is the reward. Default: the format's own reward. */
+  rewardFrom?: readonly RewardPart[] | undefined;
   /** Default: `messages`. */
   messagesFrom?: Path | undefined;
   /** Maps ids of rollouts to JSON numbers. */
@@ -65,6 +74,8 @@ export interface FormatRun extends ConversionNotes {
   /** True for the first record with the id, each time that this record is converted. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;
+  /** Names of the parts of `rewardFrom` that a record has. */
+  readonly usedRewardParts: Set<string>;
   readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;
 }
 

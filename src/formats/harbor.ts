@@ -1,9 +1,8 @@
 /** Converts trials of Harbor, which are folders with a result.json and ATIF documents. */
 import { dirname } from "node:path";
 import type { Members, Value } from "../messages/value.ts";
-import { formatCommandLine } from "../shell-words.ts";
 import { readAtif } from "./atif.ts";
-import { buildException, buildTrajectory, findLastTime, findReward } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, findLastTime, findReward, suggestPaths } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 const trajectoryFile = "agent/trajectory.json";
@@ -75,7 +74,7 @@ const readReward = (value: Value, rewards: Members) => {
   const names = rewards.map(([key]) => key);
   const reward = rewards[names.indexOf("reward")]?.[1];
   if (reward || names.length === 0) return reward;
-  const path = formatCommandLine([`verifier_result.rewards.${names[0]}`]);
-  const wrong = `rewards contains ${names.join(", ")}, but not reward (pass --reward-from ${path})`;
+  const option = suggestPaths(names.map((name) => `verifier_result.rewards.${name}`));
+  const wrong = `rewards contains ${names.join(", ")}, but not reward (pass ${option})`;
   throw (value.get("verifier_result", "rewards") ?? value).error(wrong);
 };

@@ -1,10 +1,10 @@
 /** Converts logs of Inspect. */
 
+import type { Path } from "../json/table.ts";
 import { buildCall, choice, hasCalls, toToolCall } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
-import { formatCommandLine } from "../shell-words.ts";
 import {
   buildException,
   buildTrajectory,
@@ -13,7 +13,6 @@ import {
   findReward,
   missingReward,
   readPath,
-  toReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
@@ -77,20 +76,20 @@ type Scores = ReadonlyMap<string, Value>;
 const findSampleReward = (run: FormatRun, sample: Value, scores: Scores) => {
   const { rewardFrom, rewards } = run.options;
   if (!rewardFrom && !rewards) {
-    const paths = Array.from(scores.keys(), (name) => formatCommandLine([`scores.${name}.value`]));
-    throw missingReward(sample, paths.join(" or ") || undefined);
+    throw missingReward(
+      sample,
+      Array.from(scores.keys(), (name) => `scores.${name}.value`),
+    );
   }
-  if (rewardFrom) {
-    const [first, name, ...rest] = rewardFrom;
+  const findValue = (path: Path) => {
+    const [first, name, ...rest] = path;
     const isOlder = first === "scores" && !sample.has("scores");
-    const value = isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, rewardFrom);
-    const number = value && (toReward(run, value) ?? convertGrade(run, value));
-    const path = rewardFrom.join(".");
-    if (number) return { reward: number, identity: `from ${path}` };
-  }
+    return isOlder ? scores.get(String(name))?.get(...rest) : readPath(sample, path);
+  };
+  const readOther = (value: Value) => convertGrade(run, value);
   const id = sample.get("id");
   const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
-  return findReward(run, { record: sample, ids });
+  return findReward(run, { record: sample, ids, findValue, readOther });
 };
 
 const convertGrade = (run: FormatRun, value: Value) => {

@@ -61,6 +61,9 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
 
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
+export const rawOf = (json: Json) =>
+  json instanceof Value ? json.raw : json instanceof JsonLiteral ? json.json : JSON.stringify(json);
+
 export const additionReasonOf = (json: Json) => (json instanceof JsonLiteral ? json.addedBecause : undefined);
 
 /** Finds the value that became the JSON at a path. `rest` is the path inside this value. */

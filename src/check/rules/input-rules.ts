@@ -28,6 +28,12 @@ export const inputRules = {
     why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
     example: problem({ format: "verifiers-v0", fault: "completion is missing" }, "results.jsonl", 7),
   }),
+  "reward-part-missing": errorOfInput<{ part: string }>({
+    message: ({ part }) => `--reward-from ${part} finds nothing in any record`,
+    advice: "correct the path, or omit the option",
+    why: "The reward is the sum of all parts. A misspelled part would change all rewards without an error.",
+    example: problem({ part: "format_rewrad" }),
+  }),
   "ambiguous-format": errorOfInput<{ formats: readonly string[] }>({
     message: ({ formats }) => `the format of the input may be ${formats.join(" or ")}`,
     advice: ({ formats }) => `choose the format, for example with --from ${formats[0] ?? "rollcall"}`,

@@ -24,7 +24,10 @@ export const selectionOptions = cli.inGroup("selection", {
 
 export const formatOptions = cli.inGroup("formats", {
   from: cli.text("format of the files: rollcall, inspect, trl, … (default: auto)", "format"),
-  "reward-from": cli.text("path of the reward in a record, such as scores.correct.value", "path"),
+  "reward-from": cli.repeated(
+    "path of the reward in a record, such as scores.correct.value, or of each part of a sum (path*0.5 weighs a part)",
+    "path",
+  ),
   "messages-from": cli.text(
     "path of the list of messages in a record, such as conversation (the list can be JSON in a string)",
     "path",

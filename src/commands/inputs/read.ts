@@ -89,14 +89,20 @@ export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {
 
 const chatFormat = "openai-chat";
 
-const parseDottedPath = (path: string | undefined) =>
-  path?.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
+const parseDottedPath = (path: string) =>
+  path.split(".").map((step) => (/^(?:0|[1-9]\d*)$/.test(step) ? Number(step) : step));
+
+/** Splits `name*0.5` at the last `*` before a number. */
+const parseRewardPart = (given: string) => {
+  const [, name = given, weight] = /^(.+)\*([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)$/is.exec(given) ?? [];
+  return { path: parseDottedPath(name), name, weight: weight === undefined ? undefined : Number(weight) };
+};
 
 const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { hasReceipt: boolean; host: Host }) => {
   const { messagesFrom, from = messagesFrom === undefined ? "auto" : chatFormat, rewardFrom, rewards } = typed;
   const names = ["auto", "rollcall", ...formatNames];
   if (!names.includes(from)) throw invalidOptionValue("--from", from, names.join(", "), findNearest(from, names));
-  if (rewardFrom !== undefined && rewards !== undefined)
+  if (rewardFrom.length > 0 && rewards !== undefined)
     throw conflictingOptions("--reward-from", "--rewards", "a trajectory has one reward");
   if (messagesFrom !== undefined && from !== chatFormat)
     throw conflictingOptions("--messages-from", `--from ${from}`, `only ${chatFormat} reads messages from a path`);
@@ -105,8 +111,8 @@ const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { h
     hasReceipt,
     allowsLossy: typed.lossy,
     keepsHistories: typed.histories,
-    messagesFrom: parseDottedPath(messagesFrom),
-    rewardFrom: parseDottedPath(rewardFrom),
+    messagesFrom: messagesFrom === undefined ? undefined : parseDottedPath(messagesFrom),
+    rewardFrom: rewardFrom.length === 0 ? undefined : rewardFrom.map(parseRewardPart),
     groupBy: typed.groupBy,
     rewards: rewards === undefined ? undefined : await readRewardsFile(rewards, host),
   };
@@ -130,8 +136,8 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
   }
-  const rewardOption = rewardFrom === undefined ? "--rewards" : "--reward-from";
-  if (!conversion && problems.errors === 0 && (rewardFrom ?? rewards) !== undefined)
+  const rewardOption = rewardFrom.length === 0 ? "--rewards" : "--reward-from";
+  if (!conversion && problems.errors === 0 && (rewardFrom.length > 0 || rewards !== undefined))
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && scan.shapes.size > 0 && !scan.shapes.has("trajectories"))

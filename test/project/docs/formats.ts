@@ -27,8 +27,11 @@ Give files, globs or folders. A record is an entry of a file, such as a line (se
 
 - \`--from auto\` (the default) recognizes the format by the first records, and a note names the format. If two formats match, choose one
   with \`--from\`.
+- If rollcall finds no rollout in a JSON, JSONL or Parquet file of a folder, it skips the file with the warning \`skipped-file\`. Files that
+  a format's writer puts next to its rollouts, such as \`metadata.json\` of verifiers, give no warning.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
 - A rollout needs a reward. \`--reward-from <path>\` reads the reward from another path of the record. The keys in a path can contain dots.
+  Repeat the option to add several parts, such as the columns of TRL's reward functions. \`path*0.5\` weighs a part. The parts become metrics.
   \`--rewards <file>\` reads the rewards from lines of \`{"id", "reward"}\`. The \`id\` is the id of the record (\`id\`, \`idx\`, \`example_id\`, …), or
   the name of the record's file if the record has no id.
 - The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. If the reward is in an
