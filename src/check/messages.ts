@@ -1,8 +1,8 @@
 /** Checks messages, and counts choices. */
+import { roles } from "../input/index.ts";
 import { nodeSize } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { roles } from "./hints.ts";
 import { shortenName } from "./rules/positions.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
 import { absentOrNull, checkElements, type RuleReporter } from "./types.ts";

@@ -1,7 +1,7 @@
 /** Defines types of objects, and checks values. */
+import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "../input/index.ts";
 import { nodeSize } from "../json/reader.ts";
 import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
-import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "./hints.ts";
 import type { Path } from "./rules/positions.ts";
 import type { RuleData, RuleName } from "./rules/rules.ts";
 import { describeValue, type FactsDeriver, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";

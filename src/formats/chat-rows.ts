@@ -136,9 +136,12 @@ const takeBefore = (messages: readonly Value[], isAnswer: (message: Value) => bo
   return first < 0 ? messages : messages.slice(0, first);
 };
 
-const foreignKeys =
-  `completion completions response output info trajectory_format termination_reason reward_info simulations
-  samples group_index`.split(/\s+/);
+/** True if the row states its answer, or a result of tau2 or mini-swe-agent, outside of its messages. */
+const isOtherRow = (row: Value, messages: Value | undefined) =>
+  row.hasAny("reward_info", "termination_reason", "trajectory_format") ||
+  row.get("output", "choices")?.isList ||
+  row.get("info")?.hasAny("exit_status", "model_stats") ||
+  (messages?.items().at(-1)?.textAt("role") !== "assistant" && answerColumns.some((name) => canBeTurns(row.get(name))));
 
 /** @param path the path of a list of messages, or of a string with a JSON list */
 export const messageRows = (path: Path): Format => {
@@ -161,7 +164,10 @@ export const messageRows = (path: Path): Format => {
     usedKeys: [...path.map((_, at) => path.slice(0, at + 1).join(".")), "reward", "tools"],
     sampled: "all turns of the assistant",
     isDataset: true,
-    recognizes: (row) => haveTexts(unwrap(readPath(row, path)), "role") && !row.hasAny(...foreignKeys),
+    recognizes: (row) => {
+      const messages = unwrap(readPath(row, path));
+      return haveTexts(messages, "role") && !isOtherRow(row, messages);
+    },
     readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
     readTurns: (run, row) => toTurns(run, requireMessages(row), { name, sampled: { record: row } }),
   });
@@ -186,9 +192,7 @@ const trlRows: ChatRows = {
   sampled: "the assistant's turns in `completion`",
   isDataset: true,
   recognizes: (row) =>
-    canBeTurns(row.get("prompt")) &&
-    (unwrap(row.get("completions"))?.isList ||
-      (canBeTurns(row.get("completion")) && !row.hasAny("task", "answer", "info", "metrics", "example_id"))),
+    canBeTurns(row.get("prompt")) && (unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
   readPrompt: (row) => [row.require("prompt")],
   answerKey: completionKey,
   canLackParts: true,

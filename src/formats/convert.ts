@@ -40,9 +40,9 @@ const maxLineEndBytes = 2;
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt, from, messagesFrom } = options;
-  const { byFormat, skipped } = await recognizeInputs(inputs, options);
+  const { byFormat, skipped, advice } = await recognizeInputs(inputs, options);
   const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
-  input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs });
+  input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs, advice });
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
   // Sources of other formats stay open, because records can refer to a document in another source.

@@ -2,11 +2,11 @@
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { invalidRewards } from "../input/failures.ts";
-import { isLikelyOwnFormat } from "../input/index.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import { describeSystemCode } from "../sentences.ts";
 import type { ConvertedInputs, ConvertibleInputs } from "./convert.ts";
 import type { FormatOptions } from "./format.ts";
+import { beginsWithOwnRecord } from "./recognize.ts";
 
 export type { Conversion } from "./convert.ts";
 export type { Format, FormatOptions } from "./format.ts";
@@ -15,7 +15,7 @@ export type { ReceiptData } from "./receipt.ts";
 /** Loads converters only if an input can need a conversion. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
-  if (options.from === "auto" && sources.every(({ bytes }) => isLikelyOwnFormat(bytes)))
+  if (options.from === "auto" && sources.every(({ bytes }) => beginsWithOwnRecord(bytes)))
     return { sources, skipped: [] };
   return await (await import("./convert.ts")).convertInputs(options, inputs);
 };

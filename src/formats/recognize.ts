@@ -1,10 +1,22 @@
 /** Lists the formats, and recognizes the format of each input. */
 import { dirname, join } from "node:path";
+import { shortenName } from "../check/rules/positions.ts";
+import { createProblem } from "../check/rules/problems.ts";
+import type { RuleData } from "../check/rules/rules.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { Value } from "../messages/value.ts";
 import type { ConvertibleInputs } from "./convert.ts";
-import type { Format, FormatOptions } from "./format.ts";
+import {
+  type FirstRecord,
+  maxFirstLines,
+  parseStart,
+  readFirstRecords,
+  readRawRecords,
+  readStarts,
+} from "./first-records.ts";
+import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
+import { convertRecord } from "./source-records.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");
 const loadDecodedRows = async () => await import("./decoded-rows.ts");
@@ -33,15 +45,58 @@ export const formatNames: readonly string[] = Object.keys(formats);
 
 export const loadFormats = async () => await Promise.all(Object.values(formats).map((load) => load()));
 
-type RecognizedInput = Awaited<ReturnType<typeof recognizeInput>>;
+interface RecognizedInput {
+  source: input.Source;
+  /** Several formats if they fit equally well. */
+  formats: readonly Format[];
+  rejection?: RuleData<"not-json"> | undefined;
+  /** The kind of a file that cannot be read. */
+  damagedKind?: keyof input.RecordKinds | undefined;
+  unknown?: RuleData<"unknown-format"> | undefined;
+  /** Options that read the file. */
+  hint?: string | undefined;
+}
 
 export const ownFormat: Format = {
   name: "rollcall",
   title: "",
   keys: { group: "", reward: "", sampled: "" },
   records: { text: "lines" },
-  recognizes: () => false,
+  recognizes: ({ value }) => isOwnRecord(value),
   open: () => ({ convert: () => [] }),
+};
+
+/** True if a list at the top level contains what only rollcall's format contains there. */
+const isOwnRecord = (value: Value) => {
+  const trajectories = value.get("trajectories");
+  const items = trajectories?.items() ?? [];
+  const isGroup = trajectories?.isList && (items.length === 0 || items.some((one) => one.has("messages_and_choices")));
+  return Boolean(value.get("messages_and_choices")?.isList || value.get("trajectory_groups")?.isList || isGroup);
+};
+
+export const beginsWithOwnRecord = (bytes: input.Bytes) => {
+  for (const value of readStarts(bytes)) if (isOwnRecord(value)) return true;
+  return false;
+};
+
+/** Rows of these formats have only common keys, so any other format that fits has a higher score. */
+const scoresOfCommonRows: Readonly<Record<string, number>> = { "openai-chat": 1, sharegpt: 1, trl: 2, openrlhf: 2 };
+
+/**
+ * The score of a format is its specificity and, below 1, the share of the first records that it recognizes.
+ * The format with the highest score is chosen.
+ */
+const scoreFormats = () => {
+  const scores = new Map<Format, number>();
+  const specificity = (format: Format) => (format === ownFormat ? 4 : (scoresOfCommonRows[format.name] ?? 3));
+  return {
+    isEmpty: () => scores.size === 0,
+    add: (format: Format) => scores.set(format, (scores.get(format) ?? specificity(format)) + 1 / (maxFirstLines + 1)),
+    best: () => {
+      const highest = Math.max(...scores.values());
+      return [...scores].flatMap(([format, score]) => (score === highest ? format : []));
+    },
+  };
 };
 
 /** Reads one input at a time, to save memory. */
@@ -54,11 +109,17 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
   for (const source of opened.sources) inputs.push(await recognizeInput(source, given, { ...opened, ...options }));
   const byFormat = new Map<Format, input.Source[]>();
   const skipped: string[] = [];
-  for (const { source, formats, rejection, damagedKind } of addMissingFormats(dropParts(inputs), given)) {
+  const advice = new Map<string, string>();
+  for (const recognized of addMissingFormats(dropParts(inputs), given)) {
+    const { source, formats, rejection, damagedKind, unknown, hint } = recognized;
     const location = { file: source.name };
     const [format = ownFormat, ...more] = formats;
-    if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) skipped.push(source.name);
-    else if (rejection) problems.report("not-json", rejection, location);
+    if (folders.has(source.name) && formats.length === 0 && damagedKind === undefined) {
+      skipped.push(source.name);
+      const reason = hint ?? (unknown?.name && createProblem("unknown-format", unknown).message);
+      if (reason) advice.set(source.name, reason);
+    } else if (rejection) problems.report("not-json", rejection, location);
+    else if (unknown && !hint && formats.length === 0) problems.report("unknown-format", unknown, location);
     else if (more.length > 0)
       problems.report("ambiguous-format", { formats: formats.map(({ name }) => name) }, location);
     else byFormat.set(format, [...(byFormat.get(format) ?? []), source]);
@@ -68,14 +129,15 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
     problems.report("lossy-format", { format: format.name }, first ? { file: first.name } : {});
     byFormat.delete(format);
   }
-  return { byFormat, skipped };
+  return { byFormat, skipped, advice };
 };
 
 const recognizeInput = async (
   source: input.Source,
   given: Format | undefined,
-  { folders, maxUnpackedBytes, host, rewardFrom, rewards }: ConvertibleInputs & FormatOptions,
-) => {
+  options: ConvertibleInputs & FormatOptions,
+): Promise<RecognizedInput> => {
+  const { folders, rewardFrom, rewards } = options;
   const head = input.readHead(source.bytes, input.sniffedBytes);
   const [container, error] = [input.findContainer(head), input.findFormatError(head, source.name)];
   const data = error?.rule === "not-json" ? error.data : undefined;
@@ -84,21 +146,44 @@ const recognizeInput = async (
     if (!container || given.records[container]) return { source, formats: [given] };
     return { source, formats: [], rejection: data && { ...data, instead: "correct or omit --from" } };
   }
-  const { matching, unreadable, row } = await matchFormats(source, given ? [given] : await loadFormats(), {
-    ...{ container, maxUnpackedBytes, signal: host.signal },
-  });
-  // `matchFormats` recognizes rollcall's format even if another format is given.
-  const own = given ? matching.filter((format) => format === given) : matching;
+  const { matching, unreadable, row, records } = await matchFormats(source, { ...options, container, given });
   const columns = row && {
     unreadable: "its columns match no format",
     instead: input.columnAdvice(row, Boolean(rewardFrom ?? rewards)),
   };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
-  const rejection = own.length === 0 && data ? { ...data, ...reason } : undefined;
+  const rejection = matching.length === 0 && data ? { ...data, ...reason } : undefined;
   const damagedKind: keyof input.RecordKinds | undefined =
     matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-  return { source, formats: own, rejection, damagedKind };
+  const facts = matching.length === 0 && records && !given ? await describeUnknown(records) : undefined;
+  return { source, formats: matching, rejection, damagedKind, ...facts };
 };
+
+const maxNamedKeys = 8;
+
+/** Describes records that no format recognizes, or returns rollcall's format, which reports their faults. */
+const describeUnknown = async (records: readonly Value[]): Promise<Partial<RecognizedInput>> => {
+  const objects = records.filter(({ isObject }) => isObject);
+  const [first] = objects;
+  if (!first) return {};
+  const name = (await import("./unknown-formats.ts")).findUnknownFormat(records);
+  if (name === undefined && objects.some(hasOwnList)) return { formats: [ownFormat] };
+  if (name === undefined && objects.some(hasOnlyOwnKeys)) return {};
+  const keys = first.members().map(([key]) => shortenName(key));
+  const unknown = { name, keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name] };
+  const hint = name === undefined ? input.suggestForMissingField("messages_and_choices", first.data, false) : undefined;
+  return { unknown, hint };
+};
+
+const ownLists = ["messages_and_choices", "trajectories", "trajectory_groups"];
+const ownKeys = new Set([
+  ...ownLists,
+  ..."split tools additional_histories reward initial_policy_version final_policy_version metrics metadata".split(" "),
+  ..."logs start_time exceptions group_id".split(" "),
+]);
+
+const hasOwnList = (value: Value) => value.members().some(([key]) => ownLists.includes(key));
+const hasOnlyOwnKeys = (value: Value) => value.members().every(([key]) => ownKeys.has(key));
 
 const matchesPath = (pattern: RegExp | undefined, name: string) =>
   pattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
@@ -134,74 +219,84 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
   return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
 };
 
+/** Missing rewards do not matter, because the record has its own values of these keys last. */
+const defaultRewards = Buffer.from('{"reward":0,"score":0,');
+
+/** True if `--from` can name the format of a record that the format does not recognize. */
+const canConvert = (format: Format, { value, ...at }: SourceRecord, options: FormatOptions) => {
+  if (format === ownFormat) return value.isObject && hasOwnList(value);
+  const { bytes, span } = value;
+  const record = value.isObject
+    ? Value.parse(Buffer.concat([defaultRewards, bytes.subarray(span.start + 1, span.end)]))
+    : value;
+  const ignore = () => undefined;
+  const run: FormatRun = {
+    options: { ...options, rewards: undefined },
+    files: [at.file],
+    ...{ readDocument: ignore, note: ignore, isFirst: () => true, skip: () => [] },
+    usedRewardIds: new Set(),
+    usedRewardParts: new Set(),
+    receipt: undefined,
+  };
+  const converter = format.open(run);
+  const rollouts = record && convertRecord(converter, { ...at, value: record });
+  return rollouts?.some(({ error }) => !error) === true;
+};
+
+interface MatchOptions extends ConvertibleInputs, FormatOptions {
+  container: input.Container | undefined;
+  given: Format | undefined;
+}
+
+const noJson = "it contains no JSON";
+
+/** After a format fits, reads no more records than this. */
+const maxReadBytes = 2 ** 20;
+
 /** A damaged or too large file matches the only possible format, or none. */
-const matchFormats = async (
-  source: input.Source,
-  candidates: readonly Format[],
-  { container, ...limits }: input.ReadLimits & { container: input.Container | undefined },
-) => {
+const matchFormats = async (source: input.Source, { container, given, ...options }: MatchOptions) => {
   const { name: file, bytes } = source;
-  if (!container && input.hasRollcallKey(bytes)) return { matching: [ownFormat] };
+  const limits = { maxUnpackedBytes: options.maxUnpackedBytes, signal: options.host.signal };
+  if (!container && !given && beginsWithOwnRecord(bytes)) return { matching: [ownFormat] };
+  const candidates = given ? [given] : [...(await loadFormats()), ownFormat];
   const possible = candidates.filter(({ records }) => records[container ?? "text"]);
+  const fits = (format: Format, record: SourceRecord) =>
+    format.recognizes(record) || (format === given && canConvert(format, record, options));
+  const scores = scoreFormats();
+  const records: Value[] = [];
   let unreadable = container ? undefined : noJson;
+  let bytesRead = 0;
   try {
     const firstRecords: AsyncIterable<FirstRecord> = container
       ? // All possible formats read the same records from this container.
         readRawRecords(source, possible[0]?.records ?? {}, limits)
-      : readFirstRecords(source, limits);
+      : readFirstRecords(source, limits, () => !scores.isEmpty());
     for await (const raw of firstRecords) {
       const { member, fault, kind, columns, value = fault === undefined ? Value.parse(raw.bytes) : undefined } = raw;
-      unreadable = value ? undefined : (fault ?? noJson);
-      if (!value) continue;
+      if (!value) {
+        if (records.length === 0) unreadable = fault ?? noJson;
+        const start = container ? undefined : parseStart(raw.bytes);
+        if (start && isOwnRecord(start) && possible.includes(ownFormat)) scores.add(ownFormat);
+        continue;
+      }
+      unreadable = undefined;
+      records.push(value);
+      bytesRead += raw.bytes.length;
       const record = { value, file, position: 0, member };
-      const matching = possible.filter((one) => (!kind || kind === one.records.text) && one.recognizes(record));
-      if (matching.length > 0 || container) return { matching, row: columns && { ...columns, ...Object(value.data) } };
+      const isReadable = (one: Format) => !kind || one === ownFormat || kind === one.records.text;
+      for (const one of possible) if (isReadable(one) && fits(one, record)) scores.add(one);
+      if (container) return { matching: scores.best(), row: columns && { ...columns, ...Object(value.data) } };
+      if (!scores.isEmpty() && bytesRead > maxReadBytes) break;
     }
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;
     unreadable = thrown.message;
   }
+  if (!scores.isEmpty()) return { matching: scores.best() };
   const isPossible = (one: Format) =>
     container
       ? unreadable !== undefined
       : bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source);
   const remaining = possible.filter(isPossible);
-  return { matching: remaining.length === 1 ? remaining : [], unreadable };
+  return { matching: remaining.length === 1 ? remaining : [], unreadable, records };
 };
-
-const noJson = "it contains no JSON";
-
-type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
-
-const maxFirstLines = 20;
-
-/** Yields objects from the first lines, then the whole file if the file can be a document. */
-async function* readFirstRecords(source: input.Source, limits: input.ReadLimits): AsyncGenerator<FirstRecord, void> {
-  const { bytes } = source;
-  const isList = /^[\s\ufeff]*\[/.test(input.readHead(bytes, input.sniffedBytes).toString("utf8"));
-  let count = 0;
-  let hasLines = false;
-  for await (const raw of readRawRecords(source, { text: "lines" }, limits)) {
-    const value = Value.parsePython(Buffer.from(raw.bytes));
-    // A line end has up to two bytes.
-    const isWhole = raw.isDocument || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
-    if (value?.isObject || (value && isWhole)) {
-      yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
-      // A file that starts with `[` can still be a document.
-      hasLines ||= count === 0 && !isList;
-    }
-    if (isWhole || ++count === maxFirstLines) break;
-  }
-  if (hasLines || bytes.size > input.maxDocumentBytes) return;
-  for await (const raw of readRawRecords(source, { text: "document" }, limits)) {
-    const value = Value.parsePython(raw.bytes);
-    if (value) yield { ...raw, value, kind: "document" };
-  }
-}
-
-async function* readRawRecords(source: input.Source, records: input.RecordKinds, limits: input.ReadLimits) {
-  const opened = await input.openRecords(source, { records }, limits);
-  const first = await opened.readFirst?.();
-  if (first) yield first;
-  if (!opened.readFirst) for await (const batch of opened.batches()) yield* batch;
-}

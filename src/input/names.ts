@@ -43,15 +43,24 @@ export const listFolder = (name: string) => {
   return { files: files.sort(), unreadable };
 };
 
+interface SkippedFiles {
+  skipped: readonly string[];
+  problems: Problems;
+  options?: readonly string[];
+  /** What to do with a file, by its name. */
+  advice?: ReadonlyMap<string, string>;
+}
+
 export const reportEmptyFolders = (
   folderByFile: ReadonlyMap<string, string>,
-  { skipped, problems, options }: { skipped: readonly string[]; problems: Problems; options?: readonly string[] },
+  { skipped, problems, options, advice }: SkippedFiles,
 ) => {
   const skippedFiles = new Set(skipped);
   for (const folder of new Set(folderByFile.values())) {
     const files = Array.from(folderByFile).flatMap(([file, parent]) => (parent === folder ? [file] : []));
-    if (files.every((file) => skippedFiles.has(file)))
-      problems.report("folder-without-rollouts", { files, ...(options && { options }) }, { file: folder });
+    if (!files.every((file) => skippedFiles.has(file))) continue;
+    const instead = files.map((file) => advice?.get(file)).find((text) => text !== undefined);
+    problems.report("folder-without-rollouts", { files, options, instead }, { file: folder });
   }
 };
 

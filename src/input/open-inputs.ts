@@ -9,8 +9,16 @@ import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { isRemote, leadsTo, reportEmptyFolders, tryStat } from "./names.ts";
 import type { RemoteAccess, Remotes } from "./remote.ts";
-import { findContainer, findFormatError, ownHeadBytes, sniffedBytes } from "./sniff.ts";
-import { closeSources, createCloser, openDescriptorBytes, openReopenedBytes, readHead, type Source } from "./source.ts";
+import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
+import {
+  closeSources,
+  createCloser,
+  openDescriptorBytes,
+  openReopenedBytes,
+  ownHeadBytes,
+  readHead,
+  type Source,
+} from "./source.ts";
 import { type SpoolOptions, spoolStream } from "./spool.ts";
 
 interface OpenOptions extends SpoolOptions {

@@ -4,7 +4,6 @@ import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { UnusableInput } from "./failures.ts";
 import { isRemote } from "./names.ts";
-import { type Bytes, readHead } from "./source.ts";
 
 export type Container = "zip" | "parquet";
 
@@ -110,7 +109,9 @@ export const findColumns = (row: JsonObject) => {
   const isNumeric = (value: unknown) => typeof value !== "object" && !Number.isNaN(Number(value));
   const numeric = findRewardColumns(values.flatMap(([name, value]) => (isNumeric(value) ? name : [])));
   const candidates = numeric.length > 0 ? numeric : findRewardColumns(Object.keys(row));
-  return { names: values.map(([name]) => name), messages, reward: candidates.length === 1 ? candidates[0] : undefined };
+  const [reward, ...others] = candidates;
+  const names = values.map(([name]) => name);
+  return { names, messages, reward: others.length === 0 ? reward : undefined, rewards: candidates };
 };
 
 const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasReward = false }) => {
@@ -173,12 +174,3 @@ const findTextKind = (text: string) => {
   const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);
   return isProse ? "data that is not JSON" : undefined;
 };
-
-export const ownHeadBytes = 32;
-
-/** If the result is true for all files, rollcall does not load other formats. */
-export const isLikelyOwnFormat = (bytes: Bytes) =>
-  /^[\s\ufeff[]*\{\s*"(?:trajector|messages_and_choices|split)/.test(readHead(bytes, ownHeadBytes).toString("utf8"));
-
-export const hasRollcallKey = (bytes: Bytes) =>
-  /"(?:messages_and_choices|trajectories|trajectory_groups)"\s*:/.test(readHead(bytes, 2 ** 16).toString("latin1"));

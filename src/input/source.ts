@@ -154,6 +154,9 @@ export const readRange = async (bytes: Pick<Bytes, "read">, range: ByteRange): P
   return readRangeNow(bytes, range);
 };
 
+/** The first bytes of most records in rollcall's format, up to a list that identifies the format. */
+export const ownHeadBytes = 128;
+
 export const readHead = (bytes: Bytes, length: number) => {
   const head = Buffer.allocUnsafe(Math.min(length, bytes.size));
   return head.subarray(0, bytes.read(head, 0));

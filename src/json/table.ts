@@ -131,6 +131,7 @@ export const closeTruncated = (bytes: Uint8Array, maxDepth = 1): Buffer | undefi
     if (isClosing) closers.pop();
     if ((isClosing || byte === syntax.comma) && closers.length <= maxDepth)
       closed = [bytes.subarray(0, isClosing ? at + 1 : at), Uint8Array.from(closers).reverse()];
+    if (isClosing && closers.length === 0) break;
   }
   return closed && Buffer.concat(closed);
 };

@@ -98,15 +98,20 @@ export const fileRules = {
     why: "`--follow` reads one file.",
     example: problem(undefined, "."),
   }),
-  "folder-without-rollouts": errorOfInput<{ files: readonly string[]; options?: readonly string[] }>({
+  "folder-without-rollouts": errorOfInput<{
+    files: readonly string[];
+    options?: readonly string[] | undefined;
+    instead?: string | undefined;
+  }>({
     message: ({ files }) =>
       files.length === 0
         ? "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file"
         : "no file in this folder contains rollouts",
-    advice: ({ files: [file], options = [] }) =>
+    advice: ({ files: [file], options = [], instead }) =>
       file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
-        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``,
+        : (instead ??
+          `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``),
     why: "rollcall reads the .jsonl, .ndjson, .json, .eval and .parquet files below a folder, and skips files without rollouts.",
     example: problem({ files: [] }, "runs"),
   }),

@@ -40,6 +40,23 @@ export const inputRules = {
     why: "Formats store groups and rewards differently. A wrong guess would log wrong groups or rewards without an error.",
     example: problem({ formats: ["verifiers-v0", "trl"] }, "results.jsonl"),
   }),
+  "unknown-format": errorOfInput<{
+    name: string | undefined;
+    keys: readonly string[];
+    formats: readonly string[];
+  }>({
+    message: ({ name, keys }) =>
+      name === undefined
+        ? `unknown format: no format that rollcall reads has records with ${keys.length === 1 ? "only the key" : "the keys"} ${keys.join(", ")}`
+        : `unknown format: rollcall does not read ${name}`,
+    redactedMessage: "unknown format: no format that rollcall reads has such records",
+    advice: ({ name, formats }) =>
+      name === undefined
+        ? `name the format with --from (${formats.join(", ")}), or write the rollouts in one of these formats (docs/guide/input-formats.md)`
+        : "write the rollouts in another format, as docs/guide/input-formats.md describes",
+    why: "The records have neither the keys of rollcall's format nor those of another format that it reads. `docs/guide/input-formats.md` lists the formats, and says why rollcall refuses some files.",
+    example: problem({ name: undefined, keys: ["question", "reply"], formats: ["trl", "rollcall"] }, "rows.jsonl"),
+  }),
   "lossy-format": errorOfInput<{ format: string }>({
     message: ({ format }) => `files in the format ${format} lack some tokens or turns`,
     advice: "pass --lossy to convert the files although tokens or turns are missing",

@@ -60,6 +60,7 @@ const sources: Readonly<Record<string, CompletionSource>> = {
   "--fields": (request) => suggestNext(listColumnNames(request), request),
   "--allow": async ({ command }) =>
     command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
+  "--from": async () => ["auto", "rollcall", ...(await import("../../formats/index.ts")).formatNames],
   "--path": callFields,
   "--report": reportFormats,
   "explain <name>": async () =>

@@ -1,9 +1,9 @@
 /** Suggests fixes for missing fields and wrong types. */
-import { answerColumns, findColumns, pythonMessages } from "../input/index.ts";
+import { maxNameLength, shortenName } from "../check/rules/positions.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { findNearest } from "../nearest.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import { maxNameLength, shortenName } from "./rules/positions.ts";
+import { answerColumns, findColumns, pythonMessages } from "./sniff.ts";
 
 const fieldAliases: Readonly<Record<string, string>> = {
   messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",
@@ -26,8 +26,7 @@ export const suggestForMissingField = (field: string, holder: unknown, isElement
     return suggestForWrongLevel(holder) ?? suggestForMessages(holder, alias, isElement);
   if (field === "trajectories" && hasAny(holder, "messages_and_choices"))
     return 'wrap the trajectory in a group: {"trajectories": [{…}]}';
-  const isAlias = alias !== undefined && !(field === "reward" && typeof holder[alias] === "object");
-  return isAlias ? `rename ${alias} to ${field}` : undefined;
+  return alias === undefined ? undefined : `rename ${alias} to ${field}`;
 };
 
 export const isNotTrajectory = (holder: unknown) =>
@@ -36,11 +35,24 @@ export const isNotTrajectory = (holder: unknown) =>
   (suggestForWrongLevel(holder) !== undefined || suggestForRow(holder) !== undefined);
 
 const findAlias = (field: string, holder: JsonObject) => {
-  const known = fieldAliases[field]?.split(" ").find((name) => Object.hasOwn(holder, name));
+  const fits = (name: string) => Object.hasOwn(holder, name) && fitsField(field, holder[name]);
+  const known = fieldAliases[field]?.split(" ").find(fits);
   // Too many keys resemble a short field name.
   if (known !== undefined || field.length < 8) return known;
-  const keys = Object.keys(holder).filter((name) => name.length <= maxNameLength);
-  return findNearest(field, keys);
+  return findNearest(
+    field,
+    Object.keys(holder).filter((name) => name.length <= maxNameLength && fits(name)),
+  );
+};
+
+const isTurn = ({ role, message }: JsonObject) => typeof role === "string" || isObject(message);
+
+/** True if a value would be valid under the name of the field. */
+const fitsField = (field: string, value: unknown) => {
+  if (field === "reward") return typeof value === "number";
+  if (field === "messages_and_choices") return areObjects(value) && value.every(isTurn);
+  if (field === "trajectories") return areObjects(value) && value.every((one) => hasAny(one, "messages_and_choices"));
+  return field !== "trajectory_groups" || (areObjects(value) && value.every((one) => hasAny(one, "trajectories")));
 };
 
 const suggestForWrongLevel = ({ trajectories, role }: JsonObject) => {
@@ -53,12 +65,13 @@ const suggestForMessages = (holder: JsonObject, alias: string | undefined, isEle
   if (hint !== undefined || alias === undefined) return hint;
   const turns = holder[alias];
   const hasAssistant = areObjects(turns) && turns.some(({ role }) => role === "assistant");
+  if (!hasAssistant && answerColumns.some((name) => hasTurns(holder, name))) return undefined;
   return `rename ${alias} to messages_and_choices${hasAssistant ? ", and write each assistant turn as a choice" : ""}`;
 };
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
 
-const suggestForRow = (holder: JsonObject) => {
+export const suggestForRow = (holder: JsonObject) => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
   if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";
@@ -70,12 +83,14 @@ const suggestForRow = (holder: JsonObject) => {
   const python = Object.keys(holder).find((name) => isPython(holder[name]));
   if (python !== undefined)
     return `write \`${shortenName(python)}\` as JSON (in Python, with json.dumps, not with str)`;
-  const { messages, reward } = findColumns(holder);
+  const { messages, reward, rewards } = findColumns(holder);
   const options = reward === undefined || reward === "reward" ? [] : ["--reward-from", reward];
   const isTrl = hasTurns(holder, "prompt") && answerColumns.some((name) => hasTurns(holder, name));
   if (!isTrl && messages === undefined) return undefined;
   const from = isTrl ? "trl" : messages === "messages" ? "openai-chat" : undefined;
-  return `pass ${formatCommandLine([...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options])}`;
+  const words = [...(from ? ["--from", from] : ["--messages-from", messages ?? ""]), ...options];
+  const choice = rewards.length > 1 ? `, and --reward-from with one of ${formatCommandLine(rewards)}` : "";
+  return `pass ${formatCommandLine(words)}${choice}`;
 };
 
 export const suggestForWrongType = (
