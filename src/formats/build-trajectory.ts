@@ -34,9 +34,9 @@ export const convertPart = (
 };
 
 /** The last of the recorded ISO 8601 times, in milliseconds. */
-export const findLastTime = (...values: readonly (Value | undefined)[]) => {
+export const findLastTime = (values: readonly (Value | undefined)[]) => {
   const times = values.map((value) => Date.parse(value?.text ?? "")).filter((time) => !Number.isNaN(time));
-  return times.length === 0 ? undefined : Math.max(...times);
+  return times.length === 0 ? undefined : times.reduce((last, time) => Math.max(last, time));
 };
 
 type TrajectoryParts = Readonly<{

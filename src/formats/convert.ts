@@ -126,13 +126,31 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
   let hasRecordedGroups = false;
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
-  const breakGroup = ({ group: key, part }: Rollout, at: records.RolloutPosition, broken: BrokenRecord) => {
+  /** The faults of rollouts with an id, because another copy can be complete. */
+  const faultsWithId = new Map<lines.WrittenRollout, () => void>();
+
+  const breakGroup = (rollout: Rollout, at: records.RolloutPosition, broken: BrokenRecord) => {
     const { location, keys, fault, contradictsGivenFormat } = broken;
-    const group = output.addBroken(key ?? `broken ${at.record} ${part?.span.start} ${at.file.name}`, at, part);
-    if (key === undefined) ungrouped.set(group, { keys, location });
-    const shown = { ...location, readAt: `${name}:${group.position + 1}` };
-    if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
-    else problems.report("record-invalid", { format: format.name, fault, contradictsGivenFormat }, shown);
+    const key = rollout.group ?? `broken ${at.record} ${rollout.part?.span.start} ${at.file.name}`;
+    const { group, rollout: written } = output.addBroken(key, at, rollout);
+    const report = () => {
+      group.isBroken = true;
+      if (rollout.group === undefined) ungrouped.set(group, { keys, location });
+      const shown = { ...location, readAt: `${name}:${group.position + 1}` };
+      if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
+      else problems.report("record-invalid", { format: format.name, fault, contradictsGivenFormat }, shown);
+    };
+    if (rollout.id === undefined) report();
+    else faultsWithId.set(written, report);
+  };
+
+  const dropCopies = async () => {
+    const copies = output.dropCopies();
+    for (const { copy } of copies) faultsWithId.delete(copy);
+    for (const report of faultsWithId.values()) report();
+    if (copies.length > 0) run.notes.set("left out a copy of a rollout", copies.length);
+    if (receipt) await leaveOutCopies(copies, { format, converter, run, receipt });
+    return copies;
   };
 
   const breakUnreadable = (raw: input.RawRecord, at: records.RolloutPosition) => {
@@ -176,7 +194,8 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
           fault: error.message,
           location: records.locateInRecord(raw, error.value),
         };
-        breakGroup(rollout, at, { fault, location, keys: listKeys(), contradictsGivenFormat });
+        const broken = { fault, location, keys: listKeys(), contradictsGivenFormat };
+        breakGroup(rollout, { ...at, position }, broken);
       }
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
@@ -184,15 +203,21 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
 
+  const isByKey = run.options.groupBy !== undefined && format.takesGroupKey;
+
   const breakAmbiguous = () => {
     // A JSON record without any key of the first converted record is not part of a converted group.
     const possible = new Map(
       [...ungrouped].filter(([, { keys }]) => keys?.some((key) => knownKeys.includes(key)) !== false),
     );
     if (possible.size === 0) return;
+    const hasOwnFile = ({ rollouts: [first, ...others] }: lines.ConvertedGroup) =>
+      others.every(({ file }) => file === first?.file);
+    // If groups have several records, and all of them in one file, then a record belongs to a group of its own file.
+    const areFilesApart = groups.some(({ rollouts }) => rollouts.length > 1) && groups.every(hasOwnFile);
     const members = groups.flatMap((group) =>
       group.rollouts.map(({ file, record, span }) => ({
-        fileSet: run.options.groupBy !== undefined && format.takesGroupKey ? 0 : file.fileSet,
+        fileSet: isByKey ? 0 : areFilesApart ? file.position : file.fileSet,
         group: group.position,
         isUnknown: possible.has(group),
         file,
@@ -235,6 +260,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       convertRaw(raw, at);
       return output.flushFull();
     });
+    const copies = await dropCopies();
     for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
       if (!file) continue;
@@ -242,9 +268,6 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       breakGroup({ group }, { file, record: position, position: -1 }, { fault, location });
     }
     breakAmbiguous();
-    const copies = output.dropCopies();
-    if (copies.length > 0) run.notes.set("left out a copy of a rollout", copies.length);
-    if (receipt) await leaveOutCopies(copies, { format, converter, run, receipt });
     const bytes = await output.end(host);
     const originals = lines.createLineOrigin({ files, groups, copies, format, converter });
     const source: input.Source = { name, bytes, originals };

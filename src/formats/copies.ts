@@ -15,17 +15,25 @@ export interface DroppedCopy {
 
 /** Keeps one rollout at the position of its first copy. Groups with copies of one rollout become one group. */
 export const dropCopies = (groups: readonly ConvertedGroup[]): readonly DroppedCopy[] => {
-  const joined = openJoinedGroups();
+  const repeated = findCopies(groups);
+  if (repeated.length === 0) return [];
   const newest = new Map<WrittenRollout, GroupedRollout>();
-  for (const copies of findCopies(groups)) {
-    const kept = copies.reduce((best, next) => (isNewer(next, best) ? next : best));
-    for (const { group, rollout } of copies) {
-      newest.set(rollout, kept);
-      // A broken group stays alone, so that it breaks no complete group.
-      if (!group.isBroken && !kept.group.isBroken) joined.join(group, kept.group);
-    }
+  const convertible = repeated.filter((copies) => copies.some(({ rollout }) => !rollout.isBroken));
+  const replaceable = new Set(convertible.flat().map(({ rollout }) => rollout));
+  const broken = new Set(
+    groups.filter((group) => group.isBroken || group.rollouts.some((one) => one.isBroken && !replaceable.has(one))),
+  );
+  for (const copies of repeated) {
+    const kept = copies.reduce((best, next) => (isBetter(next, best, broken) ? next : best));
+    for (const { rollout } of copies) newest.set(rollout, kept);
   }
-  if (newest.size > 0) moveRollouts(groups, newest, joined.rootOf);
+  const joined = openJoinedGroups();
+  for (const copies of repeated) {
+    const kept = newest.get(copies[0].rollout)?.group;
+    // A broken group stays alone, so that it breaks no complete group.
+    for (const { group } of copies) if (kept && !broken.has(group) && !broken.has(kept)) joined.join(group, kept);
+  }
+  moveRollouts(groups, newest, joined.rootOf);
   return Array.from(newest, ([copy, { rollout: kept, group }]) => ({
     copy,
     kept,
@@ -57,24 +65,35 @@ export const pathInGroup = ({ rollouts }: ConvertedGroup, rollout: WrittenRollou
   return [isException ? "exceptions" : "trajectories", alike.indexOf(rollout)];
 };
 
-const findCopies = (groups: readonly ConvertedGroup[]): Iterable<readonly GroupedRollout[]> => {
+type Copies = readonly [GroupedRollout, ...GroupedRollout[]];
+
+const findCopies = (groups: readonly ConvertedGroup[]): readonly Copies[] => {
   const seen = new Set<string>();
-  const copies = new Map<string, GroupedRollout[]>();
+  const repeated = new Set<string>();
   for (const { rollouts } of groups) {
     for (const { id } of rollouts) {
       if (id === undefined) continue;
-      if (seen.has(id)) copies.set(id, []);
+      if (seen.has(id)) repeated.add(id);
       seen.add(id);
     }
   }
-  for (const group of copies.size === 0 ? [] : groups)
-    for (const rollout of group.rollouts) copies.get(rollout.id ?? "")?.push({ group, rollout });
-  return copies.values();
+  const copies = new Map<string, [GroupedRollout, ...GroupedRollout[]]>();
+  for (const group of repeated.size === 0 ? [] : groups) {
+    for (const rollout of group.rollouts) {
+      const { id } = rollout;
+      if (id === undefined || !repeated.has(id)) continue;
+      const others = copies.get(id);
+      if (others) others.push({ group, rollout });
+      else copies.set(id, [{ group, rollout }]);
+    }
+  }
+  return [...copies.values()];
 };
 
-/** Without two different times, the copy that was read later is newer. */
-const isNewer = (a: GroupedRollout, b: GroupedRollout) => {
-  if (a.group.isBroken !== b.group.isBroken) return b.group.isBroken;
+/** Prefers a copy that can be converted, then the newest copy by time, then the copy that was read last. */
+const isBetter = (a: GroupedRollout, b: GroupedRollout, broken: ReadonlySet<ConvertedGroup>) => {
+  if (a.rollout.isBroken !== b.rollout.isBroken) return b.rollout.isBroken === true;
+  if (broken.has(a.group) !== broken.has(b.group)) return broken.has(b.group);
   const [time, otherTime] = [a.rollout.changedAt ?? Number.NaN, b.rollout.changedAt ?? Number.NaN];
   if (time < otherTime || time > otherTime) return time > otherTime;
   const order = (key: (rollout: WrittenRollout) => number) => key(a.rollout) - key(b.rollout);

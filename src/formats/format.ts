@@ -40,6 +40,8 @@ export interface SourceRecord {
   group?: string;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
   isGroupDerived?: boolean;
+  /** The id and the time of the record's only rollout. */
+  identity?: Pick<Rollout, "id" | "changedAt">;
 }
 
 export type Rollout = Readonly<{
@@ -107,6 +109,8 @@ export type Format = Readonly<{
   /** Names of folders whose files are parts of a record. */
   partFolders?: readonly string[];
   groupsSpanFiles?: boolean;
+  /** Only files with the same scope share groups. Default: with `groupsSpanFiles` all files, otherwise none. */
+  groupScope?(file: string): string;
   /** The writer writes a rollout to two files if their paths differ only in this part. */
   repeatedPath?: RegExp;
   takesGroupKey?: boolean;

@@ -24,6 +24,7 @@ export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "c
   readonly digest: string;
   /** The JSON of the exception, or an empty text. */
   readonly exception: string;
+  readonly isBroken?: true;
 }
 
 export interface ConvertedGroup {
@@ -101,12 +102,13 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       const written = { file, record: at, position, start, length, span, digest, index, exception, id, changedAt };
       group.rollouts.push(written);
     },
-    addBroken(key: string, at: RolloutPosition, part: Value | undefined) {
+    addBroken(key: string, at: RolloutPosition, { part, id, changedAt }: Rollout) {
       const group = groupOf(key, at.file);
       isInOrder = false;
-      group.isBroken = true;
-      group.rollouts.push({ ...at, start: 0, length: 0, span: part?.span, digest: "", exception: "" });
-      return group;
+      const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
+      const rollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true } as const;
+      group.rollouts.push(rollout);
+      return { group, rollout };
     },
     /** Expects that all rollouts were added. */
     dropCopies() {
@@ -207,7 +209,7 @@ export const createLineOrigin = ({
       const [key, position] = path;
       const rollouts = rolloutsOf(line);
       const isException = key === "exceptions";
-      const candidates = rollouts.filter((one) => (one.length === 0) === isException && one.position >= 0);
+      const candidates = rollouts.filter((one) => (one.length === 0) === isException && !one.isBroken);
       const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
       const { raw, value, rollout } = written ? await convertAgain(written) : {};
       if (!raw || !value) return {};

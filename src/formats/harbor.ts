@@ -19,7 +19,7 @@ export const harbor: Format = {
   filePattern: /(?:^|\/)result\.json$/,
   companions: /(?:^|\/)config\.json$/,
   partFolders: ["agent", "steps"],
-  groupsSpanFiles: true,
+  groupScope: (file) => dirname(dirname(file)),
   recognizes: ({ value }) =>
     value.get("trial_name")?.isText &&
     value.get("task_name")?.isText &&
@@ -36,26 +36,30 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");
   record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
-  const changedAt = findLastTime(value.get("finished_at"), value.get("started_at"));
-  const identity = { id: value.textAt("id"), changedAt };
+  const changedAt = findLastTime([value.get("finished_at"), value.get("started_at")]);
+  record.identity = { id: value.textAt("id"), changedAt };
+  const agent = run.readDocument(record, trajectoryFile);
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
-  if (error && rewards.length === 0) {
+  if (error && (rewards.length === 0 || !agent)) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
-    return [{ ...identity, exception: buildException(message, type, traceback) }];
+    return [{ exception: buildException(message, type, traceback) }];
   }
-  return [{ ...identity, ...convertTrajectory(run, record, rewards) }];
+  const steps = value.get("step_results");
+  // The other trials of the task stay a group.
+  if (steps?.has(0)) record.group = JSON.stringify([file, task.raw]);
+  if (steps?.has(0)) throw steps.error("trials of several steps are not supported (omit the trial)");
+  return [convertTrajectory(run, record, { agent, rewards })];
 };
 
-const convertTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members) => {
+type TrialParts = Readonly<{ agent: Value | undefined; rewards: Members }>;
+
+const convertTrajectory = (run: FormatRun, record: SourceRecord, { agent, rewards }: TrialParts) => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => readReward(value, rewards) });
-  const steps = value.get("step_results");
-  if (steps?.has(0)) throw steps.error("trials of several steps are not supported (omit the trial)");
   const type = value.get("exception_info", "exception_type");
-  const agent = run.readDocument(record, trajectoryFile);
   if (agent?.document === undefined)
     throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON (add the file to the trial's folder)`);
   const atif = readAtif(run, { value: agent, file: agent.document });

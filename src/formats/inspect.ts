@@ -24,7 +24,8 @@ export const inspect: Format = {
     reward: "missing (pass --reward-from scores.NAME.value)",
     sampled: 'the messages with the source "generate", and the outputs of model events',
   },
-  records: { text: "document", zip: /^samples\/.+\.json$/ },
+  // A sample in chunks has many members, and `sample.json` is the first.
+  records: { text: "document", zip: /^samples\/.+_epoch_\d+(?:\/sample)?\.json$/ },
   filePattern: /\.eval$/,
   hasNonFinite: true,
   recognizes: ({ value, member }) =>
@@ -33,29 +34,31 @@ export const inspect: Format = {
       : value.has("id") && value.get("epoch")?.isNumber,
   open: (run) => ({
     convert: (record) => convertRollouts(run, record),
-    groupOfMember: (member) => /^samples\/(.+)_epoch_\d+\.json$/.exec(member)?.[1],
+    groupOfMember,
   }),
 };
+
+const chunkedSample = /_epoch_\d+\/sample\.json$/;
+const groupOfMember = (member: string) => /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/.exec(member)?.[1];
 
 const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, member } = record;
   if (member !== undefined) {
     const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
-    return [convertRollout(run, value, log)];
+    return [convertRollout(run, value, log, chunkedSample.test(member))];
   }
   return value.requireItems("samples").map((sample) => convertRollout(run, sample, value));
 };
 
-const convertRollout = (run: FormatRun, sample: Value, log: Value | undefined) => {
+const convertRollout = (run: FormatRun, sample: Value, log: Value | undefined, isChunked = false) => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
-  const events = findEvents(sample);
-  const changedAt = findLastTime(
-    events.at(-1)?.get("timestamp"),
-    ...["completed_at", "started_at"].map((key) => sample.get(key)),
-  );
+  const events = findEvents(sample).map((event) => event.get("timestamp"));
+  const changedAt = findLastTime([...events, sample.get("completed_at"), sample.get("started_at")]);
   return convertPart(sample, { group, id: sample.textAt("uuid"), changedAt }, () => {
     if (group === undefined) throw sample.error("id is missing");
+    const fix = "pass the log from before `inspect log convert-chunked`";
+    if (isChunked) throw sample.error(`the sample is stored in chunks, which are not supported (${fix})`);
     const error = sample.get("error");
     if (error) return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
     const scores = findScores(sample, log);

@@ -18,7 +18,7 @@ export const nemoGym: Format = {
     sampled: "the turns in `response.output`",
   },
   records: { text: "lines" },
-  groupsSpanFiles: true,
+  groupScope: (file) => file.replace(failureFiles, ""),
   lastFilePattern: failureFiles,
   recognizes: ({ value, file }) =>
     (value.get("responses_create_params")?.isObject && value.get("response", "output")?.isList) ||

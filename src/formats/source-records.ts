@@ -30,11 +30,15 @@ export const openFiles = async (
   const isLast = ({ name }: input.Source) => format.lastFilePattern?.test(name) === true;
   const kinds = { records: format.records, columns: hasReceipt ? undefined : format.columns };
   const files: ConvertedFile[] = [];
+  const scopes = new Map<string, number>();
   for (const source of sources.toSorted((a, b) => Number(isLast(a)) - Number(isLast(b)))) {
     try {
       const records = await input.openRecords(source, kinds, { maxUnpackedBytes, signal: host.signal });
       const position = files.length;
-      files.push({ name: source.name, records, position, fileSet: format.groupsSpanFiles ? 0 : position });
+      const scope = format.groupScope?.(source.name) ?? (format.groupsSpanFiles ? "" : source.name);
+      const fileSet = scopes.get(scope) ?? position;
+      scopes.set(scope, fileSet);
+      files.push({ name: source.name, records, position, fileSet });
     } catch (thrown) {
       if (!(thrown instanceof UnusableInput)) throw thrown;
       thrown.report(problems, source.name);
@@ -62,9 +66,9 @@ export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutP
 
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {
-    return converter.convert(record)?.map((rollout) => ({ group: record.group, ...rollout }));
+    return converter.convert(record)?.map((rollout) => ({ group: record.group, ...record.identity, ...rollout }));
   } catch (thrown) {
-    if (thrown instanceof ConversionError) return [{ group: record.group, error: thrown }];
+    if (thrown instanceof ConversionError) return [{ group: record.group, ...record.identity, error: thrown }];
     throw thrown;
   }
 };

@@ -16,14 +16,20 @@ export const tau2: Format = {
   },
   records: { text: "document" },
   filePattern: /(?:^|\/)(?:results|simulations\/[^/]+)\.json$/,
-  groupsSpanFiles: true,
+  groupScope: (file) => (partFile.test(file) ? resultsOf(file) : join(file)),
   recognizes: ({ value }) =>
     isSimulation(value) ||
+    (value.get("simulations")?.items() ?? []).some(isSimulation) ||
     (value.has("info", "agent_info") &&
       value.get("tasks")?.isList &&
       (value.get("simulations") ?? value.get("simulation_index"))?.isList),
   open: (run) => ({ convert: (record) => convertRollouts(run, record) }),
 };
+
+const partFile = /(?:^|[/\\])simulations[/\\][^/\\]+$/;
+
+/** The results.json of a file in `simulations/`. */
+const resultsOf = (file: string) => join(dirname(file), "..", "results.json");
 
 const isSimulation = (value: Value) =>
   value.has("task_id") && value.has("termination_reason") && (value.get("messages") ?? value.get("ticks"))?.isList;
@@ -38,7 +44,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   if (value.has("info") && value.has("tasks")) return listMissing(run, record);
   const results = run.readDocument(record, join("..", "results.json"));
   if (!results) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
-  return [convertRollout(run, value, { file: join(dirname(file), "..", "results.json"), value: results })];
+  return [convertRollout(run, value, { file: resultsOf(file), value: results })];
 };
 
 /** Returns an error for each missing simulation, because its group is incomplete. */
@@ -82,7 +88,7 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results) =>
 const findFacts = (simulation: Value, results: Results) => ({
   group: findGroup(simulation, results),
   id: simulation.textAt("id"),
-  changedAt: findLastTime(simulation.get("timestamp"), simulation.get("end_time")),
+  changedAt: findLastTime([simulation.get("timestamp"), simulation.get("end_time")]),
 });
 
 /** Other numbers identify a simulation, so these numbers are metadata. */
@@ -111,7 +117,8 @@ const convertTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
     role.text === "user" ? hasCalls(message) && !content?.text?.trim() : message.textAt("requestor") === "user";
   if (isUsersOwn) return run.skip(message, "a tool message of the simulated user, because the agent did not see it");
   const tool_call_id = role.text === "tool" ? message.get("id") : undefined;
-  return [{ role, tool_call_id, content: content ?? "" }];
+  const error = message.get("error");
+  return [{ role, tool_call_id, content: content ?? "", is_error: error?.isTrue ? error : undefined }];
 };
 
 const agentTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
