@@ -15,10 +15,10 @@ import { closeTruncated } from "../json/table.ts";
 import { Value } from "../messages/value.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
 import { formatRewardFrom } from "./build-trajectory.ts";
-import type { DroppedCopy } from "./copies.ts";
+import { leaveOutCopies } from "./copies.ts";
 import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
 import * as lines from "./group-lines.ts";
-import { openReceipt, type Receipt } from "./receipt.ts";
+import { openReceipt } from "./receipt.ts";
 import { isCompanion, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
 
@@ -149,7 +149,11 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     for (const { copy } of copies) faultsWithId.delete(copy);
     for (const report of faultsWithId.values()) report();
     if (copies.length > 0) run.notes.set("left out a copy of a rollout", copies.length);
-    if (receipt) await leaveOutCopies(copies, { format, converter, run, receipt });
+    const notes = new Map(run.notes);
+    if (receipt) await leaveOutCopies(copies, { format, converter, receipt });
+    // Converting records again changes the notes.
+    run.notes.clear();
+    for (const [text, count] of notes) run.notes.set(text, count);
     return copies;
   };
 
@@ -281,34 +285,6 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     await output.discard();
     throw thrown;
   }
-};
-
-interface CopyOptions extends Pick<lines.ConversionOutput, "format" | "converter"> {
-  run: ConversionRun;
-  receipt: Receipt;
-}
-
-/** Converts the records of the copies again, because their values were counted as converted. */
-const leaveOutCopies = async (
-  copies: readonly DroppedCopy[],
-  { format, converter, run: { notes }, receipt }: CopyOptions,
-) => {
-  const positions = new Map<string, Set<number>>();
-  for (const { copy } of copies) {
-    const key = `${copy.record} ${copy.file.position}`;
-    positions.set(key, (positions.get(key) ?? new Set()).add(copy.position));
-  }
-  const notesBefore = new Map(notes);
-  for (const { copy } of copies) {
-    const key = `${copy.record} ${copy.file.position}`;
-    const dropped = positions.get(key);
-    const raw = dropped && (await copy.file.records.reread(copy.record));
-    const record = raw && records.parseRecord(format, raw, copy);
-    if (dropped && record) receipt.removeCopies(record, () => records.convertRecord(converter, record) ?? [], dropped);
-    positions.delete(key);
-  }
-  notes.clear();
-  for (const [text, count] of notesBefore) notes.set(text, count);
 };
 
 const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionRun): FormatRun => {

@@ -1,6 +1,9 @@
 /** Finds copies of rollouts, and keeps the newest copy of each rollout. */
 import type { Path } from "../check/rules/positions.ts";
+import type { Converter, Format } from "./format.ts";
 import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
+import type { Receipt } from "./receipt.ts";
+import * as records from "./source-records.ts";
 
 interface GroupedRollout {
   group: ConvertedGroup;
@@ -55,6 +58,30 @@ const moveRollouts = (
       if (kept) moved.add(kept.rollout);
       root.rollouts.push(kept?.rollout ?? rollout);
     }
+  }
+};
+
+interface CopyOptions {
+  format: Format;
+  converter: Converter;
+  receipt: Receipt;
+}
+
+/** Converts the records of the copies again, because their values were counted as converted. */
+export const leaveOutCopies = async (copies: readonly DroppedCopy[], { format, converter, receipt }: CopyOptions) => {
+  const byRecord = new Map<string, WrittenRollout[]>();
+  for (const { copy } of copies) {
+    const key = `${copy.record} ${copy.file.position}`;
+    const ofRecord = byRecord.get(key) ?? [];
+    ofRecord.push(copy);
+    byRecord.set(key, ofRecord);
+  }
+  for (const ofRecord of byRecord.values()) {
+    const [first] = ofRecord;
+    const raw = await first?.file.records.reread(first.record);
+    const record = first && raw && records.parseRecord(format, raw, first);
+    const positions = new Set(ofRecord.map(({ position }) => position));
+    if (record) receipt.removeCopies(record, () => records.convertRecord(converter, record) ?? [], positions);
   }
 };
 

@@ -65,6 +65,22 @@ describe("an archive of Inspect", () => {
     expect(idsOf(begun.lines)).toEqual([[1, 1, "start"]]);
   });
 
+  it("is refused sample by sample if Inspect stored it in chunks", async () => {
+    const chunks = ["sample", "skeleton", "messages/0", "events/0", "events/stats", "attachments/0"];
+    const chunked = chunks.map((name) => member(1, { name: `samples/1_epoch_1/${name}.json` }));
+    const file = evalFile(archiveOf([start, ...chunked, member(2), header]));
+    const rejects = join(newFolder(), "rejected");
+    const skipped = ["--on-invalid", "skip", "--rejects", rejects];
+    const { stdout, stderr, code } = await runRollcall(["convert", file, ...byMatch, ...skipped]);
+    expect(idsOf(stdout.trim().split("\n"))).toEqual([[2, 2, "header"]]);
+    expect(stderr.match(/\S+: error: .*/g)).toEqual([
+      expect.stringContaining(
+        "samples/1_epoch_1/sample.json:1: error: cannot convert this inspect record: the sample is stored in chunks",
+      ),
+    ]);
+    expect(code).toBe(7);
+  });
+
   /** Changes the decompressed size in the head of the first frame. */
   const claiming = (length: number) => (bytes: Buffer) => {
     const own = Buffer.from(bytes);
