@@ -1,25 +1,34 @@
-/** Converts ART's Parquet files of version 2. */
+/** Converts ART's Parquet files of version 2, and its lines with exchanges. */
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import { unwrap } from "../messages/chat.ts";
-import { type Json, replaceMembers } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
-import { findReward } from "./build-trajectory.ts";
-import type { Converter, Format, FormatRun, RecordFault, SourceRecord } from "./format.ts";
+import { addition, type Json, replaceMembers } from "../messages/output-json.ts";
+import { Value } from "../messages/value.ts";
+import { hasExchanges, joinExchanges } from "./art-exchanges.ts";
+import { convertPart, findReward } from "./build-trajectory.ts";
+import type { Converter, Format, FormatRun, RecordFault, Rollout, SourceRecord } from "./format.ts";
 
 export const art: Format = {
   name: "art",
-  title: "ART's Parquet",
-  keys: { group: "the rows with the same group_index", reward: "`reward`", sampled: "the choices in the file" },
-  records: { parquet: true },
-  columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json"],
+  title: "ART's Parquet, or lines with exchanges",
+  keys: {
+    group: "the rows with the same group_index, or a line",
+    reward: "`reward`",
+    sampled: "the choices in the file, or the responses of exchanges",
+  },
+  records: { text: "lines", parquet: true },
+  columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json", "reward"],
   jsonColumns: ["trajectory_json"],
   recognizes: ({ value }) =>
-    value.has("group_index") && (value.has("group_json") || value.has("messages", 0, "trainable")),
+    (value.has("group_index") && (value.has("group_json") || value.has("messages", 0, "trainable"))) ||
+    hasExchanges(value) ||
+    value.items("trajectories").some(hasExchanges),
   open: (run) => openRows(run),
 };
 
 const supportedVersion = 2;
+const migration =
+  "write the file again with read_trajectory_groups_parquet and write_trajectory_groups_parquet of art.utils.trajectory_logging";
 
 interface ArtGroup {
   readonly jsonDigest: string;
@@ -70,11 +79,14 @@ const openRows = (run: FormatRun): Converter => {
   return {
     convert: (record) => {
       const { value: row, file } = record;
+      if (!row.has("group_index")) return convertLine(run, record);
       const version = row.get("format_version");
       if (version?.number !== supportedVersion) {
         if (!run.isFirst(file, record)) return [];
         const isVersion1 = !version || version.number === 1;
-        const found = isVersion1 ? "version 1, without finish_reason and logprobs" : `version ${version.raw}`;
+        const found = isVersion1
+          ? `version 1, without finish_reason and logprobs (${migration})`
+          : `version ${version.raw}`;
         throw (version ?? row).error(`expected version ${supportedVersion}, found ${found}`);
       }
       const groupIndex = row.require("group_index");
@@ -106,8 +118,8 @@ const convertRollout = (run: FormatRun, row: Value, group: Value) => {
   }
   if (!Number.isInteger(index.number)) throw index.error("trajectory_index is not an integer");
   const trajectory = requireObject(text ?? row.require("trajectory_json"));
-  refuseExchanges(trajectory);
-  const recorded = trajectory.get("reward");
+  // ART leaves out a reward of 0, but not its column.
+  const recorded = trajectory.get("reward") ?? row.get("reward");
   const ids = [`${row.get("group_index")?.raw}/${index.raw}`];
   const { reward, identity } = findReward(run, { record: trajectory, ids, readOwn: () => recorded });
   reportRepeatedColumns(run, row, group, trajectory);
@@ -115,8 +127,27 @@ const convertRollout = (run: FormatRun, row: Value, group: Value) => {
     index: index.number,
     identity,
     identityValues: [group, trajectory],
-    trajectory: completeTrajectory(trajectory, reward === recorded ? {} : { reward }),
+    trajectory: completeTrajectory(run, trajectory, reward),
   };
+};
+
+/** A line is a group or a trajectory. */
+const convertLine = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
+  const { value, position } = record;
+  const isGroup = value.has("trajectories");
+  const group = value.get("group_id")?.raw ?? `line ${position}`;
+  record.group = group;
+  const members = isGroup ? value.members().filter(([key]) => !["trajectories", "exceptions"].includes(key)) : [];
+  const convertOne = (trajectory: Value) => {
+    const recorded = trajectory.get("reward");
+    const readOwn = () => recorded ?? addition(0, "ART leaves out a reward of 0");
+    const { reward, identity } = findReward(run, { record: trajectory, ids: [trajectory.get("id")], readOwn });
+    return { members, identity, trajectory: completeTrajectory(run, trajectory, reward) };
+  };
+  const trajectories = isGroup ? value.requireItems("trajectories") : [value];
+  const rollouts = trajectories.map((trajectory) => convertPart(trajectory, { group }, () => convertOne(trajectory)));
+  const exceptions = isGroup ? value.items("exceptions") : [];
+  return [...rollouts, ...exceptions.map((exception) => ({ group, part: exception, members, exception }))];
 };
 
 const sortByKey = <Of>(map: ReadonlyMap<number, Of>) => [...map].sort(([a], [b]) => a - b);
@@ -127,16 +158,11 @@ const requireObject = (value: Value) => {
   return object;
 };
 
-/** Newer versions of ART can record exchanges instead of messages. */
-const refuseExchanges = (trajectory: Value) => {
-  const exchanges = trajectory.get("exchanges");
-  const lists = [exchanges, ...trajectory.members("exchanges").map(([, list]) => list)];
-  if (exchanges && lists.some((list) => list?.items()[0]))
-    throw exchanges.error("exchanges are not supported (omit the trajectory)");
-};
-
-/** ART omits an empty messages_and_choices. */
-const completeTrajectory = (trajectory: Value, replaced: Readonly<Record<string, Json>>) => {
+/** ART omits an empty messages_and_choices. Newer versions record exchanges instead. */
+const completeTrajectory = (run: FormatRun, trajectory: Value, reward: Json) => {
+  const isOwn = reward instanceof Value && reward.id === trajectory.get("reward")?.id;
+  const replaced = isOwn ? {} : { reward };
+  if (hasExchanges(trajectory)) return replaceMembers(trajectory, { ...replaced, ...joinExchanges(run, trajectory) });
   const lacks = (holder: Value) => holder.isObject && !holder.has("messages_and_choices");
   const noMessages = { messages_and_choices: [] };
   const histories = trajectory.items("additional_histories");

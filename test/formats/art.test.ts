@@ -49,12 +49,18 @@ const parquetOf = (
     claimedBytes,
     page: claimed,
     declaredValues = 1n,
-  }: { readonly claimedBytes?: bigint; readonly page?: ClaimedPage; readonly declaredValues?: bigint } = {},
+    schema: columns = schema,
+  }: {
+    readonly schema?: SchemaElement[];
+    readonly claimedBytes?: bigint;
+    readonly page?: ClaimedPage;
+    readonly declaredValues?: bigint;
+  } = {},
 ): string => {
   const writer = new ByteWriter();
-  const file = new ParquetWriter({ writer, schema });
+  const file = new ParquetWriter({ writer, schema: columns });
   for (const row of rows) {
-    const columnData = schema.slice(1).map(({ name }) => ({ name, data: [row[name] ?? null] }));
+    const columnData = columns.slice(1).map(({ name }) => ({ name, data: [row[name] ?? null] }));
     file.write({ columnData });
   }
   for (const group of file.row_groups) group.total_byte_size = claimedBytes ?? group.total_byte_size;
@@ -126,7 +132,7 @@ describe("a Parquet file of ART", () => {
     expect(code).toBe(0);
     expect(lines).toEqual(readFileSync(groups, "utf8").split("\n").slice(0, 4));
     expect(notes[0]).toBe(
-      "the input was read as ART's Parquet (--from art). A group is the rows with the same group_index. The reward is `reward`. The choices are the choices in the file.",
+      "the input was read as ART's Parquet, or lines with exchanges (--from art). A group is the rows with the same group_index, or a line. The reward is `reward`. The choices are the choices in the file, or the responses of exchanges.",
     );
   });
 
@@ -147,6 +153,32 @@ describe("a Parquet file of ART", () => {
         '{"trajectories":[{"reward":1,"additional_histories":[{"tools":null,"messages_and_choices":[]}],"exchanges":{"chat":[]},"messages_and_choices":[]}]}',
       ],
     });
+  });
+
+  it("has the choices of its exchanges, and the reward of its column if the JSON leaves out 0", async () => {
+    const exchange = (messages: readonly object[], content: string, start: number) => ({
+      request: { model: "m", messages },
+      response: { choices: [{ finish_reason: "stop", index: 0, message: { role: "assistant", content } }] },
+      start_time: `2026-01-01T00:00:0${start}Z`,
+    });
+    const again = [user("q"), { role: "assistant", content: "a" }, user("r")];
+    const json = { exchanges: { chat_completions: [exchange(again, "b", 1), exchange([user("q")], "a", 0)] } };
+    const named = [...schema, { name: "reward", type: "DOUBLE", repetition_type: "OPTIONAL" } as const];
+    const rows = [{ ...rowOf(0, 0, { trajectory_json: JSON.stringify(json) }), reward: 0 }];
+    const { lines } = await convertFile(
+      parquetOf(rows, {
+        schema: [{ name: "schema", num_children: 7, repetition_type: "REQUIRED" }, ...named.slice(1)],
+      }),
+    );
+    expect(lines.map((line) => JSON.parse(line).trajectories)).toEqual([
+      [
+        {
+          reward: 0,
+          messages_and_choices: [user("q"), turn("a"), user("r"), turn("b")],
+          start_time: "2026-01-01T00:00:00Z",
+        },
+      ],
+    ]);
   });
 
   it("is converted to one line per group, also for a trajectory on several lines", async () => {
@@ -189,7 +221,7 @@ describe("a Parquet file of ART", () => {
     expect(await wrongIn(rows)).toEqual([
       "#row 1: error: trajectory_json: cannot convert this art record: the string is not a JSON object",
       "#row 2: error: group_json.trajectories: cannot convert this art record: group_json contains trajectories",
-      "#row 3: error: trajectory_json.exchanges: cannot convert this art record: exchanges are not supported",
+      "#row 3: error: trajectory_json.exchanges: cannot convert this art record: exchanges is not an object with lists",
       "#row 4: error: cannot convert this art record: the row has trajectory_json, but no trajectory_index",
       "#row 5: error: trajectory_json: cannot convert this art record: the reward is missing",
       "#row 6: error: cannot convert this art record: `trajectory_json` is missing",
@@ -223,6 +255,10 @@ describe("a Parquet file of ART", () => {
     expect(await wrongIn([rowOf(0, 0, { format_version: null })])).toEqual([
       "#row 1: cannot convert this art record: expected version 2, found version 1, without finish_reason and logprobs",
     ]);
+    const { stderr } = await convertFile(parquetOf([rowOf(0, 0, { format_version: null })]));
+    expect(stderr).toContain(
+      "write the file again with read_trajectory_groups_parquet and write_trajectory_groups_parquet",
+    );
   });
 
   it("has problems of trajectories with the row and the path within the JSON", async () => {

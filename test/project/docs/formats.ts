@@ -66,6 +66,11 @@ key that a record has.
 | \`verl\` | verl-project/verl 0.4.0 to 0.9.0 (\`verl/trainer/ppo/ray_trainer.py\`), and the \`uid\` of 0.8.0 and 0.9.0 (\`verl/trainer/ppo/v1/trainer_base.py\`) | \`uid\` without the numbers of the rollout and the output, or else as in all row formats |
 | \`skyrl\` | NovaSky-AI/SkyRL skyrl_train 0.1.0 to skyrl 0.3.0 (\`skyrl/train/utils/trainer_utils.py\`) | as in all row formats: no version writes a key |
 | \`openrlhf\` | OpenRLHF/OpenRLHF 0.4.0 to 0.9.5 (\`openrlhf/cli/batch_inference.py\`, which 0.9.6 does not have) | as in all row formats: no version writes a key |
+| \`art\` | OpenPipe/ART, Parquet version 2 (\`art/utils/trajectory_logging.py\`), and trajectories with exchanges at aef9d447 (\`art/trajectories/__init__.py\`) | \`group_index\`, or a line |
+| \`nemo-gym\` | NVIDIA-NeMo/Gym 0.1.0 to 0.5.0, and 07d6b0d (\`nemo_gym/rollout_collection.py\`) | \`_ng_task_index\`, or else the prompt (0.1) |
+
+In ART's exchanges, an exchange whose prompt continues an earlier answer is its next turn. Other attempts become \`additional_histories\`,
+whose earlier turns are messages. Exchanges of the Completions API and of Anthropic's API are refused.
 
 ## Copies of a rollout
 
