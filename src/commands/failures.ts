@@ -15,13 +15,10 @@ export const convertRejected = (
   return new Failure("partial", "convert-rejected", message, { ...details, hint });
 };
 
-export const conversionInexact = (count: number, paths: readonly string[]) => {
-  const values = pluralize(count, "value has", "values have");
-  const message = `${values} no field in a trajectory: ${formatList(paths)}`;
-  return new Failure("invalid_input", "conversion-inexact", message, {
-    hint: "omit --exact to convert without these values (--receipt <file> lists them)",
+export const conversionInexact = (faults: readonly string[]) =>
+  new Failure("invalid_input", "conversion-inexact", faults.join(", and "), {
+    hint: "omit --exact to convert anyway (--receipt <file> lists these values)",
   });
-};
 
 export const stdoutIsTerminal = (what: string, hint: string) =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });

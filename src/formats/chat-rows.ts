@@ -3,9 +3,9 @@ import { hash } from "node:crypto";
 import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
-import { choice, haveTexts, orderNote, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
+import { choice, haveTexts, orderNote, orderReason, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
-import { type Json, literal } from "../messages/output-json.ts";
+import { addition, type Json, literal } from "../messages/output-json.ts";
 import type { Members, Value } from "../messages/value.ts";
 import { formatList } from "../sentences.ts";
 import {
@@ -297,13 +297,13 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
       if (!value.embeddedJson?.get("name")) throw value.error("value is not a call with a function name");
       unansweredIds.push(`call_${at}`);
       run.note(orderNote);
-      const tool_calls = [toToolCall(value, `call_${at}`)];
+      const tool_calls = [toToolCall(value, addition(`call_${at}`, orderReason))];
       return choice(
         { role: literal("assistant", from), content: null, tool_calls },
         finish(answers++, { callsTools: true }),
       );
     }
-    const message = { role: literal(role, from), tool_call_id: id, content: value };
+    const message = { role: literal(role, from), tool_call_id: id && addition(id, orderReason), content: value };
     return role === "assistant" ? choice(message, finish(answers++, { callsTools: false })) : message;
   });
 };

@@ -10,7 +10,7 @@ import { beginsWithOwnRecord } from "./recognize.ts";
 
 export type { Conversion } from "./convert.ts";
 export type { Format, FormatOptions } from "./format.ts";
-export type { ReceiptData } from "./receipt.ts";
+export { listInexactValues, type ReceiptData, sumCounts } from "./receipt.ts";
 
 /** Loads converters only if an input can need a conversion. @throws Failure `spool-failed`; the signal's reason */
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {

@@ -1,14 +1,24 @@
 /** Counts the values that a conversion carried, changed or left out, by file and path. */
 
-import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
+import { additionReasonOf, childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
 import { Value } from "../messages/value.ts";
 import type { Format, Rollout, SourceRecord } from "./format.ts";
 
 interface ReceiptEntry {
-  /** A carried value keeps its bytes. A changed value has another form, or repeats a converted value. */
+  /** A carried value keeps its bytes, or repeats such a value. A changed value has another form. */
   list: "left_out" | "changed" | "carried";
   /** A reason if the list is `left_out`, otherwise the path of the converted value. */
   text: string;
+}
+
+/** A value that a trajectory has and the record does not. */
+interface Addition {
+  file: string;
+  to: string;
+  reason: string;
+  /** True in the last choice of a list. */
+  last: boolean;
+  count: number;
 }
 
 const unconverted = "the record could not be converted";
@@ -23,6 +33,7 @@ export const openReceipt = () => {
   const formats = new Set<string>();
   /** Paths have no indexes (`completion[].content`). */
   const counts = new Map<string, ReceiptEntry & { file: string; path: string; count: number }>();
+  const additions = new Map<string, Addition>();
   const outcomes = new Map<number, ReceiptEntry>();
   /** Several records can refer to one document, which counts once. */
   const documents = new Set<string>();
@@ -43,11 +54,32 @@ export const openReceipt = () => {
     else counts.set(key, counted);
   };
 
+  const countAdditions = (
+    file: string,
+    { json, to, last }: { json: Json; to: string; last: boolean },
+    step: number,
+  ) => {
+    const reason = additionReasonOf(json);
+    const children = childrenOf(json);
+    const end = to.endsWith("messages_and_choices") ? children.findLastIndex(([, turn]) => isChoice(turn)) : -1;
+    for (const [at, [key, child]] of children.entries())
+      countAdditions(file, { json: child, to: joinPath(to, key), last: end < 0 ? last : at === end }, step);
+    if (reason === undefined) return;
+    const key = JSON.stringify([file, to, reason, last]);
+    const counted = additions.get(key) ?? { file, to, reason, last, count: 0 };
+    counted.count += step;
+    if (counted.count === 0) additions.delete(key);
+    else additions.set(key, counted);
+  };
+
   /** @param step 1, or -1 to remove a counted record */
   const countRecord = ({ value, file }: SourceRecord, rollouts: readonly Rollout[] | undefined, step: 1 | -1) => {
     for (const { trajectory, exception, members = [], error, part = value } of rollouts ?? []) {
       if (error) leaveOut(part, unconverted);
-      if (trajectory !== undefined) setTargets(trajectory, "trajectory");
+      if (trajectory !== undefined) {
+        setTargets(trajectory, "trajectory");
+        countAdditions(file, { json: trajectory, to: "trajectory", last: false }, step);
+      }
       if (exception !== undefined) {
         leaveOut(part, "only the exception of a failed rollout is converted");
         setTargets(exception, "exception");
@@ -92,7 +124,7 @@ export const openReceipt = () => {
   return {
     leaveOut,
     /** Records that `value` identifies or repeats the value at the path `to`. */
-    addRepeated: (value: Value | undefined, to: string) => value && setOutcome(value, { list: "changed", text: to }),
+    addRepeated: (value: Value | undefined, to: string) => value && setOutcome(value, { list: "carried", text: to }),
     addRecord(format: Format, record: SourceRecord, rollouts?: readonly Rollout[]) {
       formats.add(format.name);
       countRecord(record, rollouts, 1);
@@ -117,12 +149,26 @@ export const openReceipt = () => {
       const [read, left] = [sumCounts(all), sumCounts(left_out)];
       const leaves = { read, placed: read - left, left_out: left };
       const [changed, carried] = [listTargets("changed"), listTargets("carried")];
-      return { format: [...formats].join(", "), leaves, left_out, changed, carried };
+      const added = [...additions.values()].sort((a, b) => b.count - a.count);
+      return { format: [...formats].join(", "), leaves, left_out, changed, added, carried };
     },
   };
 };
 
-const sumCounts = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);
+const isChoice = (turn: Json) =>
+  turn instanceof Value ? turn.has("finish_reason") : childrenOf(turn).some(([key]) => key === "finish_reason");
+
+/** Token ids are not left out silently, but a trajectory needs none. */
+const tokenIds = /(?:^|\.)(?:\w*token_ids|mask)(?:\[\])*$/;
+
+/** Lists the values that make a conversion inexact. */
+export const listInexactValues = ({ left_out, changed, added }: ReceiptData) => ({
+  left_out: left_out.filter(({ path }) => !tokenIds.test(path)),
+  changed,
+  derived: added.filter(({ to, last }) => last && to.endsWith(".finish_reason")),
+});
+
+export const sumCounts = (counts: readonly { count: number }[]) => counts.reduce((sum, { count }) => sum + count, 0);
 
 const joinPath = (path: string, key: string | number) => {
   if (typeof key === "number") return `${path}[]`;

@@ -1,7 +1,7 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../sentences.ts";
 import { finishKeys, openFinish, type SampledRecord } from "./finish-reason.ts";
-import { type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { addition, type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 /** Receives the values that a conversion derives or leaves out. */
@@ -21,6 +21,8 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
 
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
   choice({ role: "assistant", content }, openFinish(run, sampled, 1)(0, { callsTools: false }));
+
+export const orderReason = "a tool result has no id, so rollcall matched it to a call by order";
 
 export const orderNote = "matched tool results without tool_call_id to the calls by order";
 
@@ -58,7 +60,7 @@ export const toTurns = (
       if (recordedId !== undefined) return toChatMessage(message, false);
       run.note(orderNote);
       const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
-      return replaceMembers(message, { tool_call_id: id, ...nullCalls });
+      return replaceMembers(message, { tool_call_id: addition(id, orderReason), ...nullCalls });
     }
     if (roles[at] !== "assistant") return toChatMessage(message, false);
     caller = message;

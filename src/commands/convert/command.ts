@@ -5,7 +5,7 @@ const args = { file: inputs.rolloutFiles };
 const options = {
   out: withDefault(text("file for the groups, or - for standard output", "file"), "-"),
   receipt: inputs.receiptOption,
-  exact: flag("fail if a value of the input would be left out"),
+  exact: flag("fail if a value of the input is left out or changed, or if a last finish_reason is not recorded"),
   "group-by": inputs.groupByOption,
   "on-invalid": choice(
     "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others (default: stop)",

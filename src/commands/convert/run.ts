@@ -3,7 +3,7 @@ import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
-import type { ReceiptData } from "../../formats/index.ts";
+import { listInexactValues, type ReceiptData, sumCounts } from "../../formats/index.ts";
 import { readGroupLines } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
@@ -43,10 +43,9 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   await printWarnings(context, dataset, problems);
   if (failure && !skipsInvalid) throw failure;
   const receipt = dataset.conversion?.receipt?.data();
-  const { leaves = null, left_out = [], format = null } = receipt ?? {};
+  const { leaves = null, left_out = [], added = [], format = null } = receipt ?? {};
   if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset);
-  if (typed.exact && leaves !== null && leaves.left_out > 0)
-    throw conversionInexact(leaves.left_out, [...new Set(left_out.map(({ path }) => path))]);
+  if (typed.exact && receipt) requireExact(receipt);
   const redact = screen.cleaner.json;
   const rejects_file = failure ? await writeRejected(dataset, { rejects, redact }) : null;
   const lines = readGroupLines(dataset);
@@ -54,7 +53,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   else for await (const piece of lines) await screen.printBytes(piece);
   const written = groups.read - groups.rejected;
   if (screen.isForProgram) {
-    const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, not_chosen };
+    const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, added, not_chosen };
     const warnings = problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
     await printDocument(screen, { status: "converted", ...counts, warnings });
   } else {
@@ -71,6 +70,22 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   if (rejects_file === null) return;
   const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
   throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejects_file }, details);
+};
+
+/** @throws Failure `conversion-inexact` */
+const requireExact = (receipt: ReceiptData) => {
+  const { left_out, changed, derived } = listInexactValues(receipt);
+  const describe = (values: readonly { count: number; path: string }[], wrong: readonly [string, string]) => {
+    const paths = new Set(values.map(({ path }) => path));
+    return values.length === 0 ? [] : `${pluralize(sumCounts(values), ...wrong)}: ${formatList([...paths])}`;
+  };
+  const last = sumCounts(derived);
+  const faults = [
+    describe(left_out, ["value has no field in a trajectory", "values have no field in a trajectory"]),
+    describe(changed, ["value has another form in a trajectory", "values have another form in a trajectory"]),
+    last === 0 ? [] : `the record does not state the finish_reason of ${pluralize(last, "last turn")}`,
+  ].flat();
+  if (faults.length > 0) throw conversionInexact(faults);
 };
 
 const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions) => {

@@ -64,6 +64,7 @@ const unconvertedData = {
   leaves: null,
   left_out: [],
   changed: [],
+  added: [],
   carried: [],
 };
 

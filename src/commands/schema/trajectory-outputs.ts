@@ -102,6 +102,10 @@ const convert = object({
     "values without a place in a trajectory, by file and path",
     list(object({ file: text, path: text, count, reason: text })),
   ),
+  added: describe(
+    "values that the files do not have, by file and path in the trajectory; last: in the last choice of a list",
+    list(object({ file: text, to: text, reason: text, last: s.flag, count })),
+  ),
   not_chosen: inputKeys.not_chosen,
   warnings: s.problems,
 });
