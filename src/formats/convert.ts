@@ -203,7 +203,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       }
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
-    if (isConverted && knownKeys.length === 0) knownKeys = listKeys() ?? [];
+    if (isConverted && rollouts.length > 0 && knownKeys.length === 0) knownKeys = listKeys() ?? [];
     receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
 

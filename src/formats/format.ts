@@ -84,7 +84,7 @@ export interface FormatRun extends ConversionNotes {
 export interface Converter {
   /** Receives each record before the first call of `convert`. */
   preview?(record: SourceRecord): void;
-  /** Returns undefined for a record that is part of another record or describes a job. */
+  /** Returns undefined for a record that is part of another record, and no rollout for other records. */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   /** After the last record, returns the faults that depend on several records. */
   findFaults?(): readonly RecordFault[];

@@ -31,7 +31,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   if (!value.has("trial_name") && value.has("stats")) {
     run.note("skipped the result of a job, because a job is not a trial");
-    return undefined;
+    return [];
   }
   const task = value.get("task_checksum") ?? value.get("task_name");
   if (!task) throw value.error("task_checksum and task_name are missing, so the group is unknown");

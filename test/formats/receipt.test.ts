@@ -37,6 +37,24 @@ const marked = (
   return { record: copy as Json, marks };
 };
 
+/** Shuffles the keys of all objects, and renames a few keys. */
+const mutated = (value: Json, next: () => number): Json => {
+  if (!isTree(value)) return value;
+  if (Array.isArray(value)) return value.map((item: Json) => mutated(item, next));
+  const members = Object.entries(value).map(([key, child]) => ({ key, child: mutated(child, next), order: next() }));
+  members.sort((a, b) => a.order - b.order);
+  return Object.fromEntries(members.map(({ key, child }) => [next() % 50 === 0 ? `${key}_2` : key, child]));
+};
+
+/** Counts the leaves of a value by path. */
+const countLeaves = (value: Json, counts: Map<string, number>, path = "") => {
+  const children: readonly (readonly [string, Json])[] = isTree(value) ? Object.entries(value) : [];
+  if (children.length === 0) counts.set(path, (counts.get(path) ?? 0) + 1);
+  for (const [key, child] of children)
+    countLeaves(child, counts, Array.isArray(value) ? `${path}[]` : path === "" ? key : `${path}.${key}`);
+  return counts;
+};
+
 const converted = async (file: string, words: readonly string[]) => {
   const folder = mkdtempSync(join(tmpdir(), "receipt-"));
   const [out, receipt] = [join(folder, "out.jsonl"), join(folder, "receipt.json")];
@@ -91,6 +109,36 @@ describe("a receipt", () => {
         const key = `own_${/^mark-(\d+)/.exec(mark)?.[1]}`;
         expect([mark, text.includes(mark) || left.has(key)]).toEqual([mark, true]);
       }
+    }
+  });
+
+  it.each(texts)("for %s counts every value by path after a change of the order and names of keys", async (name) => {
+    const folder = mkdtempSync(join(tmpdir(), "mutated-"));
+    const draw = fc.array(fc.nat(), { minLength: 40, maxLength: 80 });
+    const draws = [...fc.sample(draw, { numRuns: 2, seed: 7 }), ...fc.sample(draw, { numRuns: 2 })];
+    for (const [run, numbers] of draws.entries()) {
+      let at = 0;
+      const next = () => (numbers[at++ % numbers.length] ?? 0) + at * 7919;
+      const records = recordsOf(name).map((record) => mutated(record, next));
+      const file = join(folder, `${run}-${name}`);
+      writeFileSync(file, records.map((record) => JSON.stringify(record)).join("\n"));
+      const skipping = ["--on-invalid", "skip", "--rejects", join(folder, `${run}.rejects`)];
+      const { receipt } = await converted(file, [...wordsOf(name), ...skipping]);
+      if (receipt === undefined || receipt.leaves === null) continue;
+      const listed: readonly { file: string; path: string; count: number }[] = [
+        ...receipt.carried,
+        ...receipt.changed,
+        ...receipt.left_out,
+      ];
+      // Strings that contain JSON may count as the values in them.
+      const sum = (path: string) =>
+        listed
+          .filter((one) => one.file === file && (one.path === path || /^[.[]/.test(one.path.slice(path.length))))
+          .reduce((total, { path: at, count }) => total + (at.startsWith(path) ? count : 0), 0);
+      const counts = new Map<string, number>();
+      for (const record of records) countLeaves(record, counts);
+      const lost = [...counts].filter(([path, count]) => sum(path) < count);
+      expect({ numbers, lost }).toEqual({ numbers, lost: [] });
     }
   });
 

@@ -77,7 +77,7 @@ const requireExact = (receipt: ReceiptData) => {
   const { left_out, changed, derived } = listInexactValues(receipt);
   const describe = (values: readonly { count: number; path: string }[], wrong: readonly [string, string]) => {
     const paths = new Set(values.map(({ path }) => path));
-    return values.length === 0 ? [] : `${pluralize(sumCounts(values), ...wrong)}: ${formatList([...paths])}`;
+    return values.length === 0 ? [] : `${pluralize(sumCounts(values), ...wrong)} (${formatList([...paths])})`;
   };
   const last = sumCounts(derived);
   const faults = [

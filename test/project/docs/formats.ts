@@ -88,7 +88,9 @@ of episodes and traces in \`verifiers-v1\`, and \`_ng_task_index\` with \`_ng_ro
 ## Receipts
 
 \`--receipt <file>\` writes a report that counts the values by file and path, as \`carried\` (byte for byte), \`changed\`, or \`left_out\` (with the
-reason). The \`records\` of the report say which record became which group and trajectory. \`convert --exact\` fails if a value is left out.
+reason). The \`records\` of the report say which record became which group and trajectory. Values that the record
+does not have, such as derived finish reasons, are \`added\`. \`convert --exact\` fails if a value is left out or changed, or if the finish
+reason of a last turn is derived. Token ids can be left out.
 
 ## The ledger
 
