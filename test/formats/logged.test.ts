@@ -5,7 +5,7 @@ import { newHome, runRollcall } from "../support/run.ts";
 import { samples, wordsOf } from "./samples.ts";
 
 /** Samples without the files next to them. */
-const names = readdirSync(samples).filter((name) => name !== "README.md" && !name.endsWith("metadata.json"));
+const names = readdirSync(samples).filter((name) => !/^README|metadata\.json$|_failures\.jsonl$/.test(name));
 
 /** The format of each sample by the start of its name. */
 const formats: Readonly<Record<string, string>> = {
