@@ -1,4 +1,6 @@
 /** Reads groups, and finds their metrics, bytes, positions and problems. */
+
+export { collectContents, contentBytes, hasOtherContent } from "./contents.ts";
 export {
   hasNoSampledTurn,
   hasZeroVariance,

@@ -46,14 +46,18 @@ const maxPortionBytes = 2 * 1024 * 1024;
 export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
 
 /** Yields the oldest entries first. */
-export async function* readEntries(database: Database, { sql: condition, values = [] }: Statement) {
+export async function* readEntries(
+  database: Database,
+  { sql: condition, values = [], hasContents = false }: Statement & { hasContents?: boolean },
+) {
   const sql = `
     WITH next AS (
       SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${scopedRequestsSql}
       WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
     sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
     SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
-      first_tried, last_tried, attempts, status, cause, calls, marks, frame
+      first_tried, last_tried, attempts, status, cause, calls, marks, frame,
+      ${hasContents ? "contents" : "NULL AS contents"}
     FROM ${scopedRequestsSql} JOIN sized ON request.id = next_id
     WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
   for (let last = 0; ; ) {
@@ -121,6 +125,8 @@ const toEntry = (row: Row) => ({
   /** One key of `dedupKeyBytes` bytes for each group of the request. */
   dedupKeys: row.bytes("marks"),
   envelopeDigest: row.text("frame"),
+  /** The result of `collectContents`; empty if unknown. */
+  contents: row.isNull("contents") ? new Uint8Array() : row.bytes("contents"),
 });
 
 const parseCalls = (text: string) => {

@@ -12,6 +12,8 @@ export type NewEntry = Readonly<{
   input: string;
   bytes: number;
   envelopeDigest: string;
+  /** The result of `collectContents`. Default: unknown. */
+  contents?: Uint8Array;
   /** Milliseconds since 1970. */
   now: number;
   /** Unique for each run with `--resend-logged`; empty for other runs. */
@@ -70,9 +72,10 @@ export const createFileWriter = (database: db.Database): Writer => {
         lock?.release();
       }
     },
-    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, now }) {
+    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, contents, now }) {
       const values = [scope, input, dedupKeys.length / dedupKeyBytes, bytes, key, now, now, dedupKeys, envelopeDigest];
-      const [[row] = []] = await database.transact([{ sql: recordRequestSql, values }]);
+      const statements = [{ sql: recordRequestSql, values }, ...recordContents(contents, "last_insert_rowid()")];
+      const [[row] = []] = await database.transact(statements);
       return row?.integer("id") ?? 0;
     },
     async recordRetry(request, now) {
@@ -92,6 +95,12 @@ export const createFileWriter = (database: db.Database): Writer => {
 const recordRequestSql = `INSERT INTO rollcall.request
     (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
   VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?) RETURNING id`;
+
+/** @param request SQL that finds the request */
+export const recordContents = (contents: Uint8Array | undefined, request: string, ...values: readonly string[]) =>
+  !contents?.length
+    ? []
+    : [{ sql: `UPDATE rollcall.request SET contents = ? WHERE id = ${request}`, values: [contents, ...values] }];
 
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
-import { countWriters, createFileWriter } from "./file-writer.ts";
+import { countWriters, createFileWriter, type NewEntry } from "./file-writer.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
 const createTableStatements = (id: string, ownColumns = "") => [
@@ -14,7 +14,7 @@ const createTableStatements = (id: string, ownColumns = "") => [
      id ${id}, scope BIGINT NOT NULL REFERENCES rollcall.scope (id), ${ownColumns}
      state TEXT NOT NULL, input TEXT NOT NULL, groups BIGINT NOT NULL, bytes BIGINT NOT NULL, key TEXT NOT NULL,
      first_tried BIGINT NOT NULL, last_tried BIGINT NOT NULL, attempts BIGINT NOT NULL, status BIGINT, cause TEXT,
-     calls TEXT NOT NULL, marks BYTEA NOT NULL, frame TEXT NOT NULL)`,
+     calls TEXT NOT NULL, marks BYTEA NOT NULL, frame TEXT NOT NULL, contents BYTEA)`,
   "CREATE INDEX request_scope ON rollcall.request (scope, id)",
   `CREATE TABLE rollcall.address (
      destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes BIGINT, refused_bytes BIGINT, refused_at BIGINT,
@@ -62,8 +62,8 @@ export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openLedger = async (
   location: db.DatabaseLocation,
-  // `recovers` sets requests of dead runs to `unknown`.
-  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
+  // `recovers` sets requests of dead runs to `unknown`. `readsContents` adds the column `contents` to older tables.
+  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean; readsContents?: boolean },
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
@@ -72,12 +72,14 @@ export const openLedger = async (
   const { host, recovers, isForReading } = options;
   const writer = isShared ? createSharedWriter(database, { host }) : createFileWriter(database);
   let now: (() => number) | undefined;
+  let hasContents = false;
   try {
     // In a shared ledger, the claims of dead runs block other runs.
     const recovery = !isCopy && (recovers || isShared) ? writer.recover() : undefined;
     await recovery?.catch((thrown: unknown) => {
       if (!isForReading || !isReadOnly(thrown)) throw thrown;
     });
+    hasContents = options.readsContents === true && (await requireContents(database));
     // The database provides the time, because the clocks of machines may differ.
     const startMs = host.elapsed();
     const clockMs = await writer.readClockMs?.();
@@ -91,6 +93,8 @@ export const openLedger = async (
     /** Returns the database's time in ms since 1970; undefined for a file. */
     now,
     ...writer,
+    recordRequest: async (scope: number, { contents, ...entry }: NewEntry) =>
+      await writer.recordRequest(scope, hasContents && contents ? { ...entry, contents } : entry),
     countRequests: async () => ({
       counts: entries.toCounts(await database.query(entries.countsSql)),
       writers: (await writer.countRuns?.()) ?? 0,
@@ -109,7 +113,8 @@ export const openLedger = async (
     entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
     scopeEntries: (scope: entries.LedgerScope, from = 0) => {
       const values = [...entries.toScopeValues(scope), from];
-      return entries.readEntries(database, { sql: `${entries.isScopeSql} AND request.id >= ?`, values });
+      const sql = `${entries.isScopeSql} AND request.id >= ?`;
+      return entries.readEntries(database, { sql, values, hasContents });
     },
     async makeScope(scope: entries.LedgerScope) {
       const values = entries.toScopeValues(scope);
@@ -152,6 +157,27 @@ export const openLedger = async (
 const isReadOnly = (thrown: unknown) =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   ["25006", "42501"].includes(thrown.details.systemCode ?? "");
+
+/**
+ * Adds the column, which tables of older versions lack. Older versions ignore the column, so the version of the tables
+ * stays the same. Returns false if the database does not allow the change.
+ */
+const requireContents = async (database: db.Database) => {
+  const columns = database.isShared
+    ? "information_schema.columns WHERE table_schema = 'rollcall' AND table_name = 'request' AND column_name"
+    : "pragma_table_info('request') WHERE name";
+  const exists = async () =>
+    (await database.query(`SELECT count(*) AS columns FROM ${columns} = 'contents'`))[0]?.integer("columns") === 1;
+  if (await exists()) return true;
+  try {
+    await database.transact([{ sql: "ALTER TABLE rollcall.request ADD COLUMN contents BYTEA" }]);
+    return true;
+  } catch (thrown) {
+    // Another run may have added the column.
+    if (isReadOnly(thrown) || (await exists())) return await exists();
+    throw thrown;
+  }
+};
 
 const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)

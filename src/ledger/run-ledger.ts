@@ -43,7 +43,9 @@ export const openRunLedger = async (
   const { modelId: model, split, batch = null, account } = options;
   const scope: LedgerScope = { destination, account, model, split, batch };
   const canCreate = !dryRun && !location?.require;
-  const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate }));
+  const ledger =
+    location &&
+    (await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate, readsContents: !dryRun }));
   if (location?.require && !ledger) throw ledgerMissing(location.path);
   const { path = "", isShared = false } = ledger ?? {};
   // A run that can log groups again needs new idempotency keys.
@@ -133,7 +135,7 @@ export const openRunLedger = async (
     findPlannedKey: (dedupKeys: Uint8Array) =>
       hasIdempotencyKeys && location && !resendLogged ? makeIdempotencyKey(scope, dedupKeys, "") : null,
     async recordRequest(
-      request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest">,
+      request: Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest" | "contents">,
     ): Promise<RecordedRequest | { taken: Uint8Array }> {
       requireIntact();
       const firstTried = now();

@@ -4,7 +4,7 @@ import type { Database } from "../database/index.ts";
 import { dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { leaseLost } from "./failures.ts";
-import { outcomeSql, toOutcomeValues, type Writer } from "./file-writer.ts";
+import { outcomeSql, recordContents, toOutcomeValues, type Writer } from "./file-writer.ts";
 
 /** A run without contact to the database loses its lease after this time. */
 const leaseMs = 15_000;
@@ -76,13 +76,14 @@ export const createSharedWriter = (
       return run;
     },
     recover: async () => await expireDeadRuns(database),
-    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, generation }) {
+    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, contents, generation }) {
       const { id: runId, noteRenewal } = requireLease();
       const askedAt = host.elapsed();
       const token = randomUUID();
       const values = [dedupKeys, runId, scope, token, generation, input, bytes, key, envelopeDigest, runId, token];
       for (let attempt = 0; attempt < maxRecordAttempts; attempt++) {
-        const [[recorded] = []] = await database.transact([{ sql: recordRequestSql, values }], {
+        const withContents = recordContents(contents, "(SELECT id FROM rollcall.request WHERE token = ?)", token);
+        const [[recorded] = []] = await database.transact([{ sql: recordRequestSql, values }, ...withContents], {
           shouldCommit: ([rows]) => rows?.[0]?.integer("missing") === 0,
         });
         if (!recorded) break;

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { Failure, isFailure, toFailure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { assignDedupKeys, type Dataset, getFirstFile, invalidInput } from "../groups/index.ts";
+import { assignDedupKeys, type Dataset, getFirstFile, hasOtherContent, invalidInput } from "../groups/index.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
 import { composeBody, compress } from "./body.ts";
@@ -24,7 +24,10 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) =
     runLedger = await openRunLedger(options, { destination, input });
     await runLedger.acquire();
     const dedupKeys = assignDedupKeys(dataset.groups);
-    const priorOutcomes = openPriorOutcomes({ ...options, numberOf: dedupKeys.find, input });
+    const priorOutcomes = openPriorOutcomes({
+      ...{ ...options, numberOf: dedupKeys.find, input },
+      hasOtherContent: (group, earlier) => hasOtherContent(dataset, group, earlier),
+    });
     const state = { file, runLedger, outcomes, dedupKeys, priorOutcomes, numberOf: (group: number) => group };
     const delivery = openDelivery(dataset, { ...options, ...state });
     await delivery.readPriorOutcomes();

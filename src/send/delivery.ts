@@ -1,7 +1,7 @@
 /** Connects the sender with the ledger and the rejects file. */
 import type { Client } from "../client/index.ts";
 import { isFailure } from "../failure.ts";
-import { type Dataset, type DedupKeys, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
+import { collectContents, type Dataset, type DedupKeys, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
 import { isRemote } from "../input/index.ts";
 import { type Entry, findGroups, type PriorOutcomes, type RunLedger, type RunLedgerOptions } from "../ledger/index.ts";
 import type { Compression } from "./body.ts";
@@ -63,7 +63,10 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     if (groups.length * dedupKeyBytes < entry.dedupKeys.length) return undefined;
     const current = envelope();
     const request = planRequest(dataset, { envelope: current, groups });
-    const isSame = request.bytes === entry.bytes && current.digest === entry.envelopeDigest;
+    const isSameEnvelope = request.bytes === entry.bytes && current.digest === entry.envelopeDigest;
+    const isSame =
+      isSameEnvelope &&
+      (entry.contents.length === 0 || Buffer.compare(entry.contents, collectContents(dataset, groups)) === 0);
     return isSame ? { request, recorded: { id, key, firstTried } } : undefined;
   };
 
@@ -107,9 +110,13 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     },
     reportPriorRuns(isCounted: (group: number) => boolean) {
       let elsewhere = 0;
+      let differently = 0;
       for (let group = 0; group < groups.count && !priorOutcomes.isEmpty(); group++) {
-        if (isCounted(group) && priorOutcomes.wasLoggedElsewhere(numberOf(group))) elsewhere++;
+        if (!isCounted(group)) continue;
+        if (priorOutcomes.wasLoggedElsewhere(numberOf(group))) elsewhere++;
+        if (priorOutcomes.wasLoggedDifferently(numberOf(group))) differently++;
       }
+      if (differently > 0) problems.report("logged-differently", { groups: differently });
       if (elsewhere > 0 && options.batch === undefined) {
         const at = new Date(priorOutcomes.loggedElsewhereAt()).toISOString();
         problems.report("logged-before", { groups: elsewhere, at });

@@ -1,7 +1,7 @@
 /** Sends planned requests, and records each attempt. */
 import type { Answer, Attempt, Retry } from "../client/index.ts";
 import { Failure, isFailure, toFailure } from "../failure.ts";
-import { type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
+import { collectContents, type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
 import { findGroups, type RecordedOutcome, type RecordedRequest } from "../ledger/index.ts";
@@ -101,7 +101,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     for (const [at, source] of dataset.sources.entries()) {
       if ((await source.touched?.()) === true) await verifySource(dataset, at);
     }
-    const entry = { bytes, dedupKeys: collectDedupKeys(request, dedupKeys), envelopeDigest: envelope.digest };
+    const contents = collectContents(dataset, groups);
+    const entry = { bytes, dedupKeys: collectDedupKeys(request, dedupKeys), envelopeDigest: envelope.digest, contents };
     const recorded = earlier ?? (await runLedger.recordRequest(entry));
     if ("taken" in recorded) {
       requeueUntaken(request, recorded.taken);

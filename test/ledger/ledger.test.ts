@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
+import Connection from "libsql";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Database, tryLock } from "../../src/database/index.ts";
@@ -82,6 +83,15 @@ const bodies: readonly {
   { name: "a file", newPlace: async (folder) => join(folder, "ledger.db"), skip: false, tags: [] },
   { name: "PostgreSQL", newPlace: async () => await newDatabase(), skip: !hasPostgres, tags: "database" },
 ];
+
+/** Makes the tables those of a version that did not record the digests of sent bytes. */
+const dropContents = async (path: string): Promise<void> => {
+  if (!path.startsWith("postgres")) return void new Connection(path).exec("ALTER TABLE request DROP COLUMN contents");
+  const client = new pg.Client(path);
+  await client.connect();
+  await client.query("ALTER TABLE rollcall.request DROP COLUMN contents");
+  await client.end();
+};
 
 const openAt = async (path: string): Promise<Ledger> => {
   const opened = await openLedger({ path }, { ...usualDelivery(), canCreate: true });
@@ -266,6 +276,27 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a", "b", "c", "d"])).outcomes).toEqual([...logged, "not_sent"]);
     });
 
+    it("records the digests of sent bytes, also in tables of an older version", async () => {
+      await settle(begin(ledger, scope, "a"), "logged");
+      await dropContents(path);
+      const opened = await Promise.all(
+        [1, 2].map(
+          async () => await openLedger({ path }, { ...usualDelivery(), canCreate: false, readsContents: true }),
+        ),
+      );
+      const [first] = opened;
+      if (!first) throw new Error("it does not exist");
+      // The lock of a file is held.
+      if (first.isShared) await first.acquireScope(scope, usualDelivery());
+      const contents = Buffer.from("12345678");
+      const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000, generation: "" };
+      await scopeOf(first, scope).recordRequest({ ...facts, dedupKeys: marks("b").slice(0, 1), contents });
+      const found: string[] = [];
+      for await (const entry of first.scopeEntries(scope)) found.push(Buffer.from(entry.contents).toString());
+      expect(found).toEqual(["", "12345678"]);
+      for (const other of opened) await other?.close();
+    });
+
     it("returns requests that exceed one reply of a database", { tags: "slow" }, async () => {
       const own = scopeOf(ledger, scope);
       for (const at of [1, 2, 3, 4]) {
@@ -386,6 +417,7 @@ describe("the verification of a group", () => {
       calls: [],
       dedupKeys: marks,
       envelopeDigest: "",
+      contents: new Uint8Array(),
       state: "logged" as const,
     };
     const verified = async (...splits: readonly string[]) => {
@@ -421,7 +453,8 @@ describe("the verification of a group", () => {
         ["released", 6, 1],
       ] as const
     ).map(([state, first, count], at): Entry => {
-      const more = { status: 200, cause: null, calls: [], envelopeDigest: "", dedupKeys: marks.slice(first, count) };
+      const digests = { envelopeDigest: "", contents: new Uint8Array(), dedupKeys: marks.slice(first, count) };
+      const more = { status: 200, cause: null, calls: [], ...digests };
       return { ...facts, ...more, id: `r${at}`, state, scope };
     });
     const found = await verifyDataset(reading, entries, { isPerScope: false, ledgerArgs: [] });

@@ -236,6 +236,14 @@ export const runRules = {
     why: "An earlier run whose first file had another name logged these groups, so rollcall does not log them again.",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
+  "logged-differently": warning<{ groups: number }>({
+    message: ({ groups }) =>
+      `the bytes of ${pluralize(groups, "logged group")} differ from the bytes that rollcall would send now (such as another reward or finish reason), so the service keeps the earlier values`,
+    advice:
+      "pass --batch <name> with a new name to log the groups for another step, or --resend-logged to log all groups of the input again (the service then has both versions)",
+    why: "The records of a converted group are the same as before, but their conversion differs, for example after an update of rollcall or with other options.",
+    example: problem({ groups: 20 }),
+  }),
   "unresolved-requests": warning<{ requests: number; groups: number; ledgerArgs: readonly string[] }>({
     message: ({ requests, groups }) =>
       `${pluralize(groups, "group")} in ${pluralize(requests, "earlier request")} may or may not have been logged, and will not be sent again`,
