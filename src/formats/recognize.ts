@@ -39,6 +39,9 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   "nemo-rl": async () => (await loadDecodedRows()).nemoRl,
   inspect: async () => (await import("./inspect.ts")).inspect,
   tau2: async () => (await import("./tau2.ts")).tau2,
+  "swe-agent": async () => (await import("./swe-agent.ts")).sweAgent,
+  atropos: async () => (await import("./atropos.ts")).atropos,
+  "lm-eval": async () => (await import("./lm-eval.ts")).lmEval,
 };
 
 export const formatNames: readonly string[] = Object.keys(formats);

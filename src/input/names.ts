@@ -4,7 +4,7 @@ import { join, sep } from "node:path";
 import type { Problems } from "../check/rules/problems.ts";
 import { getErrorCode, identifyFile, ignoreErrors } from "../files.ts";
 
-export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|parquet)(?:\.gz|\.zst)?$/;
+export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|traj|parquet)(?:\.gz|\.zst)?$/;
 
 export const isRolloutFile = (name: string) => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
 

@@ -135,9 +135,14 @@ const toTool = (tool: Value): Json | readonly [] => {
   return { type: type ?? "function", function: new Map(members) };
 };
 
-/** Trainers read token ids from `token_id:<n>`. */
-export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: readonly Value[] = []) => {
-  const values = logprobs.items();
+/** Trainers read token ids from `token_id:<n>`. @param part the elements of `logprobs` for `ids`; default: all */
+export const toLogprobs = (
+  logprobs: Value,
+  ids: readonly Value[],
+  sources: readonly Value[] = [],
+  part?: readonly Value[],
+) => {
+  const values = part ?? logprobs.items();
   if (values.length !== ids.length)
     throw logprobs.error(`found ${pluralize(values.length, "logprob")} for ${pluralize(ids.length, "sampled token")}`);
   const tokens = values.map((logprob, at) => {
@@ -146,5 +151,5 @@ export const toLogprobs = (logprobs: Value, ids: readonly Value[], sources: read
     if (id?.isNumber !== true) throw (id ?? logprob).error("a token id is not a number");
     return `{"token":"token_id:${id.raw}","logprob":${logprob.raw},"bytes":null,"top_logprobs":[]}`;
   });
-  return rawLiteral(`{"content":[${tokens.join(",")}]}`, [logprobs, ...sources]);
+  return rawLiteral(`{"content":[${tokens.join(",")}]}`, [...(part ?? [logprobs]), ...sources]);
 };

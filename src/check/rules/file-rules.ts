@@ -105,14 +105,14 @@ export const fileRules = {
   }>({
     message: ({ files }) =>
       files.length === 0
-        ? "this folder contains no .jsonl, .ndjson, .json, .eval or .parquet file"
+        ? "this folder contains no .jsonl, .ndjson, .json, .eval, .traj or .parquet file"
         : "no file in this folder contains rollouts",
     advice: ({ files: [file], options = [], instead }) =>
       file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
         : (instead ??
           `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``),
-    why: "rollcall reads the .jsonl, .ndjson, .json, .eval and .parquet files below a folder, and skips files without rollouts.",
+    why: "rollcall reads the .jsonl, .ndjson, .json, .eval, .traj and .parquet files below a folder, and skips files without rollouts.",
     example: problem({ files: [] }, "runs"),
   }),
   "input-empty": errorOfInput<{ size: number }>({

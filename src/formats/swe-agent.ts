@@ -1,0 +1,56 @@
+/** Converts trajectories of SWE-agent. */
+import { basename } from "node:path";
+import { choice, hasCalls, toToolCalls } from "../messages/chat.ts";
+import { decideFinish } from "../messages/finish-reason.ts";
+import type { Value } from "../messages/value.ts";
+import { buildTrajectory, findReward } from "./build-trajectory.ts";
+import type { Format, FormatRun, SourceRecord } from "./format.ts";
+
+export const sweAgent: Format = {
+  name: "swe-agent",
+  title: "trajectories of SWE-agent",
+  keys: {
+    group: "the files with the same name, which is the instance's id",
+    reward: "missing (pass --rewards)",
+    sampled: "the assistant's turns in `history`, without those of demonstrations",
+  },
+  records: { text: "document" },
+  filePattern: /\.traj$/,
+  companions: /(?:^|\/)(?:preds\.json|all_preds\.jsonl)$/,
+  groupsSpanFiles: true,
+  recognizes: ({ value }) =>
+    value.get("trajectory")?.isList && (value.get("history")?.isList || value.get("attempts")?.isList),
+  open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
+};
+
+const convertRollout = (run: FormatRun, record: SourceRecord) => {
+  const { value, file } = record;
+  const instance = basename(file).replace(/\.traj(?:\.gz|\.zst)?$/, "");
+  record.group = instance;
+  const turns = value.requireItems("history").map((message) => convertTurn(run, message));
+  const attempts = value.items("attempts");
+  if (attempts.length > 1) run.note("converted only the attempt that SWE-agent chose");
+  return buildTrajectory({
+    reward: findReward(run, { record: value, ids: [instance] }),
+    turns,
+    metrics: value.metricMembers("info", "model_stats"),
+    metadata: [["instance_id", instance], ...value.flatMembers("info"), ...value.flatMembers()],
+  });
+};
+
+const convertTurn = (run: FormatRun, message: Value) => {
+  const role = message.require("role");
+  const callIds = message.items("tool_call_ids");
+  const [tool_call_id] = role.text === "tool" ? callIds : [];
+  if (role.text === "tool" && callIds.length !== 1) throw message.error("a tool result has not exactly one call id");
+  const thoughts = ["reasoning_content", "thinking_blocks"].map((key) => [key, message.get(key)] as const);
+  const tool_calls = toToolCalls(message);
+  const turn = { role, content: message.get("content") ?? null, tool_calls, tool_call_id };
+  for (const key of ["thought", "action"]) {
+    const repeated = message.get(key);
+    if (repeated) run.receipt?.leaveOut(repeated, "SWE-agent parsed it from the turn");
+  }
+  const withThoughts = { ...turn, ...Object.fromEntries(thoughts) };
+  if (role.text !== "assistant" || message.get("is_demo")?.isTrue) return withThoughts;
+  return choice(withThoughts, decideFinish(run, { callsTools: hasCalls(message) }));
+};
