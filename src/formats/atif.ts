@@ -4,7 +4,7 @@ import { buildCall, choice, toArguments, toLogprobs, toTools } from "../messages
 import { deriveFinish } from "../messages/finish-reason.ts";
 import { type Json, literal, nonEmpty } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
-import { buildTrajectory, findReward, stemOf } from "./build-trajectory.ts";
+import { buildTrajectory, findLastTime, findReward, isUuid, stemOf } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 export const atif: Format = {
@@ -26,9 +26,19 @@ export const atif: Format = {
 const convertRollout = (run: FormatRun, record: SourceRecord, links: Links) => {
   const { value, file } = record;
   record.group = "trajectory";
+  const lastStep = value.items("steps").at(-1);
+  record.identity = { id: findId(value), changedAt: findLastTime([lastStep?.get("timestamp")]) };
   const { documents, ...read } = readAtif(run, record, links);
   const ids = [value.get("trajectory_id"), value.get("session_id"), stemOf(file)];
   return { documents, ...buildTrajectory({ ...read, reward: findReward(run, { record: value, ids }) }) };
+};
+
+/** Some agents write names, such as `unknown`. From version 1.7 on, several documents have the same `session_id`. */
+const findId = (document: Value) => {
+  const [session, trajectory] = ["session_id", "trajectory_id"].map((key) => document.textAt(key));
+  const isSession = Number(minorVersionOf(document)) < 7;
+  const id = trajectory === undefined && !isSession ? undefined : `${session ?? ""} ${trajectory ?? ""}`;
+  return [session, trajectory].some((text) => text !== undefined && isUuid(text)) ? id : undefined;
 };
 
 type History = Readonly<{ turns: readonly Json[]; tools: Json | undefined }>;
@@ -52,10 +62,12 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links = openL
   };
 };
 
+const minorVersionOf = (document: Value) => /^ATIF-v1\.(\d+)$/.exec(document.textAt("schema_version") ?? "")?.[1];
+
 const requireVersion = (run: FormatRun, document: Value) => {
   const version = document.get("schema_version");
-  const [, major, minor] = /^ATIF-v(\d+)\.(\d+)$/.exec(version?.text ?? "") ?? [];
-  if (major !== "1") throw (version ?? document).error("schema_version is not between ATIF-v1.0 and ATIF-v1.7");
+  const minor = minorVersionOf(document);
+  if (minor === undefined) throw (version ?? document).error("schema_version is not between ATIF-v1.0 and ATIF-v1.7");
   if (Number(minor) > 7) run.note(`read ${version?.text} as ATIF-v1.7, so new fields may not be converted`);
 };
 

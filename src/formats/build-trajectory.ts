@@ -33,6 +33,8 @@ export const convertPart = (
   }
 };
 
+export const isUuid = (text: string) => /^[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}$/i.test(text);
+
 /** The last of the recorded ISO 8601 times, in milliseconds. */
 export const findLastTime = (values: readonly (Value | undefined)[]) => {
   const times = values.map((value) => Date.parse(value?.text ?? "")).filter((time) => !Number.isNaN(time));

@@ -3,6 +3,7 @@ import { choice, textChoice } from "../messages/chat.ts";
 import { openFinish } from "../messages/finish-reason.ts";
 import { literal } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
+import { isUuid } from "./build-trajectory.ts";
 import { type ChatRows, chatRows } from "./chat-rows.ts";
 import type { FormatRun } from "./format.ts";
 
@@ -54,7 +55,10 @@ export const verl = decodedRows({
   recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
   // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
   findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
-  findId: (row) => (rolloutNumbers.test(row.get("uid")?.raw ?? "") ? row.get("uid")?.raw : undefined),
+  findId: (row) => {
+    const { raw = "", text = "" } = row.get("uid") ?? {};
+    return rolloutNumbers.test(raw) && isUuid(text.replace(/_\d+_\d+$/, "")) ? raw : undefined;
+  },
 });
 
 /** SkyRL writes these rows to `dumped_evals`. */

@@ -61,6 +61,7 @@ const convertRollout = (run: FormatRun, sample: Value, log: Value | undefined, i
     if (isChunked) throw sample.error(`the sample is stored in chunks, which are not supported (${fix})`);
     const error = sample.get("error");
     if (error) return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
+    if (sample.has("invalidation")) run.note("converted a sample that is marked as invalidated");
     const scores = findScores(sample, log);
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;

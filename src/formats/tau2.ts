@@ -65,9 +65,13 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results) =>
     const ticks = simulation.get("ticks");
     if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (omit the simulation)");
     const info = simulation.get("reward_info");
-    if (!info) {
-      const type = simulation.get("termination_reason") ?? "unscored";
-      return { exception: buildException("the simulation has no reward_info", type) };
+    const reason = simulation.get("termination_reason");
+    // tau2-bench does not count such a simulation, also if a reward was added later.
+    if (!info || reason?.text === "infrastructure_error") {
+      const [error, traceback] = ["error", "error_traceback"].map((key) => simulation.get("info", key));
+      return {
+        exception: buildException(error ?? "the simulation has no reward_info", reason ?? "unscored", traceback),
+      };
     }
     const parts = info.members("reward_breakdown").map(([key, value]) => [`reward_breakdown.${key}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);

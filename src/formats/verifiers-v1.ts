@@ -4,7 +4,7 @@ import { choice, hasCalls, toChatMessage, toLogprobs, toTools } from "../message
 import { decideFinish } from "../messages/finish-reason.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
 import type { Members, Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, findReward } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, findReward, isUuid } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 export const verifiersV1: Format = {
@@ -98,8 +98,6 @@ const readEither = (episode: Value, trace: Value | undefined, path: string) =>
   episode.get(...path.split(".")) ?? trace?.get(...path.split("."));
 
 /** prime-rl writes the rollouts of a group to the files of several steps. */
-const uuid = /^"[\da-f]{8}-?(?:[\da-f]{4}-?){3}[\da-f]{12}"$/;
-
 const findKey = (record: SourceRecord) => {
   const { value, file } = record;
   const [trace] = value.items("traces");
@@ -114,7 +112,7 @@ const findKey = (record: SourceRecord) => {
   // A resumed evaluation has several run ids in one file.
   const runId = step || value.has("run", "work") || read("run.type")?.text !== "eval" ? read("run.id") : undefined;
   const group = read("group.id group_id info.group_id");
-  if (group) return JSON.stringify([runId?.raw ?? (uuid.test(group.raw) ? "" : ` ${file}`), group.raw]);
+  if (group) return JSON.stringify([runId?.raw ?? (isUuid(group.text ?? "") ? "" : ` ${file}`), group.raw]);
   record.isGroupDerived = true;
   const task = read("task.key task.hash task.data");
   if (!task && (trace ?? value.get("nodes"))) throw value.error("the group and the task are missing");

@@ -76,9 +76,11 @@ whose earlier turns are messages. Exchanges of the Completions API and of Anthro
 
 A converted rollout counts once, even if several files or lines of a run contain it, such as a log and its scored copy. rollcall compares
 the ids that the writers record: the \`uuid\` of a sample in \`inspect\`, the \`id\` of a trial in \`harbor\` and of a simulation in \`tau2\`, the ids
-of episodes and traces in \`verifiers-v1\`, and \`_ng_task_index\` with \`_ng_rollout_index\` in one file of \`nemo-gym\`.
+of episodes and traces in \`verifiers-v1\`, \`_ng_task_index\` with \`_ng_rollout_index\` in one file of \`nemo-gym\`, and the UUIDs in
+\`session_id\` and \`trajectory_id\` of \`atif\` and in \`uid\` of \`verl\`. The other formats record no id of a rollout.
 
-- The newest copy counts, by the last time in the record. Without different times, the last copy counts.
+- The newest copy counts, by the last time in the record. Without different times, the last copy counts. A copy that cannot be
+  converted, such as a sample without a score, does not count if another copy can be converted.
 - The warning \`duplicate-rollout\` names the positions of both copies. \`--allow duplicate-rollout\` silences the warning, but does not
   restore the other copy. prime-rl itself writes an episode to \`all\` and \`effective\`, so these copies cause no warning.
 - The other copies are not in the numbers of read trajectories. A note counts them, and the receipt lists their values as left out.
