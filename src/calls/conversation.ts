@@ -2,7 +2,6 @@
 import {
   findValue,
   itemsOf,
-  membersOf,
   parseRawJson,
   type RawJson,
   type RawMember,
@@ -27,44 +26,14 @@ export type ContentPart = Readonly<
   | { kind: "thought" | "refusal"; text: string }
   | Media
   | ReturnType<typeof toToolCall>
-  | { kind: "result"; id: string | undefined; parts: readonly ContentPart[] }
+  | { kind: "result"; id: string | undefined; isError: boolean; parts: readonly ContentPart[] }
   | { kind: "other"; members: readonly RawMember[] }
 >;
 
 /** `format` is text such as `image/png` or `wav`. */
 export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
-/** `rest` is the part of the inputs or output that is not in `items`. */
-type Conversation = Readonly<{ items: readonly RawJson[] | undefined; rest: RawJson | undefined }>;
-
-/** Adds the `system` member as the first message, unless a system message exists. */
-export const readCallInputs = (call: RawJson): Conversation => {
-  const inputs = findValue(call, "inputs");
-  const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
-  if (key === undefined) return { items: undefined, rest: inputs };
-  const items = itemsOf(findValue(inputs, key));
-  const system = findValue(inputs, "system");
-  const hasSystem = items.some((item) => /^(system|developer)$/.test(textAt(findMessage(item), "role") ?? ""));
-  if (hasSystem || (system?.kind !== "text" && system?.kind !== "list"))
-    return { items, rest: omitMembers(inputs, [key]) };
-  return { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) };
-};
-
-export const readOutput = (call: RawJson): Conversation => {
-  const output = findValue(call, "output");
-  const choices = findValue(output, "choices");
-  const isMessage = choices === undefined && output && findMessage(output) !== undefined;
-  const items = isMessage ? [output] : itemsOf(choices ?? output);
-  if (!hasMessages(items)) return { items: undefined, rest: output };
-  return { items, rest: choices && omitMembers(output, ["choices"]) };
-};
-
-const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
-
-const omitMembers = (value: RawJson | undefined, keys: readonly string[]) => {
-  const others = membersOf(value).filter(({ key }) => !keys.includes(key));
-  return others.length === 0 ? undefined : toObject(others);
-};
+export const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
 
 export const toObject = (members: readonly RawMember[]) =>
   parseRawJson(`{${members.map(({ key, value }) => `${JSON.stringify(key)}:${value.json}`).join(",")}}`);
@@ -146,14 +115,35 @@ const toContentParts = (content: RawJson | undefined): readonly ContentPart[] =>
 const toParts = (part: RawJson): readonly ContentPart[] => {
   const type = textAt(part, "type") ?? "";
   const text = findValue(part, "text");
-  if (text?.kind === "text" && /^((input|output)_)?text$/.test(type)) return [{ kind: "said", value: text }];
+  if (text?.kind === "text" && /^((input|output)_)?text$/.test(type))
+    return [{ kind: "said", value: text }, ...toOthers(part, ["text"])];
   if (type === "refusal") return toTextPart("refusal", textAt(part, "refusal"));
-  if (type === "thinking") return toTextPart("thought", textAt(part, "thinking"));
-  if (type === "tool_use") return [toToolCall(part, () => undefined)];
+  if (type === "thinking")
+    return [...toTextPart("thought", textAt(part, "thinking")), ...toOthers(part, ["thinking", "signature"])];
+  if (type === "tool_use") return [toToolCall(part, () => undefined), ...toOthers(part, ["id", "name", "input"])];
   if (type === "tool_result") {
-    return [{ kind: "result", id: textAt(part, "tool_use_id"), parts: toContentParts(findValue(part, "content")) }];
+    const isError = textAt(part, "status") === "error" || findValue(part, "is_error")?.json === "true";
+    const parts = [
+      ...toContentParts(findValue(part, "content")),
+      ...toOthers(part, ["content", "tool_use_id", "is_error"]),
+    ];
+    return [{ kind: "result", id: textAt(part, "tool_use_id"), isError, parts }];
   }
-  return [toMedia(part, type) ?? { kind: "said", value: part }];
+  const source = findValue(part, "source");
+  const document = findValue(source, textAt(source, "type") === "content" ? "content" : "data");
+  if (type === "document" && document && /^(text|content)$/.test(textAt(source, "type") ?? ""))
+    return [...toContentParts(document), ...toOthers(part, ["source"])];
+  const media = toMedia(part, type);
+  return media
+    ? [media, ...toOthers(part, ["source", "file_data", "image_url", type])]
+    : [{ kind: "said", value: part }];
+};
+
+/** Empty lists, such as `annotations` of most texts, say nothing. */
+const toOthers = (part: RawJson, shown: readonly string[]): readonly ContentPart[] => {
+  const isOther = ({ key, value }: RawMember) => key !== "type" && !shown.includes(key) && value.json !== "[]";
+  const members = withoutAbsent(part.members).filter(isOther);
+  return members.length === 0 ? [] : [{ kind: "other", members }];
 };
 
 const toMedia = (part: RawJson, type: string) => {

@@ -10,9 +10,10 @@ import {
   sliceMembers,
   textAt,
 } from "../json/raw-json.ts";
-import { composeMessage, findMessage, readCallInputs, readOutput } from "./conversation.ts";
+import { composeMessage, findMessage } from "./conversation.ts";
 import { findOperation } from "./facts.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
+import { readConversation, readTools, toChatItems } from "./read-conversation.ts";
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
 /** A line of JSON, or the reason for a failure, such as `it was deleted`. */
@@ -30,7 +31,7 @@ export const toMessages = (call: RawJson): ConversionResult => {
 export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResult => {
   const items = readItems(call);
   if (typeof items === "string") return { why: items };
-  const tools = findValue(call, "inputs", "tools");
+  const tools = readTools(call);
   if (tools && tools.kind !== "list") return { why: "its tools are not a list" };
   const reward = "text" in from ? from.text : readReward(call, from.path);
   if (typeof reward !== "string") return reward;
@@ -90,25 +91,27 @@ const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
 
 const readItems = (call: RawJson): readonly RawJson[] | string => {
   if (findValue(call, "deleted_at")) return "it was deleted";
-  const { items: messages = [] } = readCallInputs(call);
+  const { inputs, output: answer, obstacle } = readConversation(call);
+  if (obstacle !== undefined) return obstacle;
+  const messages = inputs.items ?? [];
   if (messages.length === 0 || !messages.every(hasMessage)) return "its inputs have no messages";
   const output = findValue(call, "output");
   if (output) {
-    const answer = readAnswer(call, output);
-    return typeof answer === "string" ? answer : [...messages, ...answer];
+    const answers = readAnswer(output, answer.items);
+    return typeof answers === "string" ? answers : toChatItems([...messages, ...answers]);
   }
   const exception = findValue(call, "exception")?.json ?? '""';
   // Without an output, the inputs can be a complete rollout.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
   const isComplete = exception === '""' && findValue(call, "ended_at") !== undefined && messages.some(isFromModel);
-  return isComplete ? messages : "it has no output";
+  return isComplete ? toChatItems(messages) : "it has no output";
 };
 
 const hasMessage = (item: RawJson) => findMessage(item) !== undefined;
 
-const readAnswer = (call: RawJson, output: RawJson): readonly RawJson[] | string => {
-  if (itemsOf(findValue(output, "choices")).length > 1) return "its output has several choices";
+const readAnswer = (output: RawJson, items: readonly RawJson[] | undefined): readonly RawJson[] | string => {
+  const choices = [findValue(output, "choices"), findValue(output, "candidates")];
+  if (choices.some((list) => itemsOf(list).length > 1)) return "its output has several choices";
   if (output.kind === "text") return [composeMessage("assistant", output)];
-  const { items } = readOutput(call);
   return items?.every(hasMessage) ? items : "its output is not a message";
 };

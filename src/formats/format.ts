@@ -69,6 +69,7 @@ export type Rollout = Readonly<{
 export type RecordFault = Pick<SourceRecord, "file" | "position"> & Readonly<{ group: string; fault: string }>;
 
 export interface FormatRun extends ConversionNotes {
+  skip(value: Value, subject: string): readonly never[];
   readonly options: FormatOptions;
   readonly files: readonly string[];
   /** Reads a document next to the record's file or in the record's archive. */

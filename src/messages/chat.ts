@@ -7,8 +7,11 @@ import { Value } from "./value.ts";
 /** Receives the values that a conversion derives or leaves out. */
 export interface ConversionNotes {
   note(text: string): void;
-  /** @param subject a noun phrase for the note */
-  skip(value: Value, subject: string): readonly never[];
+  /**
+   * Returns the value if the output keeps it unchanged.
+   * @param subject a noun phrase for the note
+   */
+  skip(value: Value, subject: string): readonly Value[];
 }
 
 /** Only one choice of a response is recorded, so the index is 0. */
@@ -122,18 +125,24 @@ export const toArguments = (args: Value | undefined) => (args ? toText(args) : "
 const omitKeys = (value: Value | undefined, keys: readonly string[]) =>
   Object.fromEntries((value?.members() ?? []).filter(([key]) => !keys.includes(key)));
 
-/** Completes flat tools (`{name, description, …}`). */
+/** Completes flat tools (`{name, description, …}`), also those of Anthropic and Gemini. */
 export const toTools = (tools: Value | undefined) => nonEmpty((tools?.items() ?? []).flatMap(toTool));
 
-const toTool = (tool: Value): Json | readonly [] => {
+const toTool = (tool: Value): readonly Json[] => {
+  const declared = tool.get("function_declarations") ?? tool.get("functionDeclarations");
+  if (declared) return declared.items().flatMap(toTool);
   const type = tool.get("type");
-  if (type && type.text !== "function") return [];
+  if (type && type.text !== "function" && !tool.has("input_schema")) return [];
   const fn = tool.get("function");
-  if (fn) return type ? tool : { type: "function", function: fn };
+  if (fn) return [type ? tool : { type: "function", function: fn }];
   if (!tool.has("name")) return [];
   const members = tool.members().filter(([key, { isNull }]) => key !== "type" && !isNull);
-  return { type: type ?? "function", function: new Map(members) };
+  const named = members.map(([key, value]) => [schemaKeys.has(key) ? "parameters" : key, value] as const);
+  return [{ type: type?.text === "function" ? type : "function", function: new Map(named) }];
 };
+
+/** Keys for the parameters of a tool in Anthropic's and Gemini's APIs. */
+const schemaKeys = new Set(["input_schema", "parameters_json_schema", "parametersJsonSchema"]);
 
 /** Trainers read token ids from `token_id:<n>`. @param part the elements of `logprobs` for `ids`; default: all */
 export const toLogprobs = (

@@ -1,7 +1,7 @@
 /** Converts items of the Responses API to messages and choices, or throws ConversionError. */
 import { buildCall, type ConversionNotes, choice, toArguments, toLogprobs } from "./chat.ts";
 import { openFinish } from "./finish-reason.ts";
-import { literal, nonEmpty, toText } from "./output-json.ts";
+import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
 type ItemTurn = readonly Value[];
@@ -28,7 +28,9 @@ const typeOf = (item: Value) => item.textAt("type") ?? (item.has("role") ? "mess
 
 const isMessage = (item: Value) => typeOf(item) === "message";
 const isReasoning = (item: Value) => typeOf(item) === "reasoning";
-const findCalls = (turn: ItemTurn) => turn.filter((item) => typeOf(item) === "function_call");
+const callTypes = ["function_call", "custom_tool_call"];
+const findCalls = (turn: ItemTurn) => turn.filter((item) => callTypes.includes(typeOf(item) ?? ""));
+const isResult = (item: Value) => /^(function_call|custom_tool_call)_output$/.test(typeOf(item) ?? "");
 
 /** A turn ends after token ids, and before a second message, a tool result or a message of another role. */
 const splitTurns = (run: ConversionNotes, items: Value) => {
@@ -42,16 +44,20 @@ const splitTurns = (run: ConversionNotes, items: Value) => {
   for (const item of items.items()) {
     const type = typeOf(item);
     if (type === undefined) throw item.error("an item has no type");
-    if (type === "function_call_output" || (type === "message" && item.textAt("role") !== "assistant")) {
+    if (isResult(item) || (type === "message" && item.textAt("role") !== "assistant")) {
       end();
       parts.push(item);
-    } else if (["message", "reasoning", "function_call"].includes(type)) {
+    } else if (["message", "reasoning", ...callTypes].includes(type)) {
       // Reasoning before a second message belongs to the turn of that message.
       if (type === "message" && turn.some(isMessage))
         end(turn.length - 1 - turn.findLastIndex((part) => !isReasoning(part)));
       turn.push(item);
       if (item.has("generation_token_ids", 0)) end();
-    } else run.skip(item, `an item of type ${type}`);
+    } else {
+      const kept = run.skip(item, `an item of type ${type}`);
+      if (kept.length > 0) end();
+      parts.push(...kept);
+    }
   }
   end();
   return parts;
@@ -65,12 +71,13 @@ const mergeTurn = (turn: ItemTurn) => {
     role: message?.get("role") ?? "assistant",
     content: (content?.isList ? joinTexts(findTexts(parts)) : content) ?? null,
     refusal: joinTexts(parts.flatMap((part) => part.get("refusal") ?? [])),
+    annotations: nonEmpty(parts.flatMap((part) => part.items("annotations"))),
     reasoning_content: joinTexts(turn.filter(isReasoning).flatMap(findReasoning), "\n"),
     tool_calls: nonEmpty(findCalls(turn).map(convertCall)),
   };
 };
 
-const joinTexts = (texts: readonly Value[], between = "") => {
+export const joinTexts = (texts: readonly Value[], between = "") => {
   const [only] = texts;
   return texts.length < 2 ? only : literal(texts.map(({ text = "" }) => text).join(between), ...texts);
 };
@@ -82,8 +89,12 @@ const findReasoning = (item: Value) => {
   return texts.length > 0 ? texts : findTexts(item.items("summary"));
 };
 
-const convertCall = (call: Value) =>
-  buildCall(call.require("call_id"), call.require("name"), toArguments(call.require("arguments")));
+const convertCall = (call: Value) => {
+  const id = call.require("call_id");
+  const name = call.require("name");
+  if (typeOf(call) === "function_call") return buildCall(id, name, toArguments(call.require("arguments")));
+  return { id, type: "custom", custom: { name, input: call.require("input") } };
+};
 
 const convertLogprobs = (turn: ItemTurn) => {
   const recorded = turn.find((item) => item.has("generation_log_probs", 0));
@@ -96,10 +107,18 @@ const convertLogprobs = (turn: ItemTurn) => {
   return tokens.length === 0 ? undefined : { content: tokens };
 };
 
-export const convertItem = (item: Value) => {
+/** Returns items that are neither messages nor results unchanged. */
+export const convertItem = (item: Value): Json => {
   if (isMessage(item)) return { role: item.get("role"), content: convertContent(item.require("content")) };
-  const content = item.require("output");
-  return { role: "tool", tool_call_id: item.require("call_id"), content: convertContent(content) };
+  if (!isResult(item)) return item;
+  const status = item.get("status");
+  return {
+    role: "tool",
+    tool_call_id: item.require("call_id"),
+    content: convertContent(item.require("output")),
+    is_error: item.get("is_error"),
+    status: status?.text === "completed" ? undefined : status,
+  };
 };
 
 const convertContent = (content: Value) => {

@@ -16,7 +16,7 @@ export type CallViewOptions = Readonly<
 /** The texts of the sections are not safe to print. */
 export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   const prefix = options.vendorPrefix;
-  const [inputs, output] = [calls.readCallInputs(call), calls.readOutput(call)];
+  const { inputs, output } = calls.readConversation(call);
   yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
   yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
   for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
@@ -191,7 +191,8 @@ const mergeTexts = (parts: readonly Section[]) => {
 const toPartSections = (part: calls.ContentPart): readonly Section[] => {
   const titled = (title: string, text = ""): Section => ({ title, ...toTextSection(text) });
   if (part.kind === "said") return [toTextSection(formatTree(part.value))];
-  if (part.kind === "result") return [titled(`← result${formatId(part.id)}`, flattenParts(part.parts))];
+  if (part.kind === "result")
+    return [titled(`← result${formatId(part.id)}${part.isError ? ", error" : ""}`, flattenParts(part.parts))];
   if (part.kind === "media") return [titled(formatMedia(part))];
   if (part.kind === "other") return [titled("other fields", formatTree(calls.toObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];

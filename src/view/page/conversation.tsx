@@ -104,7 +104,7 @@ const contentOf = (part: ContentPart) => {
   const { id, callArguments, result } = part;
   return [
     ...(callArguments ? [{ kind: "said" as const, value: callArguments }] : []),
-    ...(result ? [{ kind: "result" as const, id, parts: result.parts }] : []),
+    ...(result ? [{ kind: "result" as const, id, isError: isError(result.parts), parts: result.parts }] : []),
   ];
 };
 
@@ -255,8 +255,8 @@ const PartView = ({ part, tokens = [], lines, other }: PartProps) => {
     }
     case "result":
       return (
-        <div class={isError(part.parts) ? "result failed" : "result"}>
-          <p class="who">{isError(part.parts) ? <b class="trouble">error</b> : "result"}</p>
+        <div class={part.isError || isError(part.parts) ? "result failed" : "result"}>
+          <p class="who">{part.isError || isError(part.parts) ? <b class="trouble">error</b> : "result"}</p>
           <Parts parts={part.parts} lines={linesBeforeFold.result} others={other && contentOf(other)} />
         </div>
       );

@@ -1,0 +1,189 @@
+/** Reads the messages of a call to the APIs of OpenAI, Anthropic and Gemini. */
+import { findValue, itemsOf, membersOf, parseRawJson, type RawJson, textAt } from "../json/raw-json.ts";
+import { convertBlocks, convertReply } from "../messages/anthropic.ts";
+import { type ConversionNotes, toTools } from "../messages/chat.ts";
+import { findIn, openGemini } from "../messages/gemini.ts";
+import { type Json, JsonWriter } from "../messages/output-json.ts";
+import { convertInput, convertOutput } from "../messages/responses.ts";
+import { ConversionError, Value } from "../messages/value.ts";
+import { composeMessage, findMessage, hasMessages, toObject } from "./conversation.ts";
+import { findOperation } from "./facts.ts";
+
+/** `rest` is the part of the inputs or output that is not in `items`. */
+interface Messages {
+  readonly items: readonly RawJson[] | undefined;
+  readonly rest: RawJson | undefined;
+}
+
+export interface CallConversation {
+  readonly inputs: Messages;
+  readonly output: Messages;
+  /** The reason why the messages are not the whole conversation. */
+  readonly obstacle?: string | undefined;
+}
+
+/** Items that are not messages, such as a call of a built-in tool, stay as they are. */
+export const readConversation = (call: RawJson): CallConversation => {
+  const output = findValue(call, "output");
+  const isResponse = findResponse(output) !== undefined || /\bresponses\./i.test(findOperation(call) ?? "");
+  const isGemini = findValue(call, "inputs", "contents") !== undefined || hasCandidates(output);
+  const chat = { inputs: readInputs(call), output: readOutput(call) };
+  if (chat.inputs.items || !(isResponse || isGemini)) return chat;
+  const value = Value.parse(Buffer.from(call.json));
+  if (!value) return chat;
+  try {
+    return isResponse ? readResponsesCall(call, value) : readGeminiCall(call, value);
+  } catch (thrown) {
+    if (!(thrown instanceof ConversionError)) throw thrown;
+    return { ...chat, obstacle: `it cannot be converted to messages (${thrown.message})` };
+  }
+};
+
+/** Converts messages and the reply of Anthropic's API. Returns other items unchanged, or why it failed. */
+export const toChatItems = (items: readonly RawJson[]): readonly RawJson[] | string =>
+  convert(items, (value, run) =>
+    value.items().flatMap((item): readonly Json[] => {
+      const isReply = item.textAt("type") === "message" && item.get("content")?.isList;
+      return isReply ? [convertReply(run, item)] : convertBlocks(run, item);
+    }),
+  );
+
+/** Returns tools in the format of chat messages as JSON. */
+export const readTools = (call: RawJson) => {
+  const inputs = findValue(call, "inputs");
+  const tools = findValue(inputs, "tools") ?? findValue(inputs, "config", "tools");
+  const has = (tool: RawJson, ...keys: readonly string[]) => keys.some((key) => findValue(tool, key) !== undefined);
+  const isOther = (tool: RawJson) =>
+    !has(tool, "function") && has(tool, "type", "name", "function_declarations", "functionDeclarations");
+  if (tools?.kind !== "list" || !itemsOf(tools).some(isOther)) return tools;
+  const value = Value.parse(Buffer.from(tools.json));
+  return value && parseRawJson(write(toTools(value) ?? []));
+};
+
+const write = (json: Json) => new JsonWriter().writeOnOneLine(json).toString("utf8");
+
+const convert = (
+  items: readonly RawJson[],
+  read: (value: Value, run: ConversionNotes) => readonly Json[],
+): readonly RawJson[] | string => {
+  const value = Value.parse(Buffer.from(`[${items.map(({ json }) => json).join(",")}]`));
+  const obstacles: string[] = [];
+  if (!value) return items;
+  try {
+    const converted = read(value, collectSkipped(obstacles));
+    const [first] = obstacles;
+    return first === undefined ? parseRawJson(write(converted)).items : `${first} cannot become a message`;
+  } catch (thrown) {
+    if (thrown instanceof ConversionError) return `it cannot be converted to messages (${thrown.message})`;
+    throw thrown;
+  }
+};
+
+/** Keeps values without an equivalent in the output, and collects their names. */
+const collectSkipped = (subjects: string[]): ConversionNotes => ({
+  note: () => {},
+  skip: (value, subject) => {
+    subjects.push(subject);
+    return [value];
+  },
+});
+
+/** A stream of events ends with the whole response. */
+const findResponse = (output: RawJson | undefined) =>
+  [output, ...itemsOf(output).map((event) => findValue(event, "response"))].findLast(
+    (response) => findValue(response, "output")?.kind === "list",
+  );
+
+/** The service has these parts of the input. */
+const storedParts = { previous_response_id: "messages", conversation: "messages", prompt: "instructions" };
+
+const readResponsesCall = (call: RawJson, value: Value): CallConversation => {
+  const subjects: string[] = [];
+  const run = collectSkipped(subjects);
+  const inputs = value.get("inputs");
+  const chunks = [value.get("output"), ...value.items("output").map((event) => event.get("response"))];
+  const response = chunks.findLast((chunk) => chunk?.get("output")?.isList);
+  const instructions = inputs?.get("instructions") ?? response?.get("instructions");
+  const system = instructions?.isText ? [{ role: "system", content: instructions }] : undefined;
+  const before = system ?? (instructions ? convertInput(run, instructions) : []);
+  const input = inputs?.get("input");
+  const answer = response && toRaw(convertOutput(run, response));
+  const stored = Object.entries(storedParts).find(([key]) => inputs?.has(key));
+  const [skipped] = subjects;
+  return {
+    inputs: {
+      items: toRaw([...before, ...(input ? convertInput(run, input) : [])]),
+      rest: omitMembers(findValue(call, "inputs"), ["input", "instructions"]),
+    },
+    output: answer
+      ? { items: answer, rest: omitMembers(findResponse(findValue(call, "output")), ["output"]) }
+      : { items: undefined, rest: findValue(call, "output") },
+    obstacle: stored
+      ? `the service has its earlier ${stored[1]} (${stored[0]})`
+      : skipped && `${skipped} cannot become a message`,
+  };
+};
+
+const hasCandidates = (output: RawJson | undefined) =>
+  [output, ...itemsOf(output)].some((chunk) => findValue(chunk, "candidates")?.kind === "list");
+
+const readGeminiCall = (call: RawJson, value: Value): CallConversation => {
+  const subjects: string[] = [];
+  const gemini = openGemini(collectSkipped(subjects));
+  const inputs = value.get("inputs");
+  const output = value.get("output");
+  const system = findIn(inputs?.get("config"), "system_instruction") ?? findIn(inputs, "system_instruction");
+  // If the SDK calls functions itself, the history has the contents and the calls.
+  const history = findIn(output, "automatic_function_calling_history");
+  const contents = history?.items().length ? history : inputs?.get("contents");
+  const before = [
+    ...(system ? [gemini.convertSystem(system)] : []),
+    ...(contents ? gemini.convertContents(contents) : []),
+  ];
+  const chunks = output?.isList ? output.items() : output ? [output] : [];
+  const answer = gemini.convertCandidates(chunks);
+  const systemKeys = ["system_instruction", "systemInstruction"];
+  const rest = omitMembers(findValue(call, "inputs"), ["contents", ...systemKeys]);
+  const others = membersOf(rest).map(({ key, value: member }) => {
+    return { key, value: key === "config" ? (omitMembers(member, systemKeys) ?? parseRawJson("{}")) : member };
+  });
+  const [skipped] = subjects;
+  const historyKeys = ["automatic_function_calling_history", "automaticFunctionCallingHistory"];
+  return {
+    inputs: { items: toRaw(before), rest: others.length === 0 ? undefined : toObject(others) },
+    output:
+      answer.length === 0
+        ? { items: undefined, rest: findValue(call, "output") }
+        : { items: toRaw(answer), rest: omitMembers(findValue(call, "output"), ["candidates", ...historyKeys]) },
+    obstacle: skipped && `${skipped} cannot become a message`,
+  };
+};
+
+const toRaw = (json: readonly Json[]) => parseRawJson(write(json)).items;
+
+/** Adds the `system` member as the first message, unless a system message exists. */
+const readInputs = (call: RawJson): Messages => {
+  const inputs = findValue(call, "inputs");
+  const key = ["messages", "messages_and_choices"].find((name) => hasMessages(itemsOf(findValue(inputs, name))));
+  if (key === undefined) return { items: undefined, rest: inputs };
+  const items = itemsOf(findValue(inputs, key));
+  const system = findValue(inputs, "system");
+  const hasSystem = items.some((item) => /^(system|developer)$/.test(textAt(findMessage(item), "role") ?? ""));
+  if (hasSystem || (system?.kind !== "text" && system?.kind !== "list"))
+    return { items, rest: omitMembers(inputs, [key]) };
+  return { items: [composeMessage("system", system), ...items], rest: omitMembers(inputs, [key, "system"]) };
+};
+
+const readOutput = (call: RawJson): Messages => {
+  const output = findValue(call, "output");
+  const choices = findValue(output, "choices");
+  const isMessage = choices === undefined && output && findMessage(output) !== undefined;
+  const items = isMessage ? [output] : itemsOf(choices ?? output);
+  if (!hasMessages(items)) return { items: undefined, rest: output };
+  return { items, rest: choices && omitMembers(output, ["choices"]) };
+};
+
+const omitMembers = (value: RawJson | undefined, keys: readonly string[]) => {
+  const others = membersOf(value).filter(({ key }) => !keys.includes(key));
+  return others.length === 0 ? undefined : toObject(others);
+};

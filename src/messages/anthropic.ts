@@ -1,0 +1,82 @@
+/** Converts messages with content blocks of Anthropic's API to chat messages, or throws ConversionError. */
+import { buildCall, type ConversionNotes, choice, toArguments } from "./chat.ts";
+import { decideFinish } from "./finish-reason.ts";
+import { type Json, literal, nonEmpty, replaceMembers } from "./output-json.ts";
+import { joinTexts } from "./responses.ts";
+import type { Value } from "./value.ts";
+
+/** Blocks that chat messages do not have. */
+const blockPattern = /^((redacted_)?thinking|document|search_result|container_upload|(.*_)?tool_(use|result))$/;
+
+const isBlock = (block: Value) =>
+  blockPattern.test(block.textAt("type") ?? "") || block.get("source")?.isObject === true;
+
+/** Returns messages without such blocks unchanged. */
+export const convertBlocks = (run: ConversionNotes, message: Value): readonly Json[] => {
+  const blocks = message.items("content");
+  if (!blocks.some(isBlock)) return [message];
+  if (message.textAt("role") === "assistant") return [convertAnswer(run, message)];
+  const results = blocks.filter((block) => block.textAt("type") === "tool_result");
+  const others = blocks
+    .filter((block) => block.textAt("type") !== "tool_result")
+    .flatMap((block) => toPart(run, block));
+  const messages = results.map((result) => ({
+    role: "tool",
+    tool_call_id: result.require("tool_use_id"),
+    content: toContent(run, result.get("content")),
+    is_error: result.get("is_error"),
+  }));
+  return [...messages, ...(others.length === 0 ? [] : [replaceMembers(message, { content: others })])];
+};
+
+/** Converts the reply of the API. Without a stop reason, it becomes a message. */
+export const convertReply = (run: ConversionNotes, reply: Value): Json => {
+  const message = convertAnswer(run, reply);
+  const stated = reply.get("stop_reason");
+  if (!stated) return message;
+  return choice(message, decideFinish(run, { callsTools: message.tool_calls !== undefined, stated: [stated] }));
+};
+
+const convertAnswer = (run: ConversionNotes, message: Value) => {
+  const content = message.get("content");
+  const blocks = content?.items() ?? [];
+  const ofType = (type: string) => blocks.filter((block) => block.textAt("type") === type);
+  const others = blocks.filter((block) => !/^((redacted_)?thinking|tool_use)$/.test(block.textAt("type") ?? ""));
+  const thoughts = ofType("thinking").flatMap((block) => block.get("thinking") ?? []);
+  const calls = ofType("tool_use").map((block) =>
+    buildCall(block.require("id"), block.require("name"), toArguments(block.get("input"))),
+  );
+  return {
+    role: "assistant",
+    content: content?.isList ? (others.length === 0 ? null : toParts(run, others)) : (content ?? null),
+    reasoning_content: joinTexts(thoughts, "\n"),
+    tool_calls: nonEmpty(calls),
+  };
+};
+
+const toContent = (run: ConversionNotes, content: Value | undefined): Json => {
+  if (!content?.isList) return content ?? "";
+  return toParts(run, content.items());
+};
+
+/** A single text without other keys, such as citations, becomes a string. */
+const toParts = (run: ConversionNotes, blocks: readonly Value[]): Json => {
+  const [only, ...more] = blocks;
+  const isPlain = only?.members().every(([key, { isNull }]) => key === "type" || key === "text" || isNull);
+  const text = isPlain && more.length === 0 ? only?.get("text") : undefined;
+  return text ?? blocks.flatMap((block) => toPart(run, block));
+};
+
+const toPart = (run: ConversionNotes, block: Value): readonly Json[] => {
+  const type = block.textAt("type");
+  const source = block.get("source");
+  if (!isBlock(block)) return [block];
+  const data = source?.get("data");
+  const mediaType = source?.get("media_type");
+  if (type === "document" && data && source?.textAt("type") === "text") return [{ type: "text", text: data }];
+  const file = data && literal(`data:${mediaType?.text ?? ""};base64,${data.text}`, data, mediaType);
+  const url = file ?? source?.get("url");
+  if (type === "image" && url) return [{ type: "image_url", image_url: { url } }];
+  if (type === "document" && file) return [{ type: "file", file: { filename: block.get("title"), file_data: file } }];
+  return run.skip(block, `a block of type ${type ?? "unknown"}`);
+};

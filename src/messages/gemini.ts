@@ -1,0 +1,129 @@
+/** Converts contents and candidates of the Gemini API to messages and choices, or throws ConversionError. */
+import { buildCall, type ConversionNotes, choice, toArguments } from "./chat.ts";
+import { decideFinish } from "./finish-reason.ts";
+import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
+import { joinTexts } from "./responses.ts";
+import type { Value } from "./value.ts";
+
+type Content = Readonly<{ role: string; parts: readonly Value[] }>;
+
+/** SDKs write `function_call`, and the service writes `functionCall`. */
+export const findIn = (value: Value | undefined, key: string) =>
+  value?.get(key) ?? value?.get(key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
+
+/** Gemini can omit the ids of calls, so one converter is for a whole conversation. */
+export const openGemini = (run: ConversionNotes) => {
+  let calls = 0;
+  const unanswered: Readonly<{ id: Json; name: string | undefined }>[] = [];
+
+  const convertCall = (call: Value) => {
+    const id = call.get("id") ?? literal(`call_${calls++}`);
+    unanswered.push({ id, name: call.textAt("name") });
+    return buildCall(id, call.require("name"), toArguments(call.get("args")));
+  };
+
+  const convertResult = (result: Value) => {
+    const id = result.get("id");
+    const name = result.get("name");
+    const at = unanswered.findIndex((call) => (id ? isText(call.id, id) : call.name === name?.text));
+    const [call] = at < 0 ? [] : unanswered.splice(at, 1);
+    const response = result.get("response");
+    const only = response?.members().length === 1 ? (response.get("output") ?? response.get("result")) : undefined;
+    const content = only?.isText ? only : response && toText(response);
+    return { role: "tool", tool_call_id: id ?? call?.id ?? name, name, content: content ?? "" };
+  };
+
+  const convertParts = (parts: readonly Value[]) => parts.flatMap((part) => toChatPart(run, part));
+
+  const convertAnswer = (parts: readonly Value[]) => {
+    const thoughts = parts.filter((part) => part.get("thought")?.isTrue);
+    const functionCalls = parts.flatMap((part) => findIn(part, "function_call") ?? []);
+    const others = parts.filter((part) => !thoughts.includes(part) && !findIn(part, "function_call"));
+    const texts = others.flatMap((part) => textOf(part) ?? []);
+    return {
+      role: "assistant",
+      content: texts.length === others.length ? (joinTexts(texts) ?? null) : convertParts(others),
+      reasoning_content: joinTexts(thoughts.flatMap((part) => part.get("text") ?? [])),
+      tool_calls: nonEmpty(functionCalls.map(convertCall)),
+    };
+  };
+
+  const convertContent = ({ role, parts }: Content): readonly Json[] => {
+    if (role === "model") return [convertAnswer(parts)];
+    const results = parts.flatMap((part) => findIn(part, "function_response") ?? []);
+    const others = parts.filter((part) => !findIn(part, "function_response"));
+    const [only, ...more] = others;
+    const text = only && more.length === 0 ? textOf(only) : undefined;
+    const message = others.length === 0 ? [] : [{ role, content: text ?? convertParts(others) }];
+    return [...results.map(convertResult), ...message];
+  };
+
+  return {
+    convertSystem: (system: Value) => {
+      const texts = splitContents(system).flatMap(({ parts }) => parts.flatMap((part) => textOf(part) ?? []));
+      return { role: "system", content: joinTexts(texts, "\n") ?? "" };
+    },
+    convertContents: (contents: Value) => splitContents(contents).flatMap(convertContent),
+    /** @param chunks a response, or the parts of a streamed response */
+    convertCandidates: (chunks: readonly Value[]) => {
+      const count = Math.max(...chunks.map((chunk) => chunk.items("candidates").length));
+      return Array.from({ length: count }, (_, at) => {
+        const candidates = chunks.flatMap((chunk) => chunk.get("candidates", at) ?? []);
+        const message = convertAnswer(candidates.flatMap((candidate) => candidate.items("content", "parts")));
+        const last = candidates.findLast((candidate) => findIn(candidate, "finish_reason"));
+        if (!last) return message;
+        const stated = [findIn(last, "finish_reason")];
+        const others = last.members().filter(([key]) => !/^(content|index|finish_?reason)$/i.test(key));
+        const finish = decideFinish(run, { callsTools: message.tool_calls !== undefined, stated });
+        return { ...choice(message, finish), index: last.get("index") ?? at, ...Object.fromEntries(others) };
+      });
+    },
+  };
+};
+
+const isText = (id: Json, value: Value) => id instanceof Object && "text" in id && id.text === value.text;
+
+const textOf = (part: Value) => (part.isText ? part : part.get("text"));
+
+/** Texts and parts without a content are one content of the user, as in the SDKs. */
+const splitContents = (contents: Value): readonly Content[] => {
+  const split: { role: string; parts: Value[] }[] = [];
+  let loose: Value[] | undefined;
+  for (const item of contents.isList ? contents.items() : [contents]) {
+    const parts = item.get("parts");
+    if (parts) {
+      split.push({ role: item.textAt("role") ?? "user", parts: [...parts.items()] });
+      loose = undefined;
+    } else if (loose) loose.push(item);
+    else {
+      loose = [item];
+      split.push({ role: "user", parts: loose });
+    }
+  }
+  return split;
+};
+
+const toChatPart = (run: ConversionNotes, part: Value): readonly Json[] => {
+  const text = textOf(part);
+  if (text) return [{ type: "text", text }];
+  const inline = findIn(part, "inline_data");
+  const file = inline ?? findIn(part, "file_data");
+  const type = findIn(file, "mime_type");
+  const data = inline?.get("data");
+  const url = data ? literal(`data:${type?.text ?? ""};base64,${data.text}`, data, type) : findIn(file, "file_uri");
+  if (!url)
+    return run.skip(
+      part,
+      `a part with ${
+        part
+          .members()
+          .map(([key]) => key)
+          .join(", ") || "no keys"
+      }`,
+    );
+  if (type?.text?.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
+  if (data && type?.text?.startsWith("audio/"))
+    return [{ type: "input_audio", input_audio: { data, format: literal(type.text.slice("audio/".length), type) } }];
+  const filename = findIn(file, "display_name");
+  return [{ type: "file", file: data ? { filename, file_data: url } : { filename, file_id: url } }];
+};

@@ -1,0 +1,249 @@
+import { describe, expect, it } from "vitest";
+import { type ConversionResult, toMessages, toTrajectory } from "../../src/calls/index.ts";
+import { parseRawJson } from "../../src/json/raw-json.ts";
+import { page } from "../output/call.ts";
+import { runHere } from "../support/here.ts";
+
+const ended = { id: "c", started_at: "2026-01-01T00:00:00Z", ended_at: "2026-01-01T00:00:01Z" };
+const messagesOf = (call: object): unknown => {
+  const result = toMessages(parseRawJson(JSON.stringify({ ...ended, ...call })));
+  return "line" in result ? JSON.parse(result.line) : result.why;
+};
+const trajectoryOf = (call: object): ConversionResult =>
+  toTrajectory(parseRawJson(JSON.stringify({ ...ended, ...call })), { text: "1" });
+
+const user = { role: "user", content: "Weather in Bern?" };
+const askWeather = (id: string) => ({
+  id,
+  type: "function",
+  function: { name: "get_weather", arguments: '{"city":"Bern"}' },
+});
+const answered = (id: string, content: unknown, more: object = {}) => ({
+  role: "tool",
+  tool_call_id: id,
+  content,
+  ...more,
+});
+const said = (content: string | null, more: object = {}) => ({ role: "assistant", content, ...more });
+
+const item = { type: "function_call", call_id: "a", name: "get_weather", arguments: '{"city":"Bern"}' };
+const message = { type: "message", role: "assistant", content: [{ type: "output_text", text: "Rain." }] };
+const response = { object: "response", status: "completed", output: [message] };
+const responses = {
+  inputs: {
+    instructions: "Be brief.",
+    input: [user, item, { type: "function_call_output", call_id: "a", output: "rain" }],
+    tools: [{ type: "function", name: "get_weather", parameters: { type: "object" } }, { type: "web_search" }],
+  },
+  output: response,
+};
+
+const ask = { functionCall: { name: "get_weather", args: { city: "Bern" } } };
+const contents = [
+  { role: "user", parts: [{ text: "Weather in Bern?" }] },
+  { role: "model", parts: [ask] },
+  { role: "user", parts: [{ functionResponse: { name: "get_weather", response: { result: "rain" } } }] },
+];
+const candidate = { content: { role: "model", parts: [{ text: "Rain." }] }, finish_reason: "STOP", index: 0 };
+const declared = [{ function_declarations: [{ name: "get_weather", parameters_json_schema: { type: "object" } }] }];
+const gemini = {
+  inputs: { model: "g", contents, config: { system_instruction: "Be brief.", tools: declared } },
+  output: { candidates: [candidate], model_version: "g" },
+};
+
+const use = { type: "tool_use", id: "a", name: "get_weather", input: { city: "Bern" } };
+const failure = { type: "tool_result", tool_use_id: "a", is_error: true, content: [{ type: "text", text: "no city" }] };
+const anthropic = {
+  inputs: {
+    system: "Be brief.",
+    messages: [user, { role: "assistant", content: [use] }, { role: "user", content: [failure] }],
+    tools: [{ name: "get_weather", input_schema: { type: "object" } }],
+  },
+  output: {
+    type: "message",
+    role: "assistant",
+    content: [
+      { type: "thinking", thinking: "Sorry.", signature: "x" },
+      { type: "text", text: "No such city." },
+    ],
+    stop_reason: "max_tokens",
+  },
+};
+
+const system = { role: "system", content: "Be brief." };
+const tool = { type: "function", function: { name: "get_weather", parameters: { type: "object" } } };
+
+describe("a call of a model's API", () => {
+  it.each([
+    ["OpenAI's Responses", responses, "a", answered("a", "rain"), said("Rain."), "stop"],
+    ["Gemini", gemini, "call_0", answered("call_0", "rain", { name: "get_weather" }), said("Rain."), "stop"],
+    [
+      "Anthropic",
+      anthropic,
+      "a",
+      answered("a", "no city", { is_error: true }),
+      said("No such city.", { reasoning_content: "Sorry." }),
+      "length",
+    ],
+  ])("becomes the same messages, choice and tools in %s", async (_, call, id, result, answer, finish_reason) => {
+    const before = [system, user, said(null, { tool_calls: [askWeather(id)] }), result];
+    expect(messagesOf(call)).toEqual([...before, answer]);
+    const converted = trajectoryOf(call);
+    const line = "line" in converted ? converted.line : "";
+    expect(JSON.parse(line)).toMatchObject({
+      messages_and_choices: [...before, { finish_reason, index: 0, message: answer }],
+      tools: [tool],
+    });
+    expect((await runHere(["check", "--json"], { stdin: line })).code).toBe(0);
+    const text = await page({ ...ended, ...call });
+    expect(text).toMatch(/system\n +│ Be brief\.[\s\S]*→ get_weather[\s\S]*│ city: Bern/);
+    expect(text).not.toMatch(/type: (input_text|output_text|function_call)|functionCall|function_response/);
+  });
+
+  const withInput = (input: unknown, more: object = {}) => ({ inputs: { input, ...more }, output: response });
+
+  it.each([
+    ["text", "Weather in Bern?", [user]],
+    [
+      "parts with a picture",
+      [{ role: "user", content: [{ type: "input_image", image_url: "data:image/png;base64,AA" }] }],
+      [{ role: "user", content: [{ type: "image_url", image_url: { url: "data:image/png;base64,AA" } }] }],
+    ],
+    [
+      "a custom tool whose result is incomplete",
+      [
+        user,
+        { type: "custom_tool_call", call_id: "b", name: "run", input: "ls" },
+        { type: "custom_tool_call_output", call_id: "b", output: "x", status: "incomplete" },
+      ],
+      [
+        user,
+        said(null, { tool_calls: [{ id: "b", type: "custom", custom: { name: "run", input: "ls" } }] }),
+        answered("b", "x", { status: "incomplete" }),
+      ],
+    ],
+    ["an earlier answer", [{ role: "assistant", content: "Hi." }, user], [said("Hi."), user]],
+  ])("has the input of Responses if it is %s", (_, input, expected) => {
+    expect(messagesOf(withInput(input))).toEqual([...expected, said("Rain.")]);
+  });
+
+  it.each([
+    ["an earlier response", withInput("x", { previous_response_id: "r" }), /earlier messages \(previous_response_id\)/],
+    [
+      "a built-in tool",
+      { ...responses, output: { output: [{ type: "web_search_call", id: "w" }, message] } },
+      /web_search_call/,
+    ],
+    [
+      "code that Gemini ran",
+      { ...gemini, output: { candidates: [{ content: { parts: [{ executable_code: { code: "1" } }] } }] } },
+      /executable_code/,
+    ],
+    ["several candidates", { ...gemini, output: { candidates: [candidate, candidate] } }, /several choices/],
+    ["no candidate", { ...gemini, output: { prompt_feedback: {} } }, /its output is not a message/],
+    [
+      "a search by Anthropic",
+      { ...anthropic, output: { ...anthropic.output, content: [{ type: "server_tool_use", id: "s" }] } },
+      /server_tool_use/,
+    ],
+  ])("is not exported but shown if it has %s", async (_, call, why) => {
+    expect(messagesOf(call)).toMatch(why);
+    expect(trajectoryOf(call)).toMatchObject({ why: expect.stringMatching(why) });
+    expect(await page({ ...ended, ...call })).toMatch(/│ Be brief\.|│ x/);
+  });
+
+  it.each([
+    ["text", "Weather in Bern?", [user]],
+    [
+      "a list of texts",
+      ["Weather in", "Bern?"],
+      [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Weather in" },
+            { type: "text", text: "Bern?" },
+          ],
+        },
+      ],
+    ],
+    ["one content", contents[0], [user]],
+    ["one part", { text: "Weather in Bern?" }, [user]],
+    [
+      "a picture and a sound",
+      [
+        {
+          role: "user",
+          parts: [
+            { inline_data: { mime_type: "image/png", data: "AA" } },
+            { inlineData: { mimeType: "audio/wav", data: "AA" } },
+          ],
+        },
+      ],
+      [
+        {
+          role: "user",
+          content: [
+            { type: "image_url", image_url: { url: "data:image/png;base64,AA" } },
+            { type: "input_audio", input_audio: { data: "AA", format: "wav" } },
+          ],
+        },
+      ],
+    ],
+    [
+      "calls with ids and an error",
+      [
+        { role: "model", parts: [{ function_call: { id: "b", name: "get_weather", args: { city: "Bern" } } }] },
+        { role: "user", parts: [{ function_response: { id: "b", name: "get_weather", response: { error: "down" } } }] },
+      ],
+      [said(null, { tool_calls: [askWeather("b")] }), answered("b", '{"error":"down"}', { name: "get_weather" })],
+    ],
+  ])("has the contents of Gemini if they are %s", (_, given, expected) => {
+    expect(messagesOf({ ...gemini, inputs: { contents: given } })).toEqual([...expected, said("Rain.")]);
+  });
+
+  it("joins the chunks of a stream of Gemini, and takes the last event of a stream of Responses", () => {
+    const chunk = (part: object, more: object = {}) => ({ candidates: [{ content: { parts: [part] }, ...more }] });
+    const chunks = [
+      chunk({ text: "Let me", thought: true }),
+      chunk({ text: "Ra" }),
+      chunk({ text: "in." }, { finishReason: "MAX_TOKENS" }),
+    ];
+    const answer =
+      '"finish_reason":"length","index":0,"message":{"role":"assistant","content":"Rain.","reasoning_content":"Let me"}';
+    expect(trajectoryOf({ ...gemini, output: chunks })).toMatchObject({ line: expect.stringContaining(answer) });
+    const events = [
+      { type: "response.created", response: { output: [] } },
+      { type: "response.completed", response },
+    ];
+    expect(messagesOf({ ...responses, output: events })).toEqual(messagesOf(responses));
+  });
+
+  it("has the calls that the SDK of Gemini made itself", () => {
+    const output = { ...gemini.output, automatic_function_calling_history: contents };
+    expect(messagesOf({ ...gemini, inputs: { contents: "Weather in Bern?" }, output })).toHaveLength(4);
+  });
+
+  it("shows all parts of a block", async () => {
+    const block = (type: string, more: object) => ({ type, ...more });
+    const content = [
+      block("document", { source: { type: "text", media_type: "text/plain", data: "the terms" }, title: "Terms" }),
+      block("text", { text: "Read it.", cache_control: { type: "ephemeral" } }),
+      block("image", { source: { type: "url", url: "https://a.example/b.png" }, note: "kept" }),
+    ];
+    const text = await page({ ...ended, inputs: { messages: [{ role: "user", content }] } });
+    for (const shown of ["│ the terms", "title: Terms", "│ Read it.", "cache_control", "note: kept"])
+      expect(text).toContain(shown);
+  });
+
+  it.each([
+    { input: 5 },
+    { input: [5] },
+    { input: [{ type: "function_call" }] },
+    { contents: [{ parts: [{ functionCall: {} }] }] },
+  ])("is shown as data if its inputs are %j", async (inputs) => {
+    const call = { ...ended, op_name: "openai.responses.create", inputs };
+    expect(await page(call)).toMatch(/│ (input|contents):/);
+    expect(messagesOf(call)).toMatch(/^it/);
+  });
+});
