@@ -17,7 +17,7 @@ import { ConversionError, type Members, Value } from "../messages/value.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import type { FormatRun, RewardPart, Rollout } from "./format.ts";
+import type { FormatRun, RewardPart, Rollout, SourceRecord } from "./format.ts";
 
 /** Returns a ConversionError, so that other parts of the record are still converted. */
 export const convertPart = (
@@ -85,7 +85,18 @@ export const buildException = (message: Json, type?: Json, traceback?: Json) => 
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
 
-export const stemOf = (file: string) => basename(file).replace(/\.json(?:\.gz|\.zst)?$/, "");
+export const stemOf = (file: string) => basename(file).replace(/\.(?:jsonl?|ndjson)(?:\.gz|\.zst)?$/, "");
+
+/** Returns the ids for `--rewards`, or the file's name without an extension if the record is a whole file. */
+export const listRewardIds = ({ options }: FormatRun, { value, file, isWhole = false }: SourceRecord) => {
+  const id = value.get("id");
+  if (id && options.rewards?.has(id.text ?? id.raw)) return [id];
+  const ids = rewardIdKeys.flatMap((key) => value.get(key) ?? value.get("metadata", key) ?? []);
+  return ids.length > 0 || !isWhole ? ids : [stemOf(file)];
+};
+
+/** Different ids of a record can be equal to ids of other records, so only `id` overrides the others. */
+const rewardIdKeys = ["id", "idx", "uid", "example_id", "instance_id", "trajectory_id", "session_id"];
 
 type RewardQuery = Readonly<{
   record: Value;
@@ -125,11 +136,12 @@ export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
   if (rewardFrom) return addParts(run, query, rewardFrom);
   if (rewards) {
     const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
-    for (const name of names) {
-      const json = rewards.get(name);
-      if (json === undefined) continue;
-      run.usedRewardIds.add(name);
-      return { reward: rawLiteral(json, []), identity: `reward ${json}` };
+    const [first, ...more] = names.flatMap((name) => rewards.get(name) ?? []);
+    if (more.some((json) => json !== first))
+      throw record.error(`--rewards has several rewards for ${names.join(" and ")} (omit the reward of one id)`);
+    if (first !== undefined) {
+      for (const name of names) run.usedRewardIds.add(name);
+      return { reward: rawLiteral(first, []), identity: `reward ${first}` };
     }
     if (names.length === 0) throw record.error("the record has no id for --rewards (add the key id to the record)");
     const fix = "add the reward of this record to the file of --rewards";

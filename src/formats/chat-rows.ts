@@ -6,12 +6,13 @@ import { answerColumns, findRewardColumns, pythonMessages } from "../input/index
 import { choice, haveTexts, orderNote, orderReason, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { addition, type Json, literal } from "../messages/output-json.ts";
-import type { Members, Value } from "../messages/value.ts";
+import { type Members, Value } from "../messages/value.ts";
 import { formatList } from "../sentences.ts";
 import {
   buildException,
   buildTrajectory,
   findReward,
+  listRewardIds,
   missingReward,
   missingTrlReward,
   readPath,
@@ -73,7 +74,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
   const reward = findReward(run, {
     record: row,
-    ids: [row.get("id") ?? row.get("idx")],
+    ids: listRewardIds(run, record),
     readOwn,
     canLackParts: rows.canLackParts === true,
   });
@@ -209,20 +210,21 @@ const trlRows: ChatRows = {
   readGroup: (run, record) => {
     if (!record.value.has("completions")) return undefined;
     record.group = `${record.file} row ${record.position}`;
-    return convertCompletions(run, record.value);
+    return convertCompletions(run, record);
   },
 };
 
 export const trl = chatRows(trlRows);
 
 /** Another list with the length of `completions` has one metadata value for each completion. */
-const convertCompletions = (run: FormatRun, row: Value) => {
+const convertCompletions = (run: FormatRun, record: SourceRecord) => {
+  const row = record.value;
   const labels = row.get("labels");
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
   const rewards = unwrap(row.get("rewards"));
-  const id = row.get("id");
+  const rowIds = listRewardIds(run, record).map((id) => (id instanceof Value ? (id.text ?? id.raw) : id));
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
@@ -237,7 +239,7 @@ const convertCompletions = (run: FormatRun, row: Value) => {
     // With --reward-from, the path leads to a list of rewards.
     const rewardFrom = run.options.rewardFrom?.map((part) => ({ ...part, path: part.path.concat(at) }));
     const runAt = { ...run, options: { ...run.options, rewardFrom } };
-    const ids = [id && `${id.text ?? id.raw}/${at}`];
+    const ids = rowIds.map((id) => `${id}/${at}`);
     const reward = findReward(runAt, { record: row, ids, readOwn, canLackParts: true });
     const itemMembers = each.flatMap(([key, values]) => values.slice(at, at + 1).map((value) => [key, value] as const));
     const sampled = { record: row, completion: { at, count } };

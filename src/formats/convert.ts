@@ -34,7 +34,6 @@ export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
 export type Conversion = NonNullable<ConvertedInputs["conversion"]>;
 
 const maxNamedIds = 3;
-const maxLineEndBytes = 2;
 
 /** @throws Failure `spool-failed`; the signal's reason; read errors */
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
@@ -165,9 +164,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
     const value = lenient ?? (completeStart && Value.parse(completeStart));
     const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
-    const { within, start } = raw;
-    const isLast = within !== undefined && start + bytes.length >= within.size - maxLineEndBytes;
-    const text = fault && { bytes, fault, isLast, isDocument: !isLine, isFormatGiven };
+    const text = fault && { bytes, fault, isLast: records.isAtEnd(raw), isDocument: !isLine, isFormatGiven };
     const record = value && records.toRecord(value, raw, at);
     const converted = record && records.convertRecord(converter, record);
     const mayLackGroup = !lenient && hasRecordedGroups && record?.isGroupDerived === true;

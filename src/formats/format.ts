@@ -36,6 +36,8 @@ export interface SourceRecord {
   readonly file: string;
   readonly position: number;
   readonly member?: string | undefined;
+  /** True if the record is the whole content of its file. */
+  readonly isWhole?: boolean;
   /** The key of the group that becomes invalid if the record cannot be converted. */
   group?: string;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */

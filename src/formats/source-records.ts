@@ -57,12 +57,15 @@ export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPos
   return value && toRecord(value, raw, at);
 };
 
-export const toRecord = (value: Value, { member }: input.RawRecord, at: RolloutPosition): SourceRecord => ({
-  value,
-  file: at.file.name,
-  position: at.record,
-  member,
-});
+export const toRecord = (value: Value, raw: input.RawRecord, at: RolloutPosition): SourceRecord => {
+  const { member, isDocument = false, isComposed = false } = raw;
+  const isWhole = isDocument || (at.record === 0 && !isComposed && isAtEnd(raw));
+  return { value, file: at.file.name, position: at.record, member, isWhole };
+};
+
+/** A line end has up to two bytes. */
+export const isAtEnd = ({ within, start, bytes }: input.RawRecord) =>
+  within !== undefined && start + bytes.length >= within.size - 2;
 
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {

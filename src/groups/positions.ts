@@ -71,9 +71,10 @@ const locateInRecord = async (source: Source, line: number, path: Path) => {
 export const mapProblemsToRecords = async (sources: readonly Source[], problems: Problems) => {
   const byName = new Map(sources.flatMap((source) => (source.originals ? [[source.name, source]] : [])));
   if (byName.size === 0) return;
-  await problems.relocate(async ({ file = "", line = 1, path = [], readAt }) => {
+  await problems.relocate(async ({ file = "", line, path = [], readAt }) => {
     const source = readAt === undefined ? byName.get(file) : undefined;
-    return source && (await locateInRecord(source, line, path));
+    if (!source) return undefined;
+    return line === undefined ? { file: fileOf(source) } : await locateInRecord(source, line, path);
   });
 };
 

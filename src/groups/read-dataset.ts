@@ -144,7 +144,9 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
     const { originals } = source;
     for (let at = first; hasDigests && originals && at < parts.count; at++)
       parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
-    if (parts.count === first) problems.report("input-empty", { size: source.bytes.size }, { file: source.name });
+    const isEmpty = source.bytes.size === 0 && !originals;
+    for (const file of parts.count === first ? inputs.filesOf(source) : [])
+      problems.report("input-empty", { isEmpty }, { file });
     rewards.push(sourceResult.rewards);
     mergeSketch(scan.rewards, sourceResult.rewards);
     if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);

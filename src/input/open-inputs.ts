@@ -141,7 +141,7 @@ const openStream = async (name: string, stream: Readable, options: SpoolOptions)
 };
 
 const checkHead = (name: string, head: Buffer, takesContainers: boolean) => {
-  if (head.length === 0) throw new UnusableInput("input-empty", { size: 0 });
+  if (head.length === 0) throw new UnusableInput("input-empty", { isEmpty: true });
   const error = takesContainers && findContainer(head) ? undefined : findFormatError(head, name);
   if (error) throw error;
 };

@@ -115,10 +115,10 @@ export const fileRules = {
     why: "rollcall reads the .jsonl, .ndjson, .json, .eval, .traj and .parquet files below a folder, and skips files without rollouts.",
     example: problem({ files: [] }, "runs"),
   }),
-  "input-empty": errorOfInput<{ size: number }>({
-    message: ({ size }) => (size === 0 ? "the input is empty" : "the input has no groups"),
+  "input-empty": errorOfInput<{ isEmpty: boolean }>({
+    message: ({ isEmpty }) => (isEmpty ? "the input is empty" : "the input has no groups"),
     advice: "name a file with a group or a trajectory on each line",
-    example: problem({ size: 0 }, "step.jsonl"),
+    example: problem({ isEmpty: true }, "step.jsonl"),
   }),
   "empty-selection": errorOfInput<{ by: readonly string[]; groups: number }>({
     message: ({ by, groups }) => `${by.join(" and ")} matched 0 of ${pluralize(groups, "group")}`,
