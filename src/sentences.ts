@@ -7,6 +7,13 @@ export const inProfile = (command: string, profile: string) =>
 export const pluralize = (count: number, noun: string, plural = `${noun}s`) =>
   `${count} ${count === 1 ? noun : plural}`;
 
+/** Returns at most `maxUnits` UTF-16 units, but never half of a character. */
+export const cutText = (text: string, maxUnits: number) =>
+  text.slice(0, /[\ud800-\udbff]/.test(text.charAt(maxUnits - 1)) ? maxUnits - 1 : maxUnits);
+
+/** Replaces halves of characters, which JSON escapes can spell. */
+export const replaceLoneSurrogates = (text: string) => text.replaceAll(/\p{Surrogate}/gu, "\ufffd");
+
 /** Accepts camel case and snake case. */
 export const toOptionName = (name: string) => `--${name.replaceAll(/_|(?=[A-Z])/g, "-").toLowerCase()}`;
 

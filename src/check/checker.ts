@@ -1,17 +1,19 @@
 /** Recognizes, checks and indexes requests, groups and trajectories. */
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
+import type { Severity } from "../failure.ts";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
 import { addToSketch } from "../groups/metrics/sketch.ts";
 import { findBounds } from "../groups/metrics/sums.ts";
 import type { Part } from "../groups/parts/parts.ts";
 import type { ScanResult } from "../groups/parts/scan-result.ts";
-import { roles } from "../input/index.ts";
+import { finishReasons, roles } from "../input/index.ts";
 import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
 import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { openGroupKeyReader } from "./group-key.ts";
+import { countPrompts, findPrompt } from "./prompt.ts";
 import type { Path, PositionCounter } from "./rules/positions.ts";
 import type { ProblemLocation } from "./rules/problems.ts";
 import { findSecrets, secretPrefixes } from "./rules/secrets.ts";
@@ -52,7 +54,7 @@ export interface ScanOptions {
 
 export const keyUses: KeyUses = {
   leafKeys: ["parameters", "logprobs"],
-  shapeTexts: { role: roles },
+  shapeTexts: { role: roles, finish_reason: finishReasons },
   runPrefixes: secretPrefixes,
 };
 
@@ -91,6 +93,7 @@ export class Checker {
   #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
   #line = 0;
   #isInvalid = false;
+  #isWarned = false;
   readonly #facts: TrajectoryFacts[] = [];
 
   constructor(file: string, { result, index, groupBy }: ScanOptions) {
@@ -121,6 +124,7 @@ export class Checker {
   #startValue(value: CheckedValue): void {
     this.#value = value;
     this.#isInvalid = false;
+    this.#isWarned = false;
     this.#line = this.#block.positions.mark(json.startOf(value.table, value.node));
   }
 
@@ -186,11 +190,22 @@ export class Checker {
     if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
     const { min, max } = findBounds(facts?.map(({ version }) => version) ?? []);
     if (min < max) this.#report("mixed-policy-versions", { min, max }, node);
+    if (facts && facts.length > 1) this.#comparePrompts(table, facts, node);
     this.#reportSecrets();
     const validFacts = this.#isInvalid ? undefined : facts;
     if (validFacts) this.result.tally.addGroup({ rewards: validFacts.map(({ reward }) => reward), exceptions });
     const count = facts?.length ?? countElements(table, list);
     this.#addPart(table, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
+  }
+
+  #comparePrompts(table: JsonTable, facts: readonly TrajectoryFacts[], group: number) {
+    const prompts: Span[] = [];
+    for (const { list, choices } of facts) {
+      const prompt = findPrompt({ table, list, choices });
+      if (prompt) prompts.push(prompt);
+    }
+    const { count } = countPrompts(table.bytes, prompts);
+    if (count > 1) this.#report("mixed-prompts", { prompts: count }, group);
   }
 
   #inspectTrajectories(table: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
@@ -219,7 +234,10 @@ export class Checker {
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
     this.#addPart(table, json.spanOf(value), { kind: "trajectory", facts: this.#isInvalid ? undefined : [facts] });
-    if (key !== undefined) this.result.parts.setKey(key);
+    if (key === undefined) return;
+    this.result.parts.setKey(key);
+    const prompt = this.#isInvalid ? undefined : findPrompt({ table, ...facts });
+    if (prompt) this.result.parts.setPrompt(this.#block.reader.fingerprintOf(prompt.start, prompt.end));
   }
 
   #addPart(table: JsonTable, { start, end }: Span, { kind, trajectories, facts }: CheckedPart): void {
@@ -244,6 +262,7 @@ export class Checker {
         // The object lists each property, because spread syntax is slower.
         kind,
         valid,
+        warned: this.#isWarned,
         trajectories: count,
         reward: kind === "trajectory" ? (facts?.[0]?.reward ?? 0) : 0,
         equal: valid && count > 1 && max - min <= rewardTolerance,
@@ -261,9 +280,13 @@ export class Checker {
   }
 
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {
-    const severity = this.result.problems.report(rule, data, () => this.#locate(node, steps));
-    if (severity === "error") this.#isInvalid = true;
+    this.#take(this.result.problems.report(rule, data, () => this.#locate(node, steps)));
   };
+
+  #take(severity: Severity | undefined) {
+    if (severity === "error") this.#isInvalid = true;
+    if (severity === "warning") this.#isWarned = this.result.problems.strictness.strict;
+  }
 
   #locate(node: number, steps: Path): ProblemLocation {
     const { table, node: value, path } = this.#value;
@@ -283,7 +306,7 @@ export class Checker {
         ...this.#locate(json.findInnermost(table, { from: node, byte: start }).node, []),
         offset: this.#block.start + start,
       });
-      if (this.result.problems.report("secret-in-content", { kind }, locate) === "error") this.#isInvalid = true;
+      this.#take(this.result.problems.report("secret-in-content", { kind }, locate));
     }
   }
 }

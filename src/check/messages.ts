@@ -1,5 +1,5 @@
 /** Checks messages, and counts choices. */
-import { roles } from "../input/index.ts";
+import { finishReasons, roles } from "../input/index.ts";
 import { nodeSize } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
@@ -12,6 +12,8 @@ export const createMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
+  /** The finish reason of the last choice if it is `length`, or 0. */
+  cutNode: 0,
   /** Three nodes for each event: a call, its id and its name, or 0, the id of a result and `resultMark`. Missing: 0. */
   events: [0],
   eventCount: 0,
@@ -26,7 +28,7 @@ const roleNames = [...roles];
 const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
 
 const messageShape = new Shape(
-  ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs"],
+  ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"],
   (kinds, table, object) => {
     const roleNode = json.findMemberNode(table, object, "role") ?? 0;
     const roleIndex = kinds.role === Kind.string ? roleNames.indexOf(json.readString(table, roleNode)) : -1;
@@ -36,8 +38,12 @@ const messageShape = new Shape(
     if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
     if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
     if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
+    const finishNode = json.findMemberNode(table, object, "finish_reason") ?? 0;
+    const finish = kinds.finish_reason === Kind.string ? json.readString(table, finishNode) : "";
     return {
       isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
+      isCut: finish === "length",
+      isFinishKnown: fits(kinds.finish_reason, 0) || finishReasons.has(finish),
       hasLogprobs: kinds.logprobs === Kind.object,
       roleIndex,
       callsKind: kinds.tool_calls,
@@ -55,6 +61,7 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
   facts.choicesWithLogprobs = 0;
   facts.hasAssistantTurn = false;
   facts.callsTools = false;
+  facts.cutNode = 0;
   facts.eventCount = 0;
   facts.lastCallsIndex = -1;
   const end = json.nodeAfter(table, list);
@@ -65,6 +72,7 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     }
     let shape = messageShape.read(table, entry);
     const { isChoice, hasLogprobs } = shape;
+    if (isChoice) inspectFinish(table, shape, facts, report);
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
     if (isChoice) shape = messageShape.read(table, message);
     const { roleIndex, callsKind, reporters } = shape;
@@ -84,6 +92,26 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
   }
   if (facts.lastCallsIndex < 0) facts.lastCallsIndex = facts.eventCount;
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
+};
+
+/** Expects that the message shape is at the choice. */
+const inspectFinish = (
+  table: JsonTable,
+  { isCut, isFinishKnown }: { isCut: boolean; isFinishKnown: boolean },
+  facts: MessageFacts,
+  report: RuleReporter,
+) => {
+  facts.cutNode = isCut ? messageShape.at(table, slots.finish_reason) : 0;
+  if (isFinishKnown) return;
+  const node = messageShape.at(table, slots.finish_reason);
+  const isString = kindOf(table, node) === Kind.string;
+  const reason = isString ? `\`${shortenName(json.readString(table, node))}\`` : describeValue(table, node);
+  report("unknown-finish-reason", { reason }, node);
+};
+
+export const readMessage = (table: JsonTable, entry: number) => {
+  const { isChoice, roleIndex } = messageShape.read(table, entry);
+  return { isChoice, role: roleNames[roleIndex] };
 };
 
 const reportRole: ProblemReporter = (table, message, report) => {

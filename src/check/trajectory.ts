@@ -16,6 +16,8 @@ const noMetrics: readonly string[] = [];
 /** Doubles start as NaN, because V8 recompiles code if an integer becomes a double. */
 export const createTrajectoryFacts = () => ({
   node: 0,
+  /** The node of `messages_and_choices`. */
+  list: 0,
   reward: Number.NaN,
   /** The final policy version. Default: the initial policy version. */
   version: Number.NaN,
@@ -120,7 +122,9 @@ export const inspectTrajectory = (
   if (derived.hasFailureKey) inspectExceptions(table, report);
   const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
   const list = shape.at(table, slots.messages_and_choices);
+  facts.list = list;
   inspectMessages(table, list, facts, report);
+  if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectToolCalls(table, facts, offered, report);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);

@@ -1,7 +1,7 @@
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isObject, parseJson } from "../json/json-bytes.ts";
-import { fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
+import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import type { AttemptResult } from "./client.ts";
 import { connectTimeoutMs, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
 import type { RequestTarget } from "./request.ts";
@@ -172,7 +172,7 @@ export const invalidReply = (
   { status, bytes, invalidPath }: { status: number; bytes: Uint8Array; invalidPath: string | undefined },
 ) => {
   const { kind, message } = inspectBody(bytes);
-  const title = message === undefined ? "" : ` ("${message.length > 200 ? `${message.slice(0, 200)}…` : message}")`;
+  const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const { url, endpoint } = request;
   const found = {
     html: `an HTML page${title}`,
@@ -267,7 +267,7 @@ const inspectBody = (bytes: Uint8Array) => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
   const result = (kind: "json" | "html" | "text" | "empty", message: string | undefined) => {
     const isLong = message !== undefined && message.length > maxMessageLength;
-    return { kind, message: isLong ? `${message.slice(0, maxMessageLength)} …` : message };
+    return { kind, message: isLong ? `${cutText(message, maxMessageLength)} …` : message };
   };
   if (text === "") return result("empty", undefined);
   if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) {

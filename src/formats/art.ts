@@ -17,6 +17,7 @@ export const art: Format = {
     sampled: "the choices in the file, or the responses of exchanges",
   },
   records: { text: "lines", parquet: true },
+  isGrouped: true,
   columns: ["format_version", "group_index", "trajectory_index", "group_json", "trajectory_json", "reward"],
   jsonColumns: ["trajectory_json"],
   recognizes: ({ value }) =>

@@ -1,6 +1,6 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
-import { groupKeyNames, toKeyPaths } from "../check/rules/ambiguous-groups.ts";
+import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
 import { choice, haveTexts, orderNote, orderReason, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
@@ -19,7 +19,6 @@ import {
   requireReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { crossFileMark } from "./group-lines.ts";
 
 export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
   rewardKey: string;
@@ -59,7 +58,7 @@ export const chatRows = (rows: ChatRows): Format => ({
 
 const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
   const { value: row } = record;
-  const key = findGroupKey(run, rows, row);
+  const key = findGroupKey(rows, row);
   if (key !== undefined) record.group = key;
   record.isGroupDerived = key === undefined;
   const prompt = rows.readPrompt(row);
@@ -98,13 +97,7 @@ const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: Forma
 /** In rows of chat messages, a uid identifies the row. */
 const rowGroupKeys = groupKeyNames.filter((name) => name !== "uid");
 
-const findGroupKey = ({ options: { groupBy }, note }: FormatRun, { findGroup }: ChatRows, row: Value) => {
-  if (groupBy !== undefined) {
-    const paths = toKeyPaths(groupBy).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
-    const chosen = paths.map((path) => row.get(...path)).find((value) => value !== undefined);
-    if (chosen) return `${crossFileMark}${chosen.raw}`;
-    note(`--group-by ${groupBy} has no effect on a row in which this key is missing or null`);
-  }
+const findGroupKey = ({ findGroup }: ChatRows, row: Value) => {
   const recorded = findGroup?.(row);
   if (recorded !== undefined) return `${findStep(row)} ${recorded}`;
   for (const name of rowGroupKeys) {

@@ -17,6 +17,7 @@ import { pluralize, toOptionArgs } from "../sentences.ts";
 import { formatRewardFrom } from "./build-trajectory.ts";
 import { leaveOutCopies } from "./copies.ts";
 import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
+import { groupByKey } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
 import { isCompanion, ownFormat, recognizeInputs } from "./recognize.ts";
@@ -117,12 +118,15 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
   const name = `${title} (as groups)`;
   const formatRun = openFormatRun(files, run);
-  const converter = format.open(formatRun);
+  const { groupBy } = run.options;
+  const isGroupedByKey = groupBy !== undefined && format.isGrouped !== true;
+  const converter = groupByKey(format.open(formatRun), format, groupBy);
   const output = lines.openGroupLines(await input.openSpool(host), run);
   const { groups } = output;
   const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
   let knownKeys: readonly string[] = [];
   let hasRecordedGroups = false;
+  let flatKeys: readonly string[] = [];
   const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
 
   /** The faults of rollouts with an id, because another copy can be complete. */
@@ -200,11 +204,14 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       }
     }
     const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
-    if (isConverted && rollouts.length > 0 && knownKeys.length === 0) knownKeys = listKeys() ?? [];
+    if (isConverted && rollouts.length > 0 && knownKeys.length === 0) {
+      knownKeys = listKeys() ?? [];
+      flatKeys = [...value.flatMembers(), ...value.flatMembers("metadata")].flatMap(([key]) =>
+        key === "reward" ? [] : key,
+      );
+    }
     receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
   };
-
-  const isByKey = run.options.groupBy !== undefined && format.takesGroupKey;
 
   const breakAmbiguous = () => {
     // A JSON record without any key of the first converted record is not part of a converted group.
@@ -218,7 +225,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     const areFilesApart = groups.some(({ rollouts }) => rollouts.length > 1) && groups.every(hasOwnFile);
     const members = groups.flatMap((group) =>
       group.rollouts.map(({ file, record, span }) => ({
-        fileSet: isByKey ? 0 : areFilesApart ? file.position : file.fileSet,
+        fileSet: isGroupedByKey ? 0 : areFilesApart ? file.position : file.fileSet,
         group: group.position,
         isUnknown: possible.has(group),
         file,
@@ -271,7 +278,8 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     breakAmbiguous();
     const bytes = await output.end(host);
     const originals = lines.createLineOrigin({ files, groups, copies, format, converter });
-    const source: input.Source = { name, bytes, originals };
+    const keyUse = isGroupedByKey ? lines.findKeyUse(groups, flatKeys) : undefined;
+    const source: input.Source = { name, bytes, originals: { ...originals, keyUse } };
     return {
       source,
       groups,

@@ -39,7 +39,7 @@ export interface SourceRecord {
   /** True if the record is the whole content of its file. */
   readonly isWhole?: boolean;
   /** The key of the group that becomes invalid if the record cannot be converted. */
-  group?: string;
+  group?: string | undefined;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
   isGroupDerived?: boolean;
   /** The id and the time of the record's only rollout. */
@@ -117,6 +117,8 @@ export type Format = Readonly<{
   /** The writer writes a rollout to two files if their paths differ only in this part. */
   repeatedPath?: RegExp;
   takesGroupKey?: boolean;
+  /** True if the files record whole groups, which `--group-by` does not change. */
+  isGrouped?: boolean;
   lastFilePattern?: RegExp;
   hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */

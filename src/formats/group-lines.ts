@@ -30,6 +30,8 @@ export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "c
 export interface ConvertedGroup {
   readonly position: number;
   readonly rollouts: WrittenRollout[];
+  /** True for a group of `--group-by`. */
+  readonly isKeyed: boolean;
   isBroken: boolean;
   trajectories: number;
   members: string;
@@ -58,11 +60,12 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
   let isInOrder = true;
   let ordered: input.Spool | undefined;
   const groupOf = (key: string, { fileSet }: ConvertedFile) => {
-    const fullKey = key.startsWith(crossFileMark) ? key : `${fileSet} ${key}`;
+    const isKeyed = key.startsWith(crossFileMark);
+    const fullKey = isKeyed ? key : `${fileSet} ${key}`;
     const existing = byKey.get(fullKey);
     if (existing) return existing;
     const empty = { isBroken: false, trajectories: 0, members: "" };
-    const group: ConvertedGroup = { position: groups.length, rollouts: [], ...empty };
+    const group: ConvertedGroup = { position: groups.length, rollouts: [], isKeyed, ...empty };
     groups.push(group);
     byKey.set(fullKey, group);
     return group;
@@ -155,6 +158,18 @@ export type ConversionOutput = Readonly<{
   format: Format;
   converter: Converter;
 }>;
+
+/** @param keys names that `--group-by` could use instead */
+export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): input.GroupKeyUse => {
+  const filesOf = ({ rollouts }: ConvertedGroup) => new Set(rollouts.map(({ file }) => file)).size;
+  const lacksKey = ({ isKeyed, isBroken }: ConvertedGroup) => !isKeyed && !isBroken;
+  return {
+    keys,
+    isUsed: groups.some(({ isKeyed }) => isKeyed),
+    joined: groups.filter((group) => group.isKeyed && filesOf(group) > 1).length,
+    linesWithout: groups.flatMap((group, at) => (lacksKey(group) ? at + 1 : [])),
+  };
+};
 
 export const createLineOrigin = ({
   files,

@@ -10,11 +10,12 @@ import { parseRewards, ReadWindow, recheckBytes, sliceTrajectories } from "./gro
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
-import { DigestTable, type NumberColumn } from "./parts/column.ts";
+import type { NumberColumn } from "./parts/column.ts";
 import type { ScatteredPart } from "./parts/groups.ts";
 import type { Parts } from "./parts/parts.ts";
 import * as positions from "./positions.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./positions.ts";
+import { reportMixedPrompts } from "./prompts.ts";
 
 /** @throws the signal's reason */
 export const reportDatasetProblems = async (
@@ -31,6 +32,7 @@ export const reportDatasetProblems = async (
     bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
   }
   for (const feature of missingFeatures) reportMissingFeature(dataset, feature, bitsOfFiles);
+  await reportMixedPrompts(dataset, signal);
   await reportDuplicates(dataset, signal);
   await reportCopies(dataset, signal);
 };
@@ -108,6 +110,18 @@ export const hasZeroVariance = ({ scan: { parts }, groups }: IndexedGroups, grou
 export const hasNoSampledTurn = ({ scan: { parts, tally }, groups }: IndexedGroups, group: number) =>
   tally.sampled.choices > 0 &&
   groups.partsOf(group).every((at) => (parts.columns.training.at(at) & trainingBits.choice) === 0);
+
+export const reportMissingKeys = (
+  dataset: IndexedGroups,
+  { source, linesWithout, key }: { source: number; linesWithout: readonly number[]; key: string },
+) => {
+  for (const line of linesWithout) {
+    const part = positions.findPartAt(dataset.scan.parts, source, { line });
+    if (part === undefined) continue;
+    const group = dataset.groups.groupOf(part);
+    if (dataset.groups.isValid(group)) reportGroup(dataset, "group-key-missing", { data: { key }, group });
+  }
+};
 
 export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]) => {
   for (const { part, first, key } of scattered) {
@@ -196,9 +210,8 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
   const { groups, scan } = dataset;
   const { parts, problems } = scan;
   const { source, training } = parts.columns;
-  const { strict, allowed } = problems.strictness;
   const { rule, has } = feature;
-  if (allowed.has(rule) || !bitsOfFiles.some((bits) => lacks(bits, feature))) return;
+  if (problems.strictness.allowed.has(rule) || !bitsOfFiles.some((bits) => lacks(bits, feature))) return;
   const isMissingInInput = bitsOfFiles.every((bits) => (bits & has) === 0);
   let reportedFile: number | undefined;
   for (let at = 0; at < parts.count; at++) {
@@ -213,8 +226,7 @@ const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, b
     if (isMissingInInput) {
       // No group has the feature, so rollcall rejects no group.
       problems.addInputRule(rule);
-      if (!strict) return;
-    } else if (strict) groups.reject(groups.groupOf(at));
+    } else groups.warn(groups.groupOf(at));
   }
 };
 
@@ -226,7 +238,7 @@ const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: Mis
   const trajectories = isShort ? readTrajectories(getPart(dataset, part)) : [];
   for (const [at, trajectory] of trajectories.entries()) {
     const isOnly = trajectories.length === 1;
-    if (isOnly || lacks(recheckBytes(trajectory, dataset.scan).parts.columns.training.at(0), feature))
+    if (isOnly || lacks(recheckBytes(trajectory).parts.columns.training.at(0), feature))
       return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
   }
   return [];
@@ -313,18 +325,4 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
 const findRepeatedNumbers = (numbers: NumberColumn) => {
   const sorted = numbers.values().sort();
   return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
-};
-
-export const reportSplitLeaks = async (dataset: IndexedGroups, other: IndexedGroups) => {
-  const theirs = other.groups.digests();
-  const table = new DigestTable(theirs, theirs.count);
-  // The reverse order makes the table contain the last of several equal groups.
-  for (let group = theirs.count - 1; group >= 0; group--) table.add(group);
-  const ours = dataset.groups.digests();
-  for (let group = 0; group < ours.count; group++) {
-    const same = table.findByWords((word) => ours.wordOf(group, word));
-    if (same === undefined) continue;
-    reportGroup(dataset, "split-leak", { data: { position: toFileLine(positions.locateGroup(other, same)) }, group });
-  }
-  await positions.mapProblemsToRecords(dataset.sources, dataset.scan.problems);
 };

@@ -1,6 +1,7 @@
 /** Reads the bytes of parts and groups. */
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
+import { defaultStrictness } from "../check/rules/rules.ts";
 import { Scan } from "../check/scan.ts";
 import { inputChanged, locateLine, openMemoryBytes, type Source } from "../input/index.ts";
 import { type JsonObject, parseJson, replaceLineEnds, type Span } from "../json/json-bytes.ts";
@@ -69,9 +70,10 @@ export const readPartValue = (groupPart: GroupPart) => {
   return value.value;
 };
 
-export const recheckBytes = (bytes: Buffer, { problems: { strictness } }: Pick<ScanResult, "problems">): ScanResult => {
+/** Warnings do not make a part invalid. */
+export const recheckBytes = (bytes: Buffer): ScanResult => {
   const source = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
-  const found = createScanResult(strictness, false);
+  const found = createScanResult(defaultStrictness, false);
   const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
   return found;

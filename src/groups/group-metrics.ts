@@ -28,7 +28,7 @@ const subtractParts = async (dataset: IndexedGroups, group: number) => {
   for (const { source, part } of listParts(dataset, group)) {
     if (!part.valid) continue;
     const bytes = await window.read(source, part.start, part.length);
-    const rechecked = recheckBytes(bytes, dataset.scan);
+    const rechecked = recheckBytes(bytes);
     if (bytes.length < part.length || !rechecked.parts.isValid(0)) throw inputChanged(source.name);
     dataset.scan.tally.merge(rechecked.tally, -1);
   }

@@ -6,7 +6,6 @@ export {
   hasZeroVariance,
   openGroupReporter,
   reportDatasetProblems,
-  reportSplitLeaks,
 } from "./dataset-problems.ts";
 export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "./dedup-keys.ts";
 export { invalidInput } from "./failures.ts";
@@ -32,6 +31,7 @@ export { createScanResult, type ScanResult } from "./parts/scan-result.ts";
 export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./positions.ts";
 export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSources } from "./read-dataset.ts";
 export type { SearchQuery, Selection } from "./select/select-groups.ts";
+export { reportSplitLeaks } from "./split-leaks.ts";
 
 export const checkFilter = async (text: string): Promise<void> =>
   void (await import("./select/select-groups.ts")).parseFilter(text);

@@ -102,7 +102,9 @@ export const reportGroup = <Name extends RuleName>(
   { group, ...problem }: Omit<PartProblem<Name>, "part"> & { group: number; part?: number },
 ) => {
   const { groups } = dataset;
-  if (reportPart(dataset, rule, { part: groups.firstOf(group), ...problem }) === "error") groups.reject(group);
+  const severity = reportPart(dataset, rule, { part: groups.firstOf(group), ...problem });
+  if (severity === "error") groups.reject(group);
+  if (severity === "warning") groups.warn(group);
 };
 
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">) => (first ? fileOf(first) : "-");

@@ -1,5 +1,5 @@
 /** Reads and checks all inputs. */
-import { shortenName } from "../check/rules/positions.ts";
+import { maxNameLength, shortenName } from "../check/rules/positions.ts";
 import type { Problems } from "../check/rules/problems.ts";
 import { defaultStrictness, type Strictness } from "../check/rules/rules.ts";
 import { scanSource } from "../check/scan.ts";
@@ -7,6 +7,7 @@ import { listCustomKeys } from "../check/trajectory.ts";
 import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import * as inputs from "../input/index.ts";
+import { findNearest } from "../nearest.ts";
 import * as datasetProblems from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
@@ -59,6 +60,8 @@ export interface Dataset extends IndexedGroups {
   /** Names of files that are inputs under another name. */
   repeatedFiles?: readonly string[];
   filteredOut?: FilteredOut | undefined;
+  /** The number of groups of several files that `--group-by` joined. */
+  joinedGroups?: number | undefined;
   originalGroup?: (group: number) => number;
   /** The result of `countUnreadable` before the selection. */
   unreadable?: number;
@@ -111,7 +114,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
   const { groupBy, split: given, signal } = options;
   const strictness = strictnessFor(sources, options.strictness);
   const hasDigests = options.skipsDigests !== true;
-  const scan = createScanResult(strictness, hasDigests);
+  const scan = createScanResult({ ...strictness, isDeferred: true }, hasDigests);
   const { parts, problems, requests, shapes } = scan;
   problems.inputs = sources.map(({ name }) => name);
   const groups = new Groups(parts);
@@ -152,22 +155,23 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
     if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);
     bytesBefore += source.bytes.size;
   }
-  const hasKey = groupBy === undefined || checkGroupKey(read, groupBy);
+  const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
   reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
   requireSplit(split !== undefined);
-  for (let group = 0; !hasKey && group < groups.count; group++) if (groups.isBare(group)) groups.reject(group);
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, isGroupedByKey);
   const reportGroupProblems = datasetProblems.openGroupReporter(read);
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupProblems(group);
   await datasetProblems.reportDatasetProblems(read, rewards, signal);
+  problems.promoteWarnings();
+  if (strictness.strict) groups.rejectWarned();
   // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
   for (let group = 0; group < groups.count; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
   const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
-  return { ...read, split, ownKeys, problems };
+  return { ...read, split, ownKeys, problems, joinedGroups };
 };
 
 /** The rejects file of converted input contains original records, so rollcall stores fewer errors. */
@@ -176,22 +180,45 @@ const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness
 
 const maxNamedKeys = 8;
 
+/** Returns the number of groups that the key joins across files. */
 const checkGroupKey = (read: IndexedGroups, key: string) => {
-  const { groups, scan } = read;
+  const { groups, scan, sources } = read;
   const { parts, problems } = scan;
-  for (let group = 0; group < groups.count; group++) if (groups.isKeyed(group)) return true;
+  const uses = sources.flatMap(({ originals }, source) => (originals?.keyUse ? { source, ...originals.keyUse } : []));
+  let joined = uses.reduce((sum, use) => sum + use.joined, 0);
+  let isUsed = uses.some((use) => use.isUsed);
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isKeyed(group)) continue;
+    isUsed = true;
+    if (sources.length > 1 && new Set(groups.partsOf(group).map((at) => parts.columns.source.at(at))).size > 1)
+      joined++;
+  }
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
-  if (first === parts.count) return true;
-  const others = listCustomKeys(readPartValue(getPart(read, first)))
-    .slice(0, maxNamedKeys)
-    .map(shortenName);
-  problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(read.sources));
-  return false;
+  const known = first < parts.count ? listCustomKeys(readPartValue(getPart(read, first))) : uses[0]?.keys;
+  if (isUsed || !known) {
+    for (const { source, linesWithout } of uses) datasetProblems.reportMissingKeys(read, { source, linesWithout, key });
+    return joined;
+  }
+  const others = orderByNearness(key, known).slice(0, maxNamedKeys).map(shortenName);
+  problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(sources));
+  const isConverted = new Set(uses.map(({ source }) => source));
+  for (let group = 0; group < groups.count; group++) {
+    if (groups.isBare(group) || isConverted.has(parts.columns.source.at(groups.firstOf(group)))) groups.reject(group);
+  }
+  return 0;
+};
+
+const orderByNearness = (key: string, names: readonly string[]) => {
+  const nearest = findNearest(
+    key,
+    names.filter((name) => name.length <= maxNameLength),
+  );
+  return nearest === undefined ? names : [nearest, ...names.filter((name) => name !== nearest)];
 };
 
 const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
-  !first || others.length > 0 ? {} : { file: first.name };
+  !first || others.length > 0 || inputs.filesOf(first).length > 1 ? {} : { file: inputs.fileOf(first) };
 
 /** Groups and trajectories cannot name a split. */
 const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>

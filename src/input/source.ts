@@ -37,11 +37,23 @@ export type OriginalRecord = FileLine & { readonly bytes: Buffer };
 
 type OriginalCopy = Readonly<{ line: number; path: Path; locate(): Promise<ProblemLocation> }>;
 
+/** How converted records use the key of `--group-by`. */
+export type GroupKeyUse = Readonly<{
+  isUsed: boolean;
+  /** The number of groups of several files. */
+  joined: number;
+  linesWithout: readonly number[];
+  /** The keys of a record. */
+  keys: readonly string[];
+}>;
+
 /** The original records of the lines of a source. Line numbers begin at 1. */
 export interface OriginalLines {
   readonly files: readonly string[];
   /** True if `--group-by` can join groups of several files. */
   readonly canRegroup?: boolean;
+  /** Undefined without `--group-by`, and if it has no effect. */
+  readonly keyUse?: GroupKeyUse | undefined;
   /** Copies of rollouts that are not in the lines. `line` and `path` locate the copy that is in a line. */
   readonly copies?: readonly OriginalCopy[];
   /** Returns true if rollcall has reported a fault of the line. */

@@ -1,10 +1,12 @@
 /** Serves tools over the Model Context Protocol. */
+
 import { Writable } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { version } from "../../package.json" with { type: "json" };
 import { Failure } from "../failure.ts";
 import { invalidArguments } from "../failures.ts";
 import { type Host, waitForAbort } from "../host.ts";
+import { cutText } from "../sentences.ts";
 import * as sdk from "./sdk.ts";
 
 export { openRoot, type RootFile, type RootFileOpener } from "./root.ts";
@@ -31,7 +33,7 @@ export const validateArguments = ({ name, inputSchema }: Pick<Tool, "name" | "in
   const { error } = sdk.fromJSONSchema(JSON.parse(JSON.stringify(inputSchema))).safeParse(sent);
   if (!error) return;
   throw invalidArguments(
-    `invalid arguments of ${name}: ${sdk.prettifyError(error).slice(0, maxReasonLength)}`,
+    `invalid arguments of ${name}: ${cutText(sdk.prettifyError(error), maxReasonLength)}`,
     `follow the inputSchema of ${name}, with the parameters ${Object.keys(inputSchema.properties).join(", ")}`,
   );
 };

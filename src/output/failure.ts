@@ -1,6 +1,6 @@
 /** Prints failures and problems as JSON or text. */
 import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
-import { formatInputName, formatPosition, pluralize, positionPrefix } from "../sentences.ts";
+import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
@@ -61,7 +61,7 @@ const composeMessage = ({ kind, message, details: { cause, unsent } }: Failure) 
   return [message, ...interrupted, unsent && "nothing was sent"].filter(Boolean).join("; ");
 };
 
-const truncateText = (text: string) => (text.length <= maxTextLength ? text : `${text.slice(0, maxTextLength)}…`);
+const truncateText = (text: string) => (text.length <= maxTextLength ? text : `${cutText(text, maxTextLength)}…`);
 
 const formatFailure = (failure: Failure, style: TextStyle) => {
   const { clean, paint } = style;

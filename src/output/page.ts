@@ -1,4 +1,5 @@
 /** Prints pages of titled sections. */
+import { cutText, replaceLoneSurrogates } from "../sentences.ts";
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
@@ -122,9 +123,9 @@ function* formatBlock(
     return;
   }
   const isHuge = text.length > 2 * maxPortion;
-  const head = toLines(clean(isHuge ? text.slice(0, maxPortion) : text));
+  const head = toLines(clean(isHuge ? cutText(text, maxPortion) : text));
   if (!isHuge && head.length <= maxBlockLines + minOmittedLines) return yield head;
-  const tail = isHuge ? toLines(clean(text.slice(-maxPortion))) : head;
+  const tail = isHuge ? toLines(clean(replaceLoneSurrogates(text.slice(-maxPortion)))) : head;
   const lineCount = groupDigits(String(text.split("\n").length));
   const lines = lineCount === "1" ? "" : ` on ${lineCount} lines`;
   const note = `… folded: ${groupDigits(String(text.length))} characters${lines} (--full)`;

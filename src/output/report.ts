@@ -15,16 +15,20 @@ export type BuildReport = Readonly<{
   file: string | undefined;
   inputs: readonly string[];
   problems: readonly Problem[];
+  /** The inputs that are invalid, although their problems may be about other inputs. */
+  invalid?: ReadonlySet<string> | undefined;
+  /** The numbers of all problems by rule, if `problems` has only the first. */
+  counts?: readonly Readonly<{ rule: string; count: number }>[] | undefined;
   mode?: number;
 }>;
 
 /** @throws Failure `report-exists`, `output-unwritable` */
 export const printReport = async (screen: Screen, report: BuildReport) => {
   const { cleaner } = screen;
-  const { form, file, problems, mode = 0o666 } = report;
+  const { form, file, mode = 0o666 } = report;
   // Text from a problem must not become a command of the build system.
   const clean: TextCleaner = (text) => cleaner.breakCommands(cleaner.text(text));
-  const text = cleaner.redact(form === "github" ? formatGithub(problems, clean) : formatJunit(report, clean));
+  const text = cleaner.redact(form === "github" ? formatGithub(report, clean) : formatJunit(report, clean));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
   requireReportFile(file);
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
@@ -51,30 +55,53 @@ export const requireReportFile = (file: string) => {
 
 const isError = ({ severity }: Problem) => severity === "error";
 
-/** Puts errors first, because GitHub shows few problems. */
-const formatGithub = (problems: readonly Problem[], clean: TextCleaner) => {
+const maxAnnotationsPerRule = 50;
+
+/** Puts errors first, and the first problem of each rule before the others, because GitHub shows few problems. */
+const formatGithub = ({ problems, counts = [] }: BuildReport, clean: TextCleaner) => {
   const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
-  const sorted = problems.toSorted((a, b) => Number(isError(b)) - Number(isError(a)));
-  const lines = sorted.map((problem) => {
+  const annotated = new Map<string, number>();
+  const files = new Set<string | undefined>();
+  // Each file has an annotation.
+  const chosen = problems.flatMap((problem) => {
+    const rank = annotated.get(problem.rule) ?? 0;
+    if (rank >= maxAnnotationsPerRule && files.has(problem.file)) return [];
+    annotated.set(problem.rule, rank + 1);
+    files.add(problem.file);
+    return { problem, rank };
+  });
+  const totals = new Map(counts.map(({ rule, count }) => [rule, count] as const));
+  if (counts.length === 0) for (const { rule } of problems) totals.set(rule, (totals.get(rule) ?? 0) + 1);
+  const sorted = chosen.sort(
+    (a, b) => Number(isError(b.problem)) - Number(isError(a.problem)) || Math.sign(a.rank) - Math.sign(b.rank),
+  );
+  const lines = sorted.map(({ problem }) => {
     const { file, line, column: col, severity, rule: title } = problem;
     const properties = Object.entries({ file: file && clean(file), line, col, title });
     const pairs = properties.flatMap(([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`));
     return `::${severity} ${pairs.join(",")}::${escapeData(clean(formatProblem(problem)))}\n`;
   });
-  return lines.join("");
+  const left = Array.from(totals, ([rule, count]) => {
+    const hidden = count - (annotated.get(rule) ?? 0);
+    const text = `${hidden} more ${rule} (list them with \`rollcall check --json\`)`;
+    return hidden > 0 ? `::notice title=${rule}::${text}\n` : "";
+  });
+  return [...lines, ...left].join("");
 };
 
-const formatProblem = ({ message, advice, others }: Problem) => {
-  const more = others && `and ${others.count} more: ${others.positions.join(", ")}`;
-  return [message, more, advice].filter(Boolean).join("\n");
-};
+const formatProblem = ({ message, advice }: Problem) => [message, advice].filter(Boolean).join("\n");
 
-const formatJunit = ({ title = "rollcall check", inputs, problems }: BuildReport, clean: TextCleaner) => {
+const formatJunit = ({ title = "rollcall check", inputs, problems, invalid }: BuildReport, clean: TextCleaner) => {
   const names = new Set<string | undefined>(inputs);
-  const suites = Array.from(names, (name = "") => ({ name, problems: problems.filter(({ file }) => file === name) }));
   const others = problems.filter(({ file }) => !names.has(file));
-  if (others.length > 0) suites.push({ name: "all inputs", problems: others });
+  const isAllInvalid = others.some(isError);
+  const suites = Array.from(names, (name = "") => ({
+    name,
+    problems: problems.filter(({ file }) => file === name),
+    isInvalid: isAllInvalid || invalid?.has(name) === true,
+  }));
+  if (others.length > 0) suites.push({ name: "all inputs", problems: others, isInvalid: isAllInvalid });
   const body = suites.map((suite) => formatSuite(suite, clean)).join("");
   const head = `<testsuites name="${escapeAttribute(title)}" ${countTests(body)}>`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${body}</testsuites>\n`;
@@ -85,7 +112,9 @@ const countTests = (xml: string) => {
   return `tests="${count("<testcase ")}" failures="${count("<failure ")}" errors="0"`;
 };
 
-const formatSuite = (suite: Pick<BuildReport, "problems"> & { name: string }, clean: TextCleaner) => {
+type Suite = Pick<BuildReport, "problems"> & { name: string; isInvalid: boolean };
+
+const formatSuite = (suite: Suite, clean: TextCleaner) => {
   const name = escapeAttribute(clean(suite.name));
   const cases = suite.problems.map((problem) => {
     const { rule, line, column, message } = problem;
@@ -97,7 +126,8 @@ const formatSuite = (suite: Pick<BuildReport, "problems"> & { name: string }, cl
     const title = escapeAttribute(position === "" ? rule : `${rule} at ${position}`);
     return `    <testcase classname="${name}" name="${title}">${body}</testcase>\n`;
   });
-  if (!suite.problems.some(isError)) cases.unshift(`    <testcase classname="${name}" name="is valid"/>\n`);
+  if (!suite.isInvalid && !suite.problems.some(isError))
+    cases.unshift(`    <testcase classname="${name}" name="is valid"/>\n`);
   const tests = cases.join("");
   return `  <testsuite name="${name}" ${countTests(tests)} skipped="0">\n${tests}  </testsuite>\n`;
 };

@@ -1,7 +1,9 @@
 /** Prints the output, messages and progress of one run. */
+
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, isSecretVariable } from "../host.ts";
+import { cutText } from "../sentences.ts";
 import { listSavedKeys, readVariableFiles } from "../settings/saved-files.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
@@ -35,6 +37,9 @@ export const parseScreenOptions = ({ json = false, fields: typed, color, ...flag
 type OutputKind = "lines" | "json" | "redact-only";
 
 const spinnerColumns = 4;
+
+/** A run with `--follow` never ends. */
+const maxNotices = 1000;
 
 /** Adds the secrets in argv, because messages quote invalid arguments. */
 const openRunCleaner = (host: Host) => {
@@ -72,6 +77,7 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
   let errorQueue = Promise.resolve();
   let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
+  const notices: string[] = [];
 
   /** Ignores errors, because rollcall could not report these errors. */
   const writeError = (formatText: ErrorTextFormatter) => {
@@ -83,6 +89,7 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
     void writeError(printsEvents ? () => `${cleaner.json(JSON.stringify(event))}\n` : formatText);
 
   const notice = (sentence: string) => {
+    if (notices.length < maxNotices) notices.push(sentence);
     if (isQuiet) return;
     tell({ event: "notice", message: sentence }, async (paint) => {
       const line = `note: ${toOneLine(cleaner.text(sentence))}`;
@@ -112,7 +119,7 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
     spinner?.stop();
     // In a terminal of unknown size, the spinner could not clear its lines.
     if (terminal.isSizeUnknown) return progress.noProgress;
-    const clean = (text: string) => cleaner.line(text).slice(0, getLabelColumns());
+    const clean = (text: string) => cutText(cleaner.line(text), getLabelColumns());
     spinner = progress.openSpinner(label, { host, color: errorColor, clean });
     return spinner;
   };
@@ -147,6 +154,8 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
     writeError,
     flushErrors: () => errorQueue,
     notice,
+    /** The first notices of the run, also if rollcall does not print them. */
+    notices,
     /** Does not fold the commands, so that users can paste a command. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);

@@ -126,4 +126,5 @@ const decodeEscapes = (part: string) =>
       if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16));
       return letter === undefined || /[nrtbf]/.test(letter) ? " " : letter;
     })
-    .replaceAll(/\s+/g, " ");
+    .replaceAll(/\s+/g, " ")
+    .replaceAll(/\p{Surrogate}/gu, "");

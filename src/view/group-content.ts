@@ -1,10 +1,12 @@
 /** Reads a group, and formats the command that logs or reads the group. */
+
 import { findGroupKey } from "../check/index.ts";
 import * as grouping from "../groups/index.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
 import * as table from "../json/table.ts";
+import { cutText } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
@@ -137,7 +139,7 @@ const joinText = (content: unknown) => {
 };
 
 const shorten = (text: string) => {
-  const line = text.slice(0, maxPromptLength * 4).replaceAll(/\s+/g, " ");
+  const line = cutText(text, maxPromptLength * 4).replaceAll(/\s+/g, " ");
   const characters = [...line.trim()];
   if (characters.length <= maxPromptLength) return characters.join("");
   const start = characters.slice(0, maxPromptLength - 1).join("");

@@ -45,6 +45,9 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "zero-variance-group": goodGroup,
   "single-trajectory-group": `${trajectory(0, ',"group_id":"a"')}\n${trajectory(1, ',"group_id":"a"')}`,
   "reward-outlier": rewards(5),
+  "mixed-prompts": group(trajectory(0), trajectory(1, "", `{"content":"2\\u002b2?","role":"user"},${answer}`)),
+  "truncated-trajectory": messages(question, choiceExample().replace("stop", "length"), choiceExample()),
+  "unknown-finish-reason": messages(question, choiceExample().replace("stop", "abort")),
   "policy-versions-reversed": trajectory(1, ',"initial_policy_version":7,"final_policy_version":8'),
   "mixed-policy-versions": group(
     trajectory(0, ',"final_policy_version":8'),
@@ -59,7 +62,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "missing-logprobs": messages(question, choiceExample(',"logprobs":{"content":[]}')),
   "missing-tools": trajectory(1, tools("search"), `${question},${toolCallMessage},${toolResult},${answer}`),
   "duplicate-trajectory": goodGroup,
-  "split-leak": fileExample(goodGroup, { against: group(trajectory(1), trajectory(0)) }),
+  "split-leak": fileExample(goodGroup, { against: messages('{"role":"user","content":"2+3?"}', answer) }),
   "missing-utc-offset": trajectory(1, ',"start_time":"2025-11-01T09:30:00+01:00"'),
   "secret-in-content": messages(question, '{"role":"assistant","content":"export KEY=sk-your-key-goes-here-0000"}'),
   "missing-field": trajectory(1),

@@ -1,6 +1,7 @@
 /** Converts byte positions to lines and columns, finds paths, and shortens names. */
 import type { Problem } from "../../failure.ts";
 import { endOfLine } from "../../json/json-bytes.ts";
+import { cutText } from "../../sentences.ts";
 
 type Position = Readonly<Record<"line" | "column" | "offset", number>>;
 
@@ -72,5 +73,5 @@ export const maxNameLength = 60;
 
 export const shortenName = (name: string) => {
   if (name.trim() === "") return JSON.stringify(name.slice(0, maxNameLength));
-  return name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name;
+  return name.length > maxNameLength ? `${cutText(name, maxNameLength - 1)}…` : name;
 };

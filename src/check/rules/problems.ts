@@ -1,5 +1,6 @@
 /** Counts all problems, and stores some problems of each rule. */
 import type { Problem, Severity } from "../../failure.ts";
+import { replaceLoneSurrogates } from "../../sentences.ts";
 import type { RuleText } from "./rule.ts";
 import { defaultStrictness, getRule, getRuleSubject, type RuleData, type RuleName, type Strictness } from "./rules.ts";
 import { redactText } from "./secrets.ts";
@@ -19,7 +20,8 @@ export const createProblem = <Name extends RuleName>(
   location: ProblemLocation = {},
 ): Problem => {
   const { severity, message, advice } = getRule(rule);
-  const format = (text: RuleText<RuleData<Name>>) => redactText(typeof text === "string" ? text : text(data));
+  const format = (text: RuleText<RuleData<Name>>) =>
+    replaceLoneSurrogates(redactText(typeof text === "string" ? text : text(data)));
   return { ...location, rule, severity, message: format(message), advice: format(advice) };
 };
 
@@ -31,9 +33,11 @@ export class Problems {
   input: string | undefined;
   readonly #byRule = new Map<string, RuleProblems>();
   readonly #inputRules = new Set<string>();
+  #isPromoting: boolean;
 
   constructor(strictness: Strictness = defaultStrictness) {
     this.strictness = strictness;
+    this.#isPromoting = strictness.strict && strictness.isDeferred !== true;
   }
 
   /** Returns undefined if `--allow` silences the rule. Calls `location` only for stored problems. */
@@ -43,7 +47,7 @@ export class Problems {
     location: ProblemLocation | (() => ProblemLocation) = {},
   ) {
     if (this.strictness.allowed.has(name)) return undefined;
-    const entry = this.#entryFor(name, this.strictness.strict ? "error" : getRule(name).severity);
+    const entry = this.#entryFor(name, this.#isPromoting ? "error" : getRule(name).severity);
     entry.count++;
     if (this.#canAdd(entry, this.input)) {
       const located = typeof location === "function" ? location() : location;
@@ -60,8 +64,19 @@ export class Problems {
   }
 
   #canAdd({ severity, stored, lastInput }: RuleProblems, input: string | undefined) {
-    const max = this.strictness.writesRejects === true && severity === "error" ? maxPerRuleWithRejects : maxPerRule;
+    const { writesRejects = false, strict } = this.strictness;
+    const max = writesRejects && (strict || severity === "error") ? maxPerRuleWithRejects : maxPerRule;
     return stored.length < max || lastInput !== input;
+  }
+
+  /** With `--strict`, makes all warnings errors. */
+  promoteWarnings() {
+    this.#isPromoting = this.strictness.strict;
+    if (!this.#isPromoting) return;
+    for (const entry of this.#byRule.values()) {
+      entry.severity = "error";
+      entry.stored = entry.stored.map((problem) => ({ ...problem, severity: "error" }));
+    }
   }
 
   /** Replaces all problems of the rule with one error. `--allow` does not silence this error. */
@@ -93,15 +108,16 @@ export class Problems {
     }
   }
 
-  merge(later: Problems, only?: Severity) {
+  merge(later: Problems, accepts: (entry: Omit<RuleCount, "count">) => boolean = () => true) {
     for (const rule of later.#inputRules) this.#inputRules.add(rule);
     for (const [name, { severity, count, stored }] of later.#byRule) {
-      if (only !== undefined && severity !== only) continue;
-      const entry = this.#entryFor(name, severity);
+      if (!accepts({ rule: name, severity })) continue;
+      if (severity === "warning" && this.strictness.allowed.has(name)) continue;
+      const entry = this.#entryFor(name, this.#isPromoting ? "error" : severity);
       entry.count += count;
       for (const problem of stored) {
         if (!this.#canAdd(entry, problem.file)) continue;
-        entry.stored.push(problem);
+        entry.stored.push({ ...problem, severity: entry.severity });
         entry.lastInput = problem.file;
       }
     }

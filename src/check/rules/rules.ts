@@ -28,6 +28,8 @@ export interface Strictness {
   strict: boolean;
   allowed: ReadonlySet<string>;
   writesRejects?: boolean;
+  /** With `--strict`, warnings stay warnings until `promoteWarnings`, so that all checks run. */
+  isDeferred?: boolean;
 }
 
 export const defaultStrictness: Strictness = { strict: false, allowed: new Set() };

@@ -96,9 +96,16 @@ const isPrivateKey = (bytes: Buffer, at: number) =>
 
 const minDistinctCharacters = 10;
 
+/** Random letters have about as many capitals as small letters, but names such as `AutoModelForCausalLM` have few. */
+const hasRandomLetters = (key: string) => {
+  const [letters = ""] = /[A-Za-z]{30,}$/.exec(key) ?? [];
+  const capitalShare = letters.replace(/[^A-Z]/g, "").length / letters.length;
+  return capitalShare > 0.25 && capitalShare < 0.75;
+};
+
 const isPlaceholder = (key: string) =>
   new Set(key).size < minDistinctCharacters ||
-  !/\d/.test(key) ||
+  !(/\d/.test(key) || hasRandomLetters(key)) ||
   /example|x{4}|1234567|abcdefgh|your|\.\.\./i.test(key);
 
 const redaction = "***";

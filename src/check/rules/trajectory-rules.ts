@@ -229,6 +229,26 @@ export const trainingRules = {
     why: "The reward's distance from the median is over 30 times the usual distance in the file, so the reward dominates the training step.",
     example: rewards(5000),
   }),
+  "mixed-prompts": warningOfWhole<{ prompts: number }>({
+    message: ({ prompts }) => `the trajectories of the group begin with ${prompts} different prompts`,
+    advice:
+      "group trajectories by a key that differs between tasks, or pass --allow mixed-prompts if a simulated user wrote the prompts of one task",
+    why: "Trainers compare each reward with the mean of its group. In a group of several tasks, that mean measures the difficulty of the tasks, not the quality of the answers. A prompt is the messages before the first choice.",
+    example: group(trajectory(0), trajectory(1, "", `{"role":"user","content":"3+3?"},${answer}`)),
+  }),
+  "truncated-trajectory": warning({
+    message: "the last choice has the finish_reason `length`, so the answer is cut off",
+    advice: "raise the token limit of the rollouts, or omit cut trajectories with --where '!truncated'",
+    why: "The answer reached the token limit, so its reward says little about what the model would have answered.",
+    example: messages(question, choiceExample().replace("stop", "length")),
+  }),
+  "unknown-finish-reason": warning<{ reason: string }>({
+    message: ({ reason }) => `unknown finish_reason ${reason}`,
+    redactedMessage: "unknown finish_reason",
+    advice: "write stop, length, tool_calls, content_filter, function_call, abort or error",
+    why: "rollcall cannot tell if the answer is cut off. Known reasons are those of OpenAI, and `abort` and `error` of vLLM, SGLang and OpenRouter.",
+    example: messages(question, choiceExample().replace("stop", "max_tokens")),
+  }),
   "policy-versions-reversed": warning<{ initial: number; final: number }>({
     message: ({ initial, final }) => `final_policy_version ${final} is below initial_policy_version ${initial}`,
     redactedMessage: "final_policy_version is below initial_policy_version",
@@ -321,11 +341,11 @@ export const trainingRules = {
   }),
   "split-leak": warningOfWhole<{ position: string }>({
     message: ({ position }) =>
-      `the group has the same bytes as the group at ${position}, in a file that --against names`,
-    redactedMessage: "the group is also in a file of --against",
-    advice: "remove the group from one of the splits",
-    why: "You cannot evaluate a model on a group that it was trained on. Find groups in both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",
-    example: fileExample(goodGroup, { against: `\n${goodGroup}` }),
+      `the group has the same prompt as the group at ${position}, in a file that --against names`,
+    redactedMessage: "the prompt of the group is also in a file of --against",
+    advice: "remove the prompt from one of the splits",
+    why: "You cannot evaluate a model on a prompt that it was trained on, whatever the answers. A prompt is the messages before the first choice, compared as values. Find the prompts of both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",
+    example: fileExample(goodGroup, { against: `\n${group(trajectory(1))}` }),
   }),
   "missing-utc-offset": warning<{ found: string }>({
     message: ({ found }) => `start_time ${found} has no UTC offset, so it is ambiguous`,

@@ -5,7 +5,7 @@ const args = { file: inputs.trajectoryFiles };
 const options = {
   split: text("data split, such as train", "name"),
   "group-by": inputs.groupByOption,
-  against: repeated("warn about groups that also appear in this file of another split", "file"),
+  against: repeated("warn about prompts that also appear in this file of another split", "file"),
   report: inputs.reportOption,
   ...inputs.selectionOptions,
   ...inputs.formatOptions,

@@ -2,42 +2,39 @@ import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
 import { collectDistributions, type Dataset, reportSplitLeaks } from "../../groups/index.ts";
-import { combineModes } from "../../input/index.ts";
+import { combineModes, locateLine } from "../../input/index.ts";
 import { printDistributions, printDocument, printReport } from "../../output/index.ts";
 import { type CheckResult, composeCheckResult } from "../../send/index.ts";
 import { checkReportFiles } from "../inputs/files.ts";
-import { printWarnings, selectProblems } from "../inputs/problems.ts";
+import { printWarnings } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
 import type { CheckOptions } from "./command.ts";
 
 export const check = async (context: Context, typed: CheckOptions) => {
-  const { screen } = context;
+  const { host, screen } = context;
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await readEffectiveSettings(context, { split: typed.split });
-  const printReports = async (
-    sources: Dataset["sources"],
-    problems: readonly Problem[],
-    counts: Dataset["problems"]["counts"] = [],
-  ) => {
+  const printReports = async (problems: readonly Problem[], dataset?: Dataset) => {
     if (reports.length === 0) return;
+    const { sources = [] } = dataset ?? {};
     // An unreadable input has no source, so its problem provides the name.
-    const names = [...sources.map(({ name }) => name), ...problems.flatMap(({ file }) => file ?? [])];
+    const names = [
+      ...sources.flatMap(({ name, originals }) => originals?.files ?? name),
+      ...problems.flatMap(({ file }) => file ?? []),
+    ];
     const inputs = [...new Set(names)];
     const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
-    // GitHub shows only ten warnings, so its report folds similar warnings.
-    const { shown } = await selectProblems([], { problems: problems.filter(isWarning), counts });
-    const folded = [...problems.filter((problem) => !isWarning(problem)), ...shown];
-    for (const report of reports) {
-      await printReport(screen, { ...report, inputs, problems: report.form === "github" ? folded : problems, mode });
-    }
+    const invalid = dataset && listInvalidFiles(dataset);
+    const facts = { inputs, problems, invalid, counts: dataset?.problems.counts, mode };
+    for (const report of reports) await printReport(screen, { ...report, ...facts });
   };
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
-    const request = { settings, typed, label: "checking", skipsDigests: against.length === 0, ...options };
+    const request = { settings, typed, label: "checking", skipsDigests: true, ...options };
     return await readInputs(context, request).catch(async (thrown: unknown) => {
       if (thrown instanceof Failure && thrown.code === "invalid_input")
-        await printReports([], thrown.details.problems ?? []);
+        await printReports(thrown.details.problems ?? []);
       throw thrown;
     });
   };
@@ -45,15 +42,28 @@ export const check = async (context: Context, typed: CheckOptions) => {
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   if (against.length > 0) {
-    const otherSplit = await read({ files: against });
-    await reportSplitLeaks(dataset, otherSplit).finally(otherSplit.close);
+    const whole = { where: undefined, best: undefined, sample: undefined, shard: undefined };
+    const otherSplit = await read({ files: against, typed: { ...typed, ...whole } });
+    await reportSplitLeaks(dataset, otherSplit, host.signal).finally(otherSplit.close);
   }
   const result = composeCheckResult(dataset);
   await printWarnings(context, dataset, result.problems);
-  await printReports(dataset.sources, result.problems, dataset.problems.counts);
+  await printReports(result.problems, dataset);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
   if (shouldPrint && dataset.scan.parts.count > 0) await printResult(context, dataset, result);
   if (result.failure) throw result.failure;
+};
+
+/** A group of several files is invalid in each of them. */
+const listInvalidFiles = (dataset: Dataset) => {
+  const { sources, scan, groups } = dataset;
+  const invalid = new Set<string>();
+  for (let at = 0; at < scan.parts.count; at++) {
+    const source = sources[scan.parts.columns.source.at(at)];
+    if (source && !groups.isValid(groups.groupOf(at)))
+      invalid.add(locateLine(source, scan.parts.columns.line.at(at)).file);
+  }
+  return invalid;
 };
 
 const isWarning = ({ severity }: Problem) => severity === "warning";
@@ -69,6 +79,7 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
       not_chosen,
       problems_left_out: omittedProblemCount || undefined,
       warnings: problems.filter(isWarning).map(toProblemDocument),
+      notes: screen.notices,
     });
   }
   const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;

@@ -52,12 +52,13 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of lines) await screen.printBytes(piece);
   const written = groups.read - groups.rejected;
+  if (receipt && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
   if (screen.isForProgram) {
+    const notes = screen.notices;
     const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, added, not_chosen };
     const warnings = problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
-    await printDocument(screen, { status: "converted", ...counts, warnings });
+    await printDocument(screen, { status: "converted", ...counts, warnings, notes });
   } else {
-    if (receipt && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
     const facts = toFacts({
       groups: written,
       trajectories: trajectories.read - trajectories.rejected,

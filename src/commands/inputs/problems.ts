@@ -19,6 +19,8 @@ export const printWarnings = async (
   { sources, problems: { counts, errors } }: Dataset,
   problems: readonly Problem[],
 ) => {
+  // The result has all warnings.
+  if (screen.isForProgram) return;
   const warnings = problems.filter(({ severity }) => severity === "warning");
   const selection = { problems: warnings, counts, max: Math.max(0, maxProblems - errors) };
   const { shown, hidden } = await selectProblems(selectExcerptSources(screen, sources), selection);

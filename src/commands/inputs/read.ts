@@ -54,7 +54,9 @@ const readSelected = async (
     maxUnpackedBytes: settings.require("max_unpacked_size"),
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
-  const dataset = await readDataset(options);
+  // If the first reading were strict, its errors would be in the result twice.
+  const strictness = options.strictness && { ...options.strictness, strict: false };
+  const dataset = await readDataset(isFiltered ? { ...options, strictness } : options);
   const { repeatedFiles: repeated = [] } = dataset;
   const files = pluralize(repeated.length, "repeated file");
   if (repeated.length > 0) screen.notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
@@ -129,8 +131,9 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
       const { group, reward, sampled } = format.keys;
       const subject =
         sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
-      const isByKey = format.takesGroupKey === true && groupBy !== undefined;
-      const groupText = isByKey ? `the rows with the same \`${groupBy}\`` : group;
+      const isByKey = format.isGrouped !== true && groupBy !== undefined;
+      const members = format.takesGroupKey === true ? "rows" : "rollouts";
+      const groupText = isByKey ? `the ${members} with the same \`${groupBy}\`` : group;
       const keys = `A group is ${groupText}. The reward is ${usedRewardFrom ?? reward}. The choices are ${sampled}.`;
       screen.notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
@@ -139,7 +142,10 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   const rewardOption = rewardFrom.length === 0 ? "--rewards" : "--reward-from";
   if (!conversion && problems.errors === 0 && (rewardFrom.length > 0 || rewards !== undefined))
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
-  const isGroupedByKey = conversion?.formats.some(({ format }) => format.takesGroupKey) ?? false;
+  const { joinedGroups = 0 } = dataset;
+  const joined = pluralize(joinedGroups, "group consists", "groups consist");
+  if (joinedGroups > 0) screen.notice(`with --group-by, ${joined} of trajectories from several files`);
+  const isGroupedByKey = conversion?.formats.some(({ format }) => format.isGrouped !== true) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && scan.shapes.size > 0 && !scan.shapes.has("trajectories"))
     screen.notice(`--group-by ${groupBy || "''"} has no effect: the input is already grouped`);
 };

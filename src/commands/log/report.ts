@@ -16,7 +16,8 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   // With --follow, only `metrics` has the number of valid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
-  if (screen.isForProgram) return await printRaw(screen, Buffer.from(composeDocument(result, metricsOf, target)));
+  if (screen.isForProgram)
+    return await printRaw(screen, Buffer.from(composeDocument(screen, { result, metrics_of: metricsOf, target })));
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
@@ -33,13 +34,17 @@ const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
     : `the ${groups} valid groups of the input (${logged} of them are known to be logged)`;
 
 /** Returns text, so that the service's answers keep their bytes. */
-const composeDocument = (result: LogResult, metrics_of: MetricsScope | undefined, target: PlanTarget) => {
+const composeDocument = (
+  { notices: notes }: Screen,
+  { result, metrics_of, target }: { result: LogResult; metrics_of: MetricsScope | undefined; target: PlanTarget },
+) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   const document = {
     ...{ status, model_id, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
     ...{ responses: [], rejects_file, ledger },
     warnings: result.warnings.map(toProblemDocument),
+    notes,
     unreadable_lines: result.unreadable || undefined,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),

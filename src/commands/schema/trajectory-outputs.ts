@@ -32,6 +32,8 @@ const inputKeys = {
   ),
 };
 
+const notes = describe("notices, as a person sees them", list(text));
+
 const plannedRequest = object({
   groups: count,
   bytes: describe("before compression", count),
@@ -58,6 +60,7 @@ const log = object({
   rejects_file: nullable(text),
   ledger: describe("null with --no-ledger", nullable(object({ path: text, created: s.flag }))),
   warnings: s.problems,
+  notes,
   metrics_of: optionalAbout(
     "numbers of valid and of logged groups, if not all valid groups are logged",
     object({ groups: count, logged: count }),
@@ -83,6 +86,7 @@ const check = object({
   metrics,
   problems: s.problems,
   warnings: s.problems,
+  notes,
   ...inputKeys,
   problems_left_out: optionalAbout("number of further problems", count),
 });
@@ -108,6 +112,7 @@ const convert = object({
   ),
   not_chosen: inputKeys.not_chosen,
   warnings: s.problems,
+  notes,
 });
 
 const readAndWritten = object(sameKeys(count, "read", "rejected", "written"));

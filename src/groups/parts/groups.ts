@@ -8,6 +8,7 @@ export const groupClosing = Buffer.from("]}");
 
 const rejectedBit = 1;
 const keyedBit = 2;
+const warnedBit = 4;
 
 /** The groups in the order of their first parts. If each part is a group, the distances are 0 and take no memory. */
 export class Groups {
@@ -81,6 +82,17 @@ export class Groups {
 
   reject(group: number) {
     this.#flags.set(group, this.#flags.at(group) | rejectedBit);
+  }
+
+  /** Marks a group that `rejectWarned` rejects. */
+  warn(group: number) {
+    this.#flags.set(group, this.#flags.at(group) | warnedBit);
+  }
+
+  rejectWarned() {
+    const { warned } = this.#parts.columns;
+    for (let part = 0; part < this.#parts.count; part++) if (warned.at(part) === 1) this.reject(this.groupOf(part));
+    for (let group = 0; group < this.count; group++) if ((this.#flags.at(group) & warnedBit) !== 0) this.reject(group);
   }
 
   trajectoriesOf(group: number) {

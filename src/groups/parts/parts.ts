@@ -12,6 +12,8 @@ const createColumns = () => ({
   digest: new NumberColumn("u32"),
   kind: new NumberColumn("u8"),
   valid: new NumberColumn("u8", 1),
+  /** 1 for a part with a warning, but only with `--strict`. */
+  warned: new NumberColumn("u8"),
   /** 1 for a valid group of several trajectories with equal rewards. */
   equal: new NumberColumn("u8"),
   trajectories: new NumberColumn("u32", 1),
@@ -23,6 +25,8 @@ const createColumns = () => ({
   training: new NumberColumn("u8"),
   /** The index in `keys` plus 1; 0 without a key. */
   key: new NumberColumn("u32"),
+  /** The fingerprint of the prompt of a trajectory with a group key; 0 if the prompt is unknown. */
+  prompt: new NumberColumn("u32"),
   /** One element per trajectory, not per part. */
   fingerprint: new NumberColumn("u32"),
 });
@@ -58,12 +62,14 @@ export class Parts {
     columns.checksum.push(part.checksum);
     columns.kind.push(kinds.indexOf(part.kind));
     columns.valid.push(Number(part.valid));
+    columns.warned.push(Number(part.warned));
     columns.equal.push(Number(part.equal));
     columns.trajectories.push(part.trajectories);
     columns.reward.push(part.reward);
     columns.version.push(part.version);
     columns.training.push(part.training);
     columns.key.push(0);
+    columns.prompt.push(0);
     if (this.hasDigests) this.digests.append(hash.subarray(0, digestBytes));
   }
 
@@ -79,6 +85,11 @@ export class Parts {
   setKey(key: string) {
     if (this.keys.at(-1) !== key) this.keys.push(key);
     this.columns.key.set(this.count - 1, this.keys.length);
+  }
+
+  /** Sets the prompt of the last part. */
+  setPrompt(fingerprint: number) {
+    this.columns.prompt.set(this.count - 1, fingerprint);
   }
 
   keyOf(position: number) {
@@ -112,6 +123,7 @@ export class Parts {
       checksum: columns.checksum.at(position),
       kind: this.kindOf(position),
       valid: this.isValid(position),
+      warned: columns.warned.at(position) === 1,
       equal: columns.equal.at(position) === 1,
       trajectories: columns.trajectories.at(position),
       reward: columns.reward.at(position),

@@ -145,7 +145,14 @@ const openTextSearch = (dataset: IndexedGroups, text: string) => {
 
 const fieldDefaults: JsonObject = {
   ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
-  ...{ group_id: null, start_time: null, initial_policy_version: null, final_policy_version: null },
+  ...{
+    truncated: false,
+    finish_reason: null,
+    group_id: null,
+    start_time: null,
+    initial_policy_version: null,
+    final_policy_version: null,
+  },
 };
 const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
 
@@ -239,9 +246,11 @@ const openFilter = (
   const isTrue = parseFilter(where);
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
-  if (isNamed("messages")) members.push("messages_and_choices");
+  const needsFinish = isNamed("truncated") || isNamed("finish_reason");
+  if (isNamed("messages") || needsFinish) members.push("messages_and_choices");
   const needsExceptions = isNamed("exceptions");
-  const toObject = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
+  const parse = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
+  const toObject = needsFinish ? (value: JsonValue) => withFinish(parse(value)) : parse;
   const window = new ReadWindow();
   const isAboutRewards = members.length === 1 && !needsExceptions && !isNamed("trajectory");
   const readGroup = async (group: number) => {
@@ -279,4 +288,13 @@ const openFilter = (
 const parseObject = (value: JsonValue) => {
   const object = parseValue(value);
   return isObject(object) ? object : {};
+};
+
+/** Adds the finish reason of the last choice. */
+const withFinish = (trajectory: JsonObject): JsonObject => {
+  const { messages_and_choices: turns } = trajectory;
+  const isChoice = (turn: unknown) => isObject(turn) && turn.role === undefined && isObject(turn.message);
+  const last: unknown = Array.isArray(turns) ? turns.findLast(isChoice) : undefined;
+  const finish_reason = isObject(last) ? (last.finish_reason ?? null) : null;
+  return isObject(last) ? { ...trajectory, finish_reason, truncated: finish_reason === "length" } : trajectory;
 };

@@ -28,7 +28,7 @@ export const selectDataset = async (
   const { problems } = read;
   await mapProblemsToRecords(sources, problems);
   const errors = new Problems(dataset.problems.strictness);
-  errors.merge(dataset.problems, "error");
+  errors.merge(dataset.problems, ({ rule, severity }) => severity === "error" || readingRules.has(rule));
   await errors.relocate(async (problem) => {
     const group = findProblemSubject(dataset, problem)?.group;
     return group === undefined ? undefined : { ...problem, readAt: lineOf(group) };
@@ -45,15 +45,18 @@ export const selectDataset = async (
     const location = !only || rest.length > 0 ? {} : { file: input.fileOf(only) };
     problems.report("empty-selection", { by, groups: dataset.groups.count }, location);
   }
-  const { split, conversion, skippedFiles, ownKeys, scan } = dataset;
+  const { split, conversion, skippedFiles, joinedGroups, ownKeys, scan } = dataset;
   return {
-    ...{ ...read, split, conversion, skippedFiles, ownKeys, filteredOut },
+    ...{ ...read, split, conversion, skippedFiles, joinedGroups, ownKeys, filteredOut },
     scan: { ...read.scan, shapes: scan.shapes },
     unreadable: countUnreadable(dataset),
     originalGroup: (group) => kept[group] ?? group,
     close: dataset.close,
   };
 };
+
+/** The warnings that `readSources` does not find again in a selection. */
+const readingRules: ReadonlySet<string> = new Set(["mixed-shapes", "group-key-missing", "duplicate-rollout"]);
 
 /** A line that replaces an invalid group. */
 const invalidLine = Buffer.from("!\n");

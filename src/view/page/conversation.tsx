@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
 import { digitsAt, findValue, formatIndented, itemsOf, textAt, tryParseRawJson } from "../../json/raw-json.ts";
+import { cutText } from "../../sentences.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
 import { Markdown, MarkedText } from "./markdown.tsx";
@@ -26,11 +27,8 @@ const parseTrajectory = (json = "") => {
 const linesBeforeFold = { prompt: 3, result: 10, text: 40 };
 const charactersPerLine = 95;
 
-const cutText = (text: string, lines: number) => {
-  const start = text
-    .split("\n", lines)
-    .join("\n")
-    .slice(0, lines * charactersPerLine);
+const cutLines = (text: string, lines: number) => {
+  const start = cutText(text.split("\n", lines).join("\n"), lines * charactersPerLine);
   return text.length <= start.length * 1.2 ? text : start;
 };
 
@@ -45,7 +43,7 @@ interface LongTextProps {
 export const LongText = ({ text, tokens = [], kind, lines = linesBeforeFold.text, other }: LongTextProps) => {
   const sought = useSearchedText();
   const isRendered = usePage().isMarkdownOn && kind === "prose";
-  const start = cutText(text, lines);
+  const start = cutLines(text, lines);
   const [isWhole, setWhole] = useState(!start.includes(sought) && text.includes(sought));
   const shown = isWhole ? text : start;
   const render = () => {
@@ -130,7 +128,7 @@ export const textOfParts = (parts: readonly ContentPart[] = []): string => parts
 export const summarizeTurn = ({ parts }: Turn) => {
   const calls = parts.flatMap((part) => (part.kind === "call" ? (part.name ?? "?") : []));
   if (calls.length > 0) return `calls ${calls.join(", ")}`;
-  return textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")).slice(0, 200);
+  return cutText(textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")), 200);
 };
 
 /** Assumed: an error begins with one of these words, or has a value for one of these keys. */

@@ -37,6 +37,7 @@ describe("rollcall check --strict", () => {
         { rule: "no-sampled-turns", severity: "error" },
         { rule: "no-assistant-turn", severity: "error" },
         { rule: "unknown-role", severity: "error" },
+        { rule: "duplicate-trajectory", severity: "error" },
       ],
       warnings: [],
     });
@@ -73,7 +74,11 @@ describe("rollcall check --allow", () => {
 
 describe("rollcall check --against", () => {
   it("reports groups that also occur in files of another split", async () => {
-    const [train = "", val = "", other = ""] = filesOf(`${good}\n`, `\n${good}\n`, `${group(trajectory(1))}\n`);
+    const [train = "", val = "", other = ""] = filesOf(
+      `${good}\n`,
+      `\n${good}\n`,
+      `${group(trajectory(1)).replace("user", "system")}\n`,
+    );
     const { code, stderr } = await check(train, "--split", "train", "--against", val, "--against", other);
     expect([code, stderr]).toEqual([0, expect.stringContaining(`the group at ${val}:2`)]);
     const untold = await check(train, "--against", other, "--allow", "no-sampled-turns");
@@ -83,11 +88,26 @@ describe("rollcall check --against", () => {
 });
 
 describe("rollcall check --report", () => {
-  it("prints one GitHub annotation for a problem of nearly every group", async () => {
+  it("annotates up to 50 places of a rule, and at least one of each file, and counts the others", async () => {
+    const [many = "", one = ""] = filesOf(
+      `${good}\n`.repeat(60).replaceAll(":0", ":1"),
+      `${good}\n`.replaceAll(":0", ":1"),
+    );
+    const { stdout } = await check(many, one, "--report", "github", "--allow", "duplicate-trajectory");
+    const lines = stdout.split("\n").filter((line) => line.includes("title=zero-variance-group"));
+    expect(lines.filter((line) => line.startsWith(`::warning file=${many}`))).toHaveLength(50);
+    expect(lines.filter((line) => line.startsWith(`::warning file=${one}`))).toHaveLength(1);
+    expect(lines.at(-1)).toContain("::10 more zero-variance-group");
+  });
+
+  it("prints a GitHub annotation for each problem", async () => {
     const { code, stdout } = await check("test/samples/airline.groups.jsonl", "--report", "github");
     const rules = Array.from(stdout.matchAll(/^::warning .*title=(.*?)::/gm), ([, rule]) => rule);
-    expect([code, rules]).toEqual([0, ["zero-variance-group", "missing-tools", "no-sampled-turns"]]);
-    expect(stdout).toContain("%0Aand 9 more: test/samples/airline.groups.jsonl:4, ");
+    expect(code).toBe(0);
+    // The first problem of each rule is before the others.
+    expect(rules.slice(0, 4)).toEqual(["mixed-prompts", "zero-variance-group", "missing-tools", "no-sampled-turns"]);
+    expect([...new Set(rules.slice(4))]).toEqual(["mixed-prompts", "zero-variance-group"]);
+    expect(rules).toHaveLength(32);
   });
 
   it("writes well-formed JUnit XML with a suite for each file", async () => {
@@ -100,7 +120,7 @@ describe("rollcall check --report", () => {
     expect([code, stdout]).toEqual([3, expect.stringContaining("status\tinvalid\n")]);
     const xml = readFileSync(report, "utf8");
     expect(xml.match(/<testsuite /g)).toHaveLength(2);
-    expect(xml).toContain(`<testsuite name="${fine}" tests="1" failures="0" errors="0" skipped="0">`);
+    expect(xml).toContain(`<testsuite name="${fine}" tests="2" failures="0" errors="0" skipped="0">`);
     expect(xml).toContain('<failure type="wrong-type" message="reward must be a number, not a string">');
     expect(xml).toContain('unknown role `&lt;"&amp;');
     // Every open tag is closed, and no unescaped character remains.

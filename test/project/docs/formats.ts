@@ -38,8 +38,11 @@ Give files, globs or folders. A record is an entry of a file, such as a line (se
   object with other numbers, rollcall drops these numbers, and a note names them.
 - *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. In a row format,
   a group is ${rowGroup.replace(/, or (with .*) if they (have no .*)/, ".\n  If rows $2, a group is the rows $1")}.
-  \`--group-by <key>\` groups the rows by another key, also across folders. In the other formats, the file defines the groups, and
-  \`--group-by\` has no effect.
+  In the other formats, the file defines the groups.
+- \`--group-by <key>\` groups the rollouts by another key of the record, also across files and folders. A note counts the groups that it
+  joined. The groups have other dedup keys than without \`--group-by\`, so rollcall logs them again. A rollout without the key is a group of
+  its own, with the warning \`group-key-missing\`. If no rollout has the key, \`group-key-missing\` is an error. In \`art\`, the files record
+  whole groups, and \`--group-by\` has no effect.
 - In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of
   the \`exceptions\` of its group. In row formats, a row with an \`error\` and without a reward also becomes an exception. Any other
   record without a reward is an error.
