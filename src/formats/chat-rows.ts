@@ -20,7 +20,7 @@ import {
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
-export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "isLossy"> {
+export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "companions" | "isLossy"> {
   rewardKey: string;
   rewardText?: string;
   usedKeys: readonly string[];

@@ -1,5 +1,5 @@
 /** Converts rows of trainers that write decoded text. */
-import { choice, textChoice } from "../messages/chat.ts";
+import { choice, textChoice, toLogprobs } from "../messages/chat.ts";
 import { openFinish } from "../messages/finish-reason.ts";
 import { literal } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
@@ -8,7 +8,10 @@ import { type ChatRows, chatRows } from "./chat-rows.ts";
 import type { FormatRun } from "./format.ts";
 
 interface DecodedRows
-  extends Pick<ChatRows, "name" | "title" | "rewardKey" | "recognizes" | "readReward" | "findGroup" | "findId"> {
+  extends Pick<
+    ChatRows,
+    "name" | "title" | "rewardKey" | "recognizes" | "readReward" | "findGroup" | "findId" | "companions"
+  > {
   prompt: string;
   answer: string;
 }
@@ -65,6 +68,7 @@ export const verl = decodedRows({
 export const skyrl = decodedRows({
   name: "skyrl",
   title: "dumped evaluations of SkyRL",
+  companions: /(?:^|\/)aggregated_results\.jsonl$/,
   prompt: "input_prompt",
   answer: "output_response",
   rewardKey: "score",
@@ -98,17 +102,33 @@ const requireTurns = (row: Value) => {
   return turns;
 };
 
+/** Returns the start and the end of each answer in the list of tokens. */
+const findAnswers = (row: Value) => {
+  const mask = unbatch(row.get("token_loss_mask"))?.items() ?? [];
+  const isSampled = [...mask.map(({ number }) => number === 1), false];
+  const starts = isSampled.flatMap((is, at) => (is && isSampled[at - 1] !== true ? at : []));
+  return starts.map((start) => [start, isSampled.indexOf(false, start)] as const);
+};
+
 /** The trainer's environments answer each turn of the assistant, also the last one. */
 const countPromptTurns = (row: Value, turns: readonly Value[]) => {
   const firstAnswer = turns.findIndex((turn) => turn.textAt("role") === "assistant");
   if (firstAnswer >= 0) return firstAnswer;
-  const mask =
-    unbatch(row.get("token_loss_mask"))
-      ?.items()
-      .map(({ number }) => number === 1) ?? [];
-  const answers = mask.filter((isSampled, at) => isSampled && !mask[at - 1]).length;
+  const { length: answers } = findAnswers(row);
   const hasSystem = answers > 0 ? turns.length === 2 * answers + 2 : turns.length > 2 && turns.length % 2 === 0;
   return hasSystem ? 2 : 1;
+};
+
+/** Versions before 0.6 record no token ids. */
+const readLogprobs = (row: Value, count: number) => {
+  const [list, tokens] = [unbatch(row.get("generation_logprobs")), unbatch(row.get("token_ids"))];
+  const answers = findAnswers(row);
+  if (!list || !tokens || answers.length !== count) return [];
+  const [allValues, allIds] = [list.items(), tokens.items()];
+  return answers.map((range) => {
+    const [values, ids] = [allValues.slice(...range), allIds.slice(...range)];
+    return toLogprobs(list, ids, ids, values);
+  });
 };
 
 const readNemoTurns = (run: FormatRun, row: Value) => {
@@ -120,11 +140,16 @@ const readNemoTurns = (run: FormatRun, row: Value) => {
     const role = turn.textAt("role");
     return role === undefined ? at >= promptTurns && (at - promptTurns) % 2 === 0 : role === "assistant";
   };
-  const finish = openFinish(run, { record: row }, turns.filter(isAnswer).length);
+  const count = turns.filter(isAnswer).length;
+  const finish = openFinish(run, { record: row }, count);
+  const logprobs = readLogprobs(row, count);
   let answers = 0;
   return turns.map((turn, at) => {
     const [recorded, content] = [turn.get("role"), turn.get("content") ?? turn];
-    if (isAnswer(turn, at)) return choice({ role: "assistant", content }, finish(answers++, { callsTools: false }));
+    if (isAnswer(turn, at)) {
+      const reason = finish(answers, { callsTools: false });
+      return choice({ role: "assistant", content }, reason, logprobs[answers++]);
+    }
     if (recorded) return { role: recorded.text === "environment" ? literal("user", recorded) : recorded, content };
     return { role: at === 0 && promptTurns === 2 ? "system" : "user", content };
   });

@@ -18,6 +18,7 @@ export const nemoGym: Format = {
     sampled: "the turns in `response.output`",
   },
   records: { text: "lines" },
+  companions: /_(?:aggregate|agent)_metrics\.json$/,
   groupScope: (file) => file.replace(failureFiles, ""),
   lastFilePattern: failureFiles,
   recognizes: ({ value, file }) =>

@@ -17,6 +17,7 @@ export const verifiersV1: Format = {
   },
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl$/,
+  companions: /(?:^|\/)(?:configs\/[^/]+\.json|metrics\.jsonl)$/,
   groupsSpanFiles: true,
   // prime-rl writes the episodes of `effective` to `all`, too.
   repeatedPath: /(?:all|effective)(?=\/[^/]+$)/,

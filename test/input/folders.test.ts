@@ -107,6 +107,29 @@ describe("a folder as input", () => {
     expect([allowed.code, skippedIn(allowed.stdout)]).toEqual([0, []]);
   });
 
+  it.each([
+    [
+      "prime-rl-0.8.0.step_12.traces.jsonl",
+      "rollouts/step_12/train/all/traces.jsonl",
+      ["configs/eval.json", "metrics.jsonl"],
+    ],
+    [
+      "skyrl-0.3.0.dumped_evals.jsonl",
+      "global_step_5_evals/add.jsonl",
+      ["global_step_5_evals/aggregated_results.jsonl"],
+    ],
+    [
+      "nemo-gym-0.5.0.rollouts.jsonl",
+      "rollouts.jsonl",
+      ["rollouts_aggregate_metrics.json", "rollouts_agent_metrics.json"],
+    ],
+  ])("does not warn of the files that the writer of %s puts next to it", async (sample, file, companions) => {
+    const text = readFileSync(join("test/samples/formats", sample), "utf8");
+    const cwd = folderOf({ [`r/${file}`]: text, ...Object.fromEntries(companions.map((name) => [`r/${name}`, "{}"])) });
+    const { code, stdout } = await runRollcall(["check", "r", "--json", "--lossy"], { cwd });
+    expect([code, skippedIn(stdout)]).toEqual([0, []]);
+  });
+
   it("warns of compressed and empty files in log and ledger verify", async () => {
     const cwd = folderOf({
       "r/groups.jsonl": group,

@@ -65,7 +65,7 @@ key that a record has.
 |---|---|---|
 | \`verifiers-v1\` | PrimeIntellect-ai/verifiers 0.2.0 and 0.2.1 (a trace a line), 0.3.0 (an episode a line), and a60a606 (\`verifiers/v1/trace.py\`, \`episode.py\`, \`cli/output.py\`); prime-rl 0.7.0 and 0.8.0 (a trace a line, \`prime_rl/orchestrator/types.py\`), and 559b447 (\`prime_rl/monitors/file.py\`) | \`group.id\`, \`group_id\`, \`info.group_id\`, or else run, step, environment and \`task.key\`, \`task.hash\` or \`task.data\` |
 | \`verifiers-v0\` | PrimeIntellect-ai/verifiers 0.1.9 to 0.3.0 (\`verifiers/utils/save_utils.py\`); prime-rl 0.6.0 (\`prime_rl/orchestrator/types.py\`) | \`group_id\`, or else \`env_name\` and \`example_id\` |
-| \`nemo-rl\` | NVIDIA-NeMo/RL 0.2.1 to 0.7.0, training and validation (\`nemo_rl/algorithms/grpo.py\`, \`nemo_rl/utils/logger.py\`) | as in all row formats: no version writes a key |
+| \`nemo-rl\` | NVIDIA-NeMo/RL 0.2.1 to 0.7.0, training (with token ids since 0.6.0) and validation (\`nemo_rl/algorithms/grpo.py\`, \`nemo_rl/utils/logger.py\`) | as in all row formats: no version writes a key |
 | \`verl\` | verl-project/verl 0.4.0 to 0.9.0 (\`verl/trainer/ppo/ray_trainer.py\`), and the \`uid\` of 0.8.0 and 0.9.0 (\`verl/trainer/ppo/v1/trainer_base.py\`) | \`uid\` without the numbers of the rollout and the output, or else as in all row formats |
 | \`skyrl\` | NovaSky-AI/SkyRL skyrl_train 0.1.0 to skyrl 0.3.0 (\`skyrl/train/utils/trainer_utils.py\`) | as in all row formats: no version writes a key |
 | \`openrlhf\` | OpenRLHF/OpenRLHF 0.4.0 to 0.9.5 (\`openrlhf/cli/batch_inference.py\`, which 0.9.6 does not have) | as in all row formats: no version writes a key |
