@@ -1,6 +1,6 @@
 /** Converts groups that Atropos writes to `data_path_to_save_groups`. */
 import { choice, hasCalls, toLogprobs, toTurns } from "../messages/chat.ts";
-import { decideFinish, finishKeys } from "../messages/finish-reason.ts";
+import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, literal, replaceMembers } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { pluralize } from "../sentences.ts";
@@ -82,7 +82,7 @@ const convertTurns = (run: FormatRun, group: Value, at: number): readonly Json[]
     if (!message || !span) return turn;
     const finish = decideFinish(run, {
       callsTools: hasCalls(message),
-      stated: finishKeys.map((key) => message.get(key)),
+      message,
     });
     const ids = tokens.slice(...span);
     return choice(turn, finish, logprobs && toLogprobs(logprobs, ids, ids, scores.slice(...span)));

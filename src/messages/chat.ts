@@ -1,6 +1,6 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../sentences.ts";
-import { finishKeys, openFinish, type SampledRecord } from "./finish-reason.ts";
+import { openFinish, type SampledRecord } from "./finish-reason.ts";
 import { addition, type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { Value } from "./value.ts";
 
@@ -70,8 +70,7 @@ export const toTurns = (
     answeredIds = [];
     const turn = toChatMessage(message, sampled !== undefined);
     if (!finish) return turn;
-    const stated = finishKeys.map((key) => message.get(key));
-    return choice(turn, finish(answers++, { callsTools: hasCalls(message), stated }));
+    return choice(turn, finish(answers++, { callsTools: hasCalls(message), message }));
   });
 };
 

@@ -18,6 +18,8 @@ type TurnFacts = Readonly<{
   callsTools: boolean;
   /** The reasons that the turn itself states. The first one decides. */
   stated?: readonly (Value | undefined)[];
+  /** The message of the turn, which can also state a reason. */
+  message?: Value;
 }>;
 
 type Reason = Readonly<{ name: string; value: Value }>;
@@ -25,8 +27,7 @@ type Reason = Readonly<{ name: string; value: Value }>;
 /** Returns a function that decides the finish reason of the sampled turn with an index. */
 export const openFinish = (run: Notes, { record, completion }: SampledRecord, turns: number) => {
   const statements = findStatements(record);
-  return (at: number, { callsTools, stated = [] }: TurnFacts) => {
-    const ofTurn = stated.flatMap((value) => readReason(value) ?? []);
+  return (at: number, turn: TurnFacts) => {
     const ofRecord = statements.flatMap(({ value, read }) => {
       const own = completion ? pickElement(value, completion) : value;
       const isLast = at === turns - 1;
@@ -34,16 +35,18 @@ export const openFinish = (run: Notes, { record, completion }: SampledRecord, tu
         own && (pickElement(own, { at, count: turns }, isLast) ?? (isLast ? own.items().at(-1) : undefined));
       return read(picked) ?? [];
     });
-    return chooseReason(run, [...ofTurn, ...ofRecord]) ?? deriveFinish(run, callsTools);
+    return chooseReason(run, [...listReasons(turn), ...ofRecord]) ?? deriveFinish(run, turn.callsTools);
   };
 };
 
 /** Decides the finish reason of a turn whose record states nothing else. */
-export const decideFinish = (run: Notes, { callsTools, stated = [] }: TurnFacts): Json =>
-  chooseReason(
-    run,
-    stated.flatMap((value) => readReason(value) ?? []),
-  ) ?? deriveFinish(run, callsTools);
+export const decideFinish = (run: Notes, turn: TurnFacts): Json =>
+  chooseReason(run, listReasons(turn)) ?? deriveFinish(run, turn.callsTools);
+
+const listReasons = ({ stated = [], message }: TurnFacts) => [
+  ...stated.flatMap((value) => readReason(value) ?? []),
+  ...(message ? findStatements(message) : []).flatMap(({ value, read }) => read(value) ?? []),
+];
 
 /** For turns whose format never records a finish reason. */
 export const deriveFinish = (run: Notes, callsTools: boolean) => {
@@ -64,34 +67,32 @@ const chooseReason = (run: Notes, reasons: readonly Reason[]): Json | undefined 
   return literal(cut.name, cut.value, first.value);
 };
 
-/** The keys of a message that can state its reason. */
-export const finishKeys = ["finish_reason", "stop_reason"];
-const reasonKeys = ["finish_reason", "finish_reasons", "finishReason", "done_reason"];
-const stopKeys = ["stop_reason", "stop_reasons", "stopReason"];
+type Statement = Readonly<{ value: Value; read: (value: Value | undefined) => Reason | undefined }>;
+
 const flagPattern =
   /^(?:is_?|was_?)?(?:(?:response|completion|output|answer|generation)s?_)?(?:is_|was_)?(?:truncated|Truncated)$/;
 
-const findStatements = (record: Value) => {
-  const holders = [record, ...["metadata", "meta_info"].map((key) => parseText(record.get(key)))];
-  return holders.flatMap((holder) => {
-    const listed = (keys: readonly string[], read: (value: Value | undefined) => Reason | undefined) =>
-      keys.flatMap((key) => {
-        const value = parseText(holder?.get(key));
-        return value ? [{ value, read }] : [];
-      });
-    const flags = (holder?.members() ?? []).flatMap(([key]) => (flagPattern.test(key) ? key : []));
-    const incomplete = holder?.get("incomplete_details", "reason");
-    return [
-      ...listed(reasonKeys, readReason),
-      ...listed(stopKeys, readStop),
-      ...(incomplete ? [{ value: incomplete, read: readReason }] : []),
-      ...listed(flags, readFlag),
-    ];
-  });
+/** Objects in which APIs and frameworks state the reason. */
+const holderKeys = ["metadata", "meta_info", "response_metadata", "choices", "response"];
+
+/** Reasons are first, then tokens that ended the answer, then flags, then the statements of objects in the record. */
+const findStatements = (record: Value): readonly Statement[] => {
+  const members = record.members().filter(([, { isNull }]) => !isNull);
+  const listed = (matches: (key: string) => boolean, read: Statement["read"]) =>
+    members.flatMap(([key, value]) => (matches(key) ? [{ value: parseText(value), read }] : []));
+  const incomplete = record.get("incomplete_details", "reason");
+  const held = holderKeys.flatMap((key) => record.get(key) ?? []).map(parseText);
+  return [
+    ...listed((key) => /^(?:finish_reasons?|finishReason|done_reason)$/.test(key), readReason),
+    ...listed((key) => /^(?:stop_reasons?|stopReason)$/.test(key), readStop),
+    ...(incomplete ? [{ value: incomplete, read: readReason }] : []),
+    ...listed((key) => flagPattern.test(key), readFlag),
+    ...held.flatMap((value) => findStatements(value.isList ? (value.get(0) ?? value) : value)),
+  ];
 };
 
-const parseText = (value: Value | undefined) => {
-  const inner = value?.embeddedJson;
+const parseText = (value: Value) => {
+  const inner = value.embeddedJson;
   return inner?.isList || inner?.isObject ? inner : value;
 };
 
