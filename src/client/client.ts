@@ -104,7 +104,7 @@ export const openClient = (options: ClientOptions) => {
       if (isSuccess(status) && !error) {
         const bytes = tried.bytes.subarray(bomLength(tried.bytes));
         const parsed = endpoint.reply(bytes);
-        if (parsed && "value" in parsed) return { value: parsed.value, bytes };
+        if (parsed && "value" in parsed) return { value: parsed.value, bytes: parsed.json ?? bytes };
         throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
       }
       const failure = failures.toReplyFailure(context, tried);

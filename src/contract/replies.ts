@@ -1,6 +1,6 @@
 /** Defines schemas of fields, and reads replies without checking fields. */
 import * as z from "zod/mini";
-import { type JsonObject, openBrace, openBracket, walkItems } from "../json/json-bytes.ts";
+import { type JsonObject, openBrace, openBracket, replaceNonFinite, toBuffer, walkItems } from "../json/json-bytes.ts";
 import * as table from "../json/table.ts";
 
 export type ServiceObject = JsonObject;
@@ -26,8 +26,11 @@ export const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 /** Accepts fractions, although the JSON Schema says integer. */
 export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
-/** Undefined if the reply is not JSON. `invalidPath` is a dotted path. */
-type ReplyResult<Value> = { readonly value: Value } | { readonly invalidPath: string } | undefined;
+/** Undefined if the reply is not JSON. `invalidPath` is a dotted path. `json` replaces bytes that are not JSON. */
+type ReplyResult<Value> =
+  | { readonly value: Value; readonly json?: Uint8Array }
+  | { readonly invalidPath: string }
+  | undefined;
 export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
 
 export type ReplyEntry = Readonly<{
@@ -68,12 +71,16 @@ export const readListReply: ReplyReader<ReplyList> = (bytes) => {
 
 const letterN = 0x6e;
 
-/** Reads a member that is an object or null. Returns the object as bytes. */
+/** Reads a member that is an object or null. Returns the object as bytes, in which NaN and Infinity become texts. */
 export const objectReader =
   (member: string): ReplyReader<Uint8Array | null> =>
   (bytes) => {
     const root = table.readRoot(bytes);
-    if (!root) return undefined;
+    if (!root) {
+      const json = replaceNonFinite(toBuffer(bytes), JSON.stringify);
+      const result = json.length > bytes.length ? objectReader(member)(json) : undefined;
+      return result && "value" in result ? { ...result, json } : result;
+    }
     const json = table.memberAt(root, member);
     if (!json) return { invalidPath: table.firstByteOf(root) === openBrace ? member : "" };
     if (table.firstByteOf(json) === letterN) return { value: null };

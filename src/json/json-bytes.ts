@@ -119,3 +119,20 @@ export const getValue = (value: unknown, path: readonly (string | number)[]) =>
       typeof inner === "object" && inner !== null && Object.hasOwn(inner, step) ? Reflect.get(inner, step) : undefined,
     value,
   );
+
+/** Replaces NaN and Infinity, which Python writes although they are not JSON. */
+export const replaceNonFinite = (bytes: Buffer, replace: (word: string) => string) => {
+  const text = bytes.toString("latin1");
+  const words = /"|NaN|-?Infinity/g;
+  const parts: string[] = [];
+  let copied = 0;
+  for (let match = words.exec(text); match !== null; match = words.exec(text)) {
+    const [word] = match;
+    if (word === '"') words.lastIndex = endOfString(bytes, match.index);
+    else {
+      parts.push(text.slice(copied, match.index), replace(word));
+      copied = words.lastIndex;
+    }
+  }
+  return Buffer.from(parts.join("") + text.slice(copied), "latin1");
+};

@@ -1,5 +1,5 @@
 /** Represents values as ranges of bytes. */
-import { endOfString, openBrace, openBracket, quote, sliceText } from "../json/json-bytes.ts";
+import { openBrace, openBracket, quote, replaceNonFinite, sliceText } from "../json/json-bytes.ts";
 import { nodeSize, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
 
@@ -53,7 +53,8 @@ export class Value {
 
   /** NaN and Infinity become empty objects. */
   static parsePython(bytes: Buffer): Value | undefined {
-    return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes));
+    // The length stays the same, so that all positions stay valid.
+    return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes, (word) => "{}".padEnd(word.length)));
   }
 
   /** The id is unique in a record and its documents. */
@@ -261,15 +262,3 @@ export class ConversionError extends Error {
     this.value = value;
   }
 }
-
-/** Keeps the length, so that all positions stay valid. */
-const replaceNonFinite = (bytes: Buffer) => {
-  const replaced = Buffer.from(bytes);
-  const text = bytes.toString("latin1");
-  const words = /"|NaN|-?Infinity/g;
-  for (let word = words.exec(text); word !== null; word = words.exec(text)) {
-    if (word[0] === '"') words.lastIndex = endOfString(replaced, word.index);
-    else replaced.write("{}".padEnd(word[0].length), word.index);
-  }
-  return replaced;
-};

@@ -268,4 +268,16 @@ describe("rollcall call read", () => {
     expect(lines.filter((text) => text.length > columns)).toEqual([]);
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(`golden/call.${columns}.txt`);
   });
+
+  it("shows NaN and Infinity as texts, and prints JSON", async () => {
+    const call = '{"call":{"id":"a","output":{"score":NaN,"n\\"NaN":[-Infinity,Infinity],"said":"NaN, \\"Infinity"}}}';
+    const exchange = { when: () => true, answer: json(call) };
+    const { read } = await service([exchange, exchange]);
+    expect((await read(["a"])).stdout).toMatch(
+      /score: NaN\n.*n"NaN: \[-Infinity, Infinity\]\n.*said: NaN, "Infinity\n/,
+    );
+    expect(JSON.parse((await read(["a", "--json"])).stdout)).toEqual({
+      call: { id: "a", output: { score: "NaN", 'n"NaN': ["-Infinity", "Infinity"], said: 'NaN, "Infinity' } },
+    });
+  });
 });
