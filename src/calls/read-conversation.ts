@@ -179,7 +179,8 @@ const readOutput = (call: RawJson): Messages => {
   const choices = findValue(output, "choices");
   const isMessage = choices === undefined && output && findMessage(output) !== undefined;
   const items = isMessage ? [output] : itemsOf(choices ?? output);
-  if (!hasMessages(items)) return { items: undefined, rest: output };
+  const isStream = items.some((item) => textAt(item, "type") === "message_start");
+  if (isStream || !hasMessages(items)) return { items: undefined, rest: output };
   return { items, rest: choices && omitMembers(output, ["choices"]) };
 };
 

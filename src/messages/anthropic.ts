@@ -74,6 +74,8 @@ const toPart = (run: ConversionNotes, block: Value): readonly Json[] => {
   const data = source?.get("data");
   const mediaType = source?.get("media_type");
   if (type === "document" && data && source?.textAt("type") === "text") return [{ type: "text", text: data }];
+  const inner = type === "document" ? source?.get("content") : undefined;
+  if (inner) return inner.isText ? [{ type: "text", text: inner }] : inner.items().flatMap((part) => toPart(run, part));
   const file = data && literal(`data:${mediaType?.text ?? ""};base64,${data.text}`, data, mediaType);
   const url = file ?? source?.get("url");
   if (type === "image" && url) return [{ type: "image_url", image_url: { url } }];

@@ -41,11 +41,11 @@ export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView
 
 /** Moves the tags of an omitted column to the first column, such as `deprecated`. */
 const moveTags = <Row>(columns: readonly ShownColumn<Row>[], rows: readonly Row[], omitted: readonly string[]) => {
-  const lost = columns.find(({ name, tag }) => omitted.includes(name) && rows.some((row) => tag?.(row)));
+  const lost = columns.find(({ name, tag }) => omitted.includes(name) && rows.some((row) => tag?.(row)?.textElsewhere));
   if (!lost) return columns;
   const tagFirst = (row: Row): CellTag | undefined => {
     const tag = lost.tag?.(row);
-    return tag && { ...tag, text: tag.textElsewhere ?? tag.text };
+    return tag?.textElsewhere ? { ...tag, text: tag.textElsewhere } : undefined;
   };
   return columns.map(({ tag, ...column }, at) => {
     if (at === 0) return { ...column, tag: (row: Row) => tag?.(row) ?? tagFirst(row) };

@@ -9,7 +9,7 @@ export const plainPaint: Paint = (_, text) => text;
 
 export type CellTag = Readonly<{
   text: string;
-  /** The text in the first column of a table that omits the column of the tag. Default: `text`. */
+  /** The text in the first column of a table that omits the column of the tag. Default: none. */
   textElsewhere?: string;
   tone: Tone;
 }>;

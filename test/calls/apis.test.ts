@@ -146,6 +146,11 @@ describe("a call of a model's API", () => {
       { ...anthropic, output: { ...anthropic.output, content: [{ type: "server_tool_use", id: "s" }] } },
       /server_tool_use/,
     ],
+    [
+      "events of a stream of Anthropic",
+      { ...anthropic, output: [{ type: "message_start", message: { role: "assistant", content: [] } }] },
+      /its output is not a message/,
+    ],
   ])("is not exported but shown if it has %s", async (_, call, why) => {
     expect(messagesOf(call)).toMatch(why);
     expect(trajectoryOf(call)).toMatchObject({ why: expect.stringMatching(why) });
@@ -200,6 +205,29 @@ describe("a call of a model's API", () => {
     ],
   ])("has the contents of Gemini if they are %s", (_, given, expected) => {
     expect(messagesOf({ ...gemini, inputs: { contents: given } })).toEqual([...expected, said("Rain.")]);
+  });
+
+  it("has the pictures and texts in the documents of Anthropic", () => {
+    const source = { type: "base64", media_type: "image/png", data: "AA" };
+    const chunks = { type: "content", content: [{ type: "text", text: "a chunk" }] };
+    const text = { type: "text", media_type: "text/plain", data: "the terms" };
+    const content = [
+      { type: "image", source },
+      ...[chunks, text].map((given) => ({ type: "document", source: given })),
+      { type: "document", title: "t.pdf", source: { ...source, media_type: "application/pdf" } },
+    ];
+    expect(messagesOf({ ...anthropic, inputs: { messages: [{ role: "user", content }] } })).toMatchObject([
+      {
+        role: "user",
+        content: [
+          { type: "image_url", image_url: { url: "data:image/png;base64,AA" } },
+          { type: "text", text: "a chunk" },
+          { type: "text", text: "the terms" },
+          { type: "file", file: { filename: "t.pdf", file_data: "data:application/pdf;base64,AA" } },
+        ],
+      },
+      {},
+    ]);
   });
 
   it("joins the chunks of a stream of Gemini, and takes the last event of a stream of Responses", () => {

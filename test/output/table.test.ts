@@ -44,6 +44,36 @@ const wide = fc.string({
 });
 
 describe("a table", () => {
+  it("rounds to at most 6 significant digits only in columns that ask for it", async () => {
+    const rows = [
+      ["0.04769999999999999924", "1234567.891"],
+      ["12345678", "1e-7"],
+      ["-0.00000123456789", "unknown"],
+    ];
+    const columns = [columnAt(0, { isRounded: true }), columnAt(1)];
+    expect((await drawn(columns, rows, { width: 80 })).slice(1).map((line) => line.trim().split(/\s+/))).toEqual([
+      ["0.0477", "1234567.891"],
+      ["12345678", "1e-7"],
+      ["-0.00000123457", "unknown"],
+    ]);
+  });
+
+  it("moves the tags of an omitted column to the first column", async () => {
+    const tag = (row: Row) =>
+      row[1] === "2020" ? ({ text: "past", textElsewhere: "deprecated", tone: "bad" } as const) : undefined;
+    const columns = [columnAt(0, { rank: 0 }), columnAt(1, { tag, rank: 9 })];
+    const rows = [
+      ["model-a", "2020"],
+      ["model-b", "2030"],
+    ];
+    expect(await drawn(columns, rows, { width: 80 })).toEqual([
+      "column 0  column 1",
+      "model-a   2020 past",
+      "model-b   2030",
+    ]);
+    expect(await drawn(columns, rows, { width: 18 })).toContain("model-a deprecated");
+  });
+
   it("fits the terminal for any text", async () => {
     await fc.assert(
       fc.asyncProperty(
