@@ -1,5 +1,6 @@
 /** Joins the exchanges that ART records with a service to messages and choices, or throws ConversionError. */
 import { isObject } from "../json/json-bytes.ts";
+import { convertBlocks, convertReply } from "../messages/anthropic.ts";
 import { toChatMessage, toTools } from "../messages/chat.ts";
 import { type Json, JsonWriter, literal } from "../messages/output-json.ts";
 import { convertInput, convertOutput } from "../messages/responses.ts";
@@ -7,7 +8,7 @@ import type { Value } from "../messages/value.ts";
 import type { FormatRun } from "./format.ts";
 
 interface Exchange {
-  /** The instructions of the Responses API, which hold for one request only. */
+  /** The system prompt, if the API has it next to the messages. In the Responses API, it holds for one request. */
   readonly instructions: readonly Json[];
   readonly prompt: readonly Json[];
   /** Several answers to a prompt are separate branches. */
@@ -70,10 +71,14 @@ const convertExchange = (run: FormatRun, api: string, exchange: Value): Exchange
       answers: response.requireItems("choices").map((choice) => [choice]),
     };
   }
-  if (api !== "responses")
+  if (api !== "responses" && api !== "messages")
     throw exchange.error(`exchanges of the API \`${api}\` are not supported (omit the trajectory)`);
-  const text = request.get("instructions");
+  const text = request.get("instructions") ?? request.get("system");
   const instructions = text ? [{ role: "system", content: text }] : [];
+  if (api === "messages") {
+    const prompt = request.requireItems("messages").flatMap((message) => convertBlocks(run, message));
+    return { request, tools, instructions, prompt, answers: [[convertReply(run, response)]] };
+  }
   const prompt = convertInput(run, request.require("input"));
   return { request, tools, instructions, prompt, answers: [convertOutput(run, response)] };
 };
@@ -118,11 +123,15 @@ const toKey = (json: Json) => {
   const message = isObject(data) && "finish_reason" in data ? data.message : data;
   return JSON.stringify(message, (key, value: unknown) => {
     if (key === "annotations" || value === null || value === "") return undefined;
+    if (key === "content" && Array.isArray(value) && value.length === 1) return textOf(value[0]) ?? value;
     if (Array.isArray(value)) return key !== "" && value.length === 0 ? undefined : value;
     if (!isObject(value)) return value;
     return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 };
+
+/** A single text part is the same as its text. */
+const textOf = (part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : undefined);
 
 /** An earlier choice, as a message that was given. */
 const toGiven = (item: Json): Json => {

@@ -24,7 +24,6 @@ export const recordsOf = (name: string): readonly Json[] => {
 export const wordsOf = (name: string): readonly string[] => [
   ...(name.startsWith("inspect.log_formats") ? ["--reward-from", "scores.match.value"] : []),
   ...(/^(?:atif|mini-swe|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
-  ...(name.startsWith("art-exchanges") ? ["--from", "art"] : []),
   ...(/^(?:mini-swe|nemo-rl|openrlhf|skyrl|verl)/.test(name) ? ["--lossy"] : []),
 ];
 

@@ -73,7 +73,7 @@ key that a record has.
 | \`nemo-gym\` | NVIDIA-NeMo/Gym 0.1.0 to 0.5.0, and 07d6b0d (\`nemo_gym/rollout_collection.py\`) | \`_ng_task_index\`, or else the prompt (0.1) |
 
 In ART's exchanges, an exchange whose prompt continues an earlier answer is its next turn. Other attempts become \`additional_histories\`,
-whose earlier turns are messages. Exchanges of the Completions API and of Anthropic's API are refused.
+whose earlier turns are messages. Exchanges of the Completions API are refused, because they have no messages.
 
 ## Copies of a rollout
 
