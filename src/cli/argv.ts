@@ -80,8 +80,10 @@ const createParser = (
     const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
     for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
       parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
-        // The last of `--color` and `--no-color` applies.
-        given.delete(option.negate ? name.replace("no-", "") : `no-${name}`);
+        // The last of `--color` and `--no-color` applies, but `--ledger` conflicts with `--no-ledger`.
+        const opposite = option.negate ? name.replace("no-", "") : `no-${name}`;
+        const conflicts = { ...kind.conflicts, ...command.options[opposite]?.conflicts };
+        if (!Object.hasOwn(conflicts, option.negate ? opposite : name)) given.delete(opposite);
         given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
       });
     }

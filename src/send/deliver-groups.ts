@@ -35,7 +35,7 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) =
   } catch (thrown) {
     if (!isFailure(thrown, "interrupted")) throw markUnsent(thrown);
     // A signal ended a wait before the first request.
-    return composeLogResult(dataset, { ...options, outcomes, sent: emptySendResult(thrown) });
+    return composeLogResult(dataset, { ...options, runLedger, outcomes, sent: emptySendResult(thrown) });
   } finally {
     await runLedger?.close();
   }

@@ -39,7 +39,7 @@ const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
 });
 
 interface LogResultParts
-  extends Pick<SendOptions, "modelId" | "batch" | "outcomes" | "resendLogged" | "onUnknown" | "ledgerArgs"> {
+  extends Pick<SendOptions, "modelId" | "batch" | "outcomes" | "resendLogged" | "onUnknown" | "ledgerArgs" | "ledger"> {
   split: string | undefined;
   sent: SendResult;
   /** `key` is null if the request has no key, or if each run makes a new key. */
@@ -48,7 +48,7 @@ interface LogResultParts
   rejectsFailure?: Failure | undefined;
   areRejectsEmpty?: boolean;
   replaced?: readonly string[];
-  runLedger?: Pick<RunLedger, "resultFacts">;
+  runLedger?: Pick<RunLedger, "resultFacts"> | undefined;
 }
 
 type LogStatus = "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
@@ -62,7 +62,7 @@ export const composeLogResult = (dataset: Dataset, run: LogResultParts) => {
   return {
     status: planned ? "planned" : toStatus(groups, failure, sent),
     ...{ modelId, split, batch, groups, trajectories, sent, rejectsFile, failure },
-    ledger: run.runLedger?.resultFacts ?? null,
+    ledger: run.runLedger?.resultFacts ?? toUnopenedFacts(run.ledger),
     requests: planned?.length ?? sent.attempted,
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
     planned: planned ?? [],
@@ -71,11 +71,17 @@ export const composeLogResult = (dataset: Dataset, run: LogResultParts) => {
   };
 };
 
-export const emptyResult = (known: Pick<LogResult, "modelId" | "split" | "batch" | "failure">): LogResult => ({
-  ...known,
+const toUnopenedFacts = (location: { path: string } | undefined) =>
+  location ? { path: location.path, created: false } : null;
+
+export const emptyResult = ({
+  ledger,
+  ...known
+}: Pick<LogResult, "modelId" | "split" | "batch" | "failure"> & Pick<SendOptions, "ledger">): LogResult => ({
+  ...{ ...known, ledger: toUnopenedFacts(ledger) },
   status: "not_sent",
   ...{ requests: 0, bytes: 0, planned: [], sent: emptySendResult(), groups: zeroCounts(), trajectories: zeroCounts() },
-  ...{ rejectsFile: undefined, ledger: null, warnings: [], unreadable: 0, filteredOut: undefined, metrics: {} },
+  ...{ rejectsFile: undefined, warnings: [], unreadable: 0, filteredOut: undefined, metrics: {} },
 });
 
 const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogStatus => {

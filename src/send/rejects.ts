@@ -228,7 +228,8 @@ const readLine = async (groupPart: grouping.GroupPart, window: grouping.ReadWind
   const bytes = await window.read(source, part.start - start, after + marginBytes);
   const value = grouping.requireUnchanged(bytes.subarray(start, after), groupPart);
   const lineEnd = endOfLine(bytes, after);
-  const lineStart = bytes.subarray(0, start).lastIndexOf(newline) + 1 || bomLength(bytes);
-  const isAlone = trimmedEnd(bytes, start) <= lineStart && skipWhite(bytes, after) >= lineEnd;
+  const lineStart = bytes.subarray(0, start).lastIndexOf(newline) + 1;
+  const contentStart = lineStart + bomLength(bytes.subarray(lineStart));
+  const isAlone = trimmedEnd(bytes, start) <= contentStart && skipWhite(bytes, after) >= lineEnd;
   return isAlone ? bytes.subarray(lineStart, lineEnd + 1) : Buffer.concat([value, newlineBytes]);
 };

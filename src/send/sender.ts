@@ -34,12 +34,15 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
   let isSharing = false;
   /** After a 413, the maximum size of a request with several groups. */
   let limit = Number.POSITIVE_INFINITY;
+  const lanes: Promise<void>[] = [];
+  let runningCount = 0;
 
   const stopWith = (failure: Failure | undefined) => {
     sent.stop ??= failure;
   };
   const queueFirst = (cut: readonly PlannedRequest[]) => {
     queue = [...cut.map((request) => ({ request })), ...queue];
+    startLanes();
   };
   const recutRequests = (groups: Uint32Array) => {
     const planned = queue.filter(({ recorded }) => !recorded);
@@ -74,6 +77,18 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       if (state !== "unknown") sent.unrecorded.push({ id: recorded.id, status, isLogged: state === "logged" });
       throw thrown;
     });
+  };
+
+  /** Starts a lane for each queued job, because lanes end if the queue is empty, and a 413 can fill it again. */
+  const startLanes = () => {
+    for (let free = Math.min(concurrency - runningCount, queue.length); free > 0; free--) {
+      runningCount++;
+      lanes.push(
+        runLane().finally(() => {
+          runningCount--;
+        }),
+      );
+    }
   };
 
   const runLane = async () => {
@@ -227,8 +242,8 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
       queue = [...jobs];
       jobCount += jobs.length;
       progress.ofBytes += jobs.reduce((sum, { request }) => sum + request.bytes, 0);
-      const lanes = Math.max(1, Math.min(concurrency, jobs.length));
-      await Promise.all(Array.from({ length: lanes }, runLane));
+      startLanes();
+      for (let lane = lanes.shift(); lane; lane = lanes.shift()) await lane;
     },
     stopWith,
     removeTakenGroups() {

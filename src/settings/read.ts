@@ -84,10 +84,13 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
   const variable = values.toVariableName(name);
   const source = resolveSetting(layers, name)?.source;
   const { derivedFrom = name } = values.settings[name];
-  const readVariables = [...new Set([name, source === "default" ? derivedFrom : name])].map(values.toVariableName);
-  const isIgnored = (one: string) => isProfileNamed && env[one] && (source === "profile" || source === "default");
-  for (const unused of readVariables.filter(isIgnored))
-    notice(values.formatUnused([unused], `, because the profile ${profile} has its own URL`));
+  const readNames = new Set([name, source === "default" ? derivedFrom : name]);
+  for (const readName of readNames) {
+    const unused = values.toVariableName(readName);
+    const isIgnored = ["profile", "default"].includes(resolveSetting(layers, readName)?.source ?? "");
+    if (isProfileNamed && env[unused] && isIgnored)
+      notice(values.formatUnused([unused], `, because the profile ${profile} has its own URL`));
+  }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
   const from = source === "environment" ? variable : `log_base_url of the profile ${profile}`;

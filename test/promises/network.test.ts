@@ -197,6 +197,25 @@ describe.concurrent("a request that is retried", () => {
     expect(service.bodies.slice(before).every((body) => body.length <= limit)).toBe(true);
   });
 
+  it("is halved after a 413, and both halves are in flight at once, although another lane has ended", async (context) => {
+    const { service, place } = await openPlace(context);
+    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3), groupOf(4)));
+    let isRefused = false;
+    service.mend(async (asked) => {
+      const count = (await asked.body()).toString().split('"reward"').length - 1;
+      if (count === 2 && !isRefused) {
+        isRefused = true;
+        await context.expect.poll(() => service.logged.length).toBe(2);
+        asked.answer(413);
+        return;
+      }
+      if (count === 1) await context.expect.poll(service.requests).toBe(4);
+      await accept(asked);
+    });
+    const { code, document } = await place.log([file, "--max-request-size", "200", "--concurrency", "2"]);
+    expect([code, document?.requests, document?.groups.logged]).toEqual([0, 4, 4]);
+  });
+
   it("is refused after a 413 if one group alone is too large", async (context) => {
     const { service, place } = await openPlace(context, { otherwise: refuse(413) });
     const request = `{"run":"${"x".repeat(5000)}","split":"train","trajectory_groups":[${groupOf(1)},${groupOf(2)}]}`;

@@ -34,7 +34,12 @@ describe.concurrent("--on-invalid skip", () => {
       [`${bad("a")}`, `${bad("b")}\n${groupOf(1)}\n${groupOf(2)}`],
       `${bad("a")}\n${bad("b")}\n`,
     ],
-    ["a line after a byte order mark", `\ufeff${bad("a")}\n${groupOf(1)}\n${groupOf(2)}\n`, `${bad("a")}\n`],
+    ["a line after a byte order mark", `\ufeff${bad("a")}\n${groupOf(1)}\n${groupOf(2)}\n`, `\ufeff${bad("a")}\n`],
+    [
+      "a line of a joined file with a byte order mark",
+      `${groupOf(1)}\n\ufeff ${bad("a")} \r\n${groupOf(2)}\n`,
+      `\ufeff ${bad("a")} \r\n`,
+    ],
     ["a document that goes on after a byte order mark", ["{\n\ufeff", `${groupOf(1)}\n${groupOf(2)}\n`], "{\n\ufeff"],
     ["a line between spaces", `${groupOf(1)}\n \t ${bad("a")} \t\r\n\r\n${groupOf(2)}\n`, ` \t ${bad("a")} \t\r\n`],
     ["a line that is not JSON", `${groupOf(1)}\n{"traj\n\u00e9{\n${groupOf(2)}\n`, '{"traj\n\u00e9{\n'],

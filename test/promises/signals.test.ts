@@ -1,12 +1,27 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept, holdRequest, refuse } from "../support/raw-server.ts";
 import { endOf, interruptWaiting } from "../support/run.ts";
-import { documentsOf, groupOf, linesOf, oneEach, openHeld, openPlace, openThree, startLog } from "./place.ts";
+import { documentsOf, groupOf, ledgerOf, linesOf, oneEach, openHeld, openPlace, openThree, startLog } from "./place.ts";
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.concurrent("a signal", () => {
   const busy = refuse(429, { headers: ["Retry-After: 100"] });
+
+  it("leaves the ledger in the result while the run waits for another run", async (context) => {
+    const { hold, place, file } = await openHeld(context);
+    const holder = startLog(place, [file, ...oneEach]);
+    await hold.came;
+    const waiting = place.start([file, ...oneEach]);
+    const ended = endOf(waiting).then(documentsOf);
+    while (!(await place.run(["ledger", "status", "--json"])).stdout.includes("trying")) await pause(50);
+    await pause(1000);
+    waiting.kill("SIGINT");
+    const { code, document } = await ended;
+    expect([code, document?.ledger]).toEqual([130, { path: ledgerOf(place), created: false }]);
+    hold.letGo();
+    expect((await holder.ended).code).toBe(0);
+  });
 
   it.for([
     ["SIGINT", 130],

@@ -55,7 +55,10 @@ const options = {
     ledger: inputs.ledgerOption,
     "no-ledger": {
       ...cli.flag("do not record requests, so a rerun logs everything again"),
-      conflicts: { "require-ledger": "--no-ledger uses no ledger, but --require-ledger requires one" },
+      conflicts: {
+        ledger: "--no-ledger uses no ledger",
+        "require-ledger": "--no-ledger uses no ledger, but --require-ledger requires one",
+      },
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
     "on-unknown": cli.choice(

@@ -83,7 +83,10 @@ const readFiles = async (run: LogRun) => {
   return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
     if (!isFailure(thrown, "interrupted")) throw thrown;
     const failure = thrown.withDetails({ unsent: true });
-    await printOutcome(run, send.emptyResult({ modelId, split, batch: settings.get("batch"), failure }));
+    await printOutcome(
+      run,
+      send.emptyResult({ modelId, split, batch: settings.get("batch"), failure, ledger: run.ledger }),
+    );
     throw failure;
   });
 };
@@ -130,10 +133,13 @@ const finishRun = async (run: LogRun, dataset: Dataset, result: send.LogResult) 
   if (failure) throw failure;
 };
 
+/** After other failures, only programs get the result, because it tells a person no more than the message. */
 const codesWithResult = ["partial", "unknown_outcome", "interrupted"];
 
 const printOutcome = async (run: LogRun, result: send.LogResult) => {
-  if (result.failure && !codesWithResult.includes(result.failure.code)) return;
+  const { code } = result.failure ?? {};
+  const isForProgram = code !== "invalid_input" && run.context.screen.isForProgram;
+  if (code !== undefined && !isForProgram && !codesWithResult.includes(code)) return;
   run.context.screen.ignoreSignal();
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
