@@ -203,7 +203,7 @@ const toMessage = (run: FormatRun, message: Value, attachments: Attachments) => 
   const { resolved } = attachments;
   const { content, reasoning } = convertContent(attachments, message);
   const isEmpty = message.textAt("role") === "tool" && (content === undefined || message.textAt("content") === "");
-  const error = isEmpty ? message.get("error", "message") : undefined;
+  const error = isEmpty ? (message.get("error", "message") ?? message.get("tool_error")) : undefined;
   if (error) run.note("used a failed tool's error as the content of the tool message");
   return new Map<string, Json | undefined>([
     ...message.members().filter(([, { isNull }]) => !isNull),

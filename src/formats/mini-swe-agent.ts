@@ -2,7 +2,7 @@
 
 import { choice, hasCalls, haveTexts, toToolCalls } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
-import { replaceMembers } from "../messages/output-json.ts";
+import { literal, replaceMembers } from "../messages/output-json.ts";
 import { convertItem, convertOutput } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findReward, stemOf } from "./build-trajectory.ts";
@@ -60,7 +60,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
 const convertTurns = (run: FormatRun, message: Value) => {
   if (!message.isObject) throw message.error("a message is not an object");
   if (message.textAt("object") === "response") return convertOutput(run, message);
-  if (message.textAt("type") === "function_call_output") return [convertItem(message)];
+  if (message.textAt("type") === "function_call_output") return [convertItem(message, findFault(message))];
   const role = message.require("role").text;
   if (role === "assistant") return sampledTurn(run, message);
   if (role === "exit") return run.skip(message, "a message with the role exit, which tells how the agent ended");
@@ -83,4 +83,17 @@ const sampledTurn = (run: FormatRun, message: Value) => {
   return [choice(omitExtra(message), decideFinish(run, { callsTools: hasCalls(message), stated: [finish] }))];
 };
 
-const omitExtra = (message: Value) => replaceMembers(message, { extra: undefined, tool_calls: toToolCalls(message) });
+const omitExtra = (message: Value) => {
+  const fault = message.textAt("role") === "tool" ? findFault(message) : undefined;
+  return replaceMembers(message, {
+    extra: undefined,
+    tool_calls: toToolCalls(message),
+    ...(fault && { is_error: fault }),
+  });
+};
+
+/** A command that failed with an exit code has a result, but a command that could not run has an exception. */
+const findFault = (result: Value) => {
+  const fault = result.get("extra", "exception_info");
+  return fault?.text ? literal(true, fault) : undefined;
+};

@@ -108,7 +108,7 @@ const convertLogprobs = (turn: ItemTurn) => {
 };
 
 /** Returns items that are neither messages nor results unchanged. */
-export const convertItem = (item: Value): Json => {
+export const convertItem = (item: Value, isError: Json | undefined = item.get("is_error")): Json => {
   if (isMessage(item)) return { role: item.get("role"), content: convertContent(item.require("content")) };
   if (!isResult(item)) return item;
   const status = item.get("status");
@@ -116,7 +116,7 @@ export const convertItem = (item: Value): Json => {
     role: "tool",
     tool_call_id: item.require("call_id"),
     content: convertContent(item.require("output")),
-    is_error: item.get("is_error"),
+    is_error: isError,
     status: status?.text === "completed" ? undefined : status,
   };
 };

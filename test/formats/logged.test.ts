@@ -11,7 +11,9 @@ const names = readdirSync(samples).filter((name) => !/^README|metadata\.json$|_f
 const formats: Readonly<Record<string, string>> = {
   art: "art",
   atif: "atif",
+  harbor: "harbor",
   inspect: "inspect",
+  "mini-swe-": "mini-swe-agent",
   "mini-swe": "mini-swe-agent-messages",
   "nemo-gym": "nemo-gym",
   "nemo-rl": "nemo-rl",

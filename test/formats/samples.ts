@@ -22,7 +22,7 @@ export const recordsOf = (name: string): readonly Json[] => {
 };
 
 export const wordsOf = (name: string): readonly string[] => [
-  ...(name.startsWith("inspect.log_formats") ? ["--reward-from", "scores.match.value"] : []),
+  ...(/^inspect(?:\.log_formats|-)/.test(name) ? ["--reward-from", "scores.match.value"] : []),
   ...(/^(?:atif|mini-swe|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
   ...(/^(?:mini-swe|nemo-rl|openrlhf|skyrl|verl)/.test(name) ? ["--lossy"] : []),
 ];

@@ -71,6 +71,11 @@ key that a record has.
 | \`openrlhf\` | OpenRLHF/OpenRLHF 0.4.0 to 0.9.5 (\`openrlhf/cli/batch_inference.py\`, which 0.9.6 does not have) | as in all row formats: no version writes a key |
 | \`art\` | OpenPipe/ART, Parquet version 2 (\`art/utils/trajectory_logging.py\`), and trajectories with exchanges at aef9d447 (\`art/trajectories/__init__.py\`) | \`group_index\`, or a line |
 | \`nemo-gym\` | NVIDIA-NeMo/Gym 0.1.0 to 0.5.0, and 07d6b0d (\`nemo_gym/rollout_collection.py\`) | \`_ng_task_index\`, or else the prompt (0.1) |
+| \`inspect\` | UKGovernmentBEIS/inspect_ai 0.3.8, 0.3.40, 0.3.57, 0.3.70, 0.3.100, 0.3.154, 0.3.178, 0.3.200 and 0.3.260 (\`inspect_ai/log/_log.py\`, \`_recorders/eval.py\`). Samples in chunks (0.3.250 and newer) are refused | the \`id\` of a sample in one log |
+| \`harbor\` | Harbor of February 2026 (\`harbor/models/trial/result.py\`, \`harbor/trial/trial.py\`) | \`task_checksum\`, or else \`task_name\`, in one job |
+| \`atif\` | ATIF 1.0 to 1.6 (\`harbor/models/trajectories/trajectory.py\`), and 1.7 (Arize-ai/phoenix, \`helpers/atif/_validate.py\`) | a file |
+| \`tau2\` | sierra-research/tau2-bench 0.1.3, 0.2.0, 1.0.0 and 1.0.1 (\`tau2/data_model/simulation.py\`, \`tau2/runner/progress.py\`) | \`task_id\` and domain in one file or folder |
+| \`mini-swe-agent\` | SWE-agent/mini-swe-agent 1.5.0 to 1.17.5 (format 1, \`minisweagent/run/utils/save.py\`), and 2.0.0 to 2.4.6 (format 1.1, \`minisweagent/agents/default.py\`) | \`instance_id\`, or else a file |
 
 In ART's exchanges, an exchange whose prompt continues an earlier answer is its next turn. Other attempts become \`additional_histories\`,
 whose earlier turns are messages. Exchanges of the Completions API are refused, because they have no messages.
