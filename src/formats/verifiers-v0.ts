@@ -18,7 +18,7 @@ export const verifiersV0: Format = {
   companions: /(?:^|[./])metadata\.json$/,
   recognizes: ({ value }) =>
     ["prompt", "reward"].every((key) => value.has(key)) &&
-    value.hasAny("completion", "error") &&
+    (value.has("completion") || (value.has("error") && value.has("example_id"))) &&
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),
   open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
@@ -50,9 +50,9 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   return { id: rolloutId, ...trajectory };
 };
 
-/** Since 0.1.10, an error is an object with its type and its chain of causes. */
+/** Since 0.1.10, an error is an object with its type, and its causes with their messages. */
 const buildError = (error: Value) => {
-  const chain = error.get("error_chain_str");
+  const chain = error.get("error_chain_repr") ?? error.get("error_chain_str");
   return chain ? buildException(chain, error.get("error")) : error.isObject ? error : buildException(error);
 };
 
