@@ -89,7 +89,13 @@ const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
   return items.map(({ json }) => (isChoice(json) ? choices.shift()?.json : undefined) ?? json);
 };
 
+/** Logged messages and choices stay as they were logged. */
 const readItems = (call: RawJson): readonly RawJson[] | string => {
+  const items = readRecordedItems(call);
+  return typeof items === "string" || findOperation(call) === "rollcall.log" ? items : toChatItems(items);
+};
+
+const readRecordedItems = (call: RawJson): readonly RawJson[] | string => {
   if (findValue(call, "deleted_at")) return "it was deleted";
   const { inputs, output: answer, obstacle } = readConversation(call);
   if (obstacle !== undefined) return obstacle;
@@ -98,13 +104,13 @@ const readItems = (call: RawJson): readonly RawJson[] | string => {
   const output = findValue(call, "output");
   if (output) {
     const answers = readAnswer(output, answer.items);
-    return typeof answers === "string" ? answers : toChatItems([...messages, ...answers]);
+    return typeof answers === "string" ? answers : [...messages, ...answers];
   }
   const exception = findValue(call, "exception")?.json ?? '""';
   // Without an output, the inputs can be a complete rollout.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
   const isComplete = exception === '""' && findValue(call, "ended_at") !== undefined && messages.some(isFromModel);
-  return isComplete ? toChatItems(messages) : "it has no output";
+  return isComplete ? messages : "it has no output";
 };
 
 const hasMessage = (item: RawJson) => findMessage(item) !== undefined;

@@ -61,35 +61,31 @@ const findChildren = (calls: readonly TreeCall[]) => {
 
 const kinds = ["prompt", "completion", "total", "usd"] as const;
 
-const combine = (a: Amounts, b: Amounts, change: (left: Decimal, right: Decimal) => Decimal): Amounts =>
+const add = (a: Amounts, b: Amounts): Amounts =>
   Object.fromEntries(
-    kinds.flatMap((kind) => ((a[kind] ?? b[kind]) ? [[kind, change(a[kind] ?? zero, b[kind] ?? zero)]] : [])),
+    kinds.flatMap((kind) => (a[kind] || b[kind] ? [[kind, addDecimals(a[kind] ?? zero, b[kind] ?? zero)]] : [])),
   );
 
 const addByModel = (sums: AmountsByModel, more: AmountsByModel): AmountsByModel =>
-  new Map([
-    ...sums,
-    ...Array.from(more, ([model, amounts]) => [model, combine(sums.get(model) ?? {}, amounts, addDecimals)] as const),
-  ]);
-
-const minusOne: Decimal = { digits: -1n, places: 0 };
+  new Map([...sums, ...Array.from(more, ([model, amounts]) => [model, add(sums.get(model) ?? {}, amounts)] as const)]);
 
 /** Never below zero, because services round costs. */
-const subtract = (amounts: Amounts, part: Amounts) => {
-  const present = Object.fromEntries(kinds.flatMap((kind) => (amounts[kind] ? [[kind, part[kind]]] : [])));
-  return combine(amounts, present, (whole, less) => {
-    const rest = addDecimals(whole, multiplyDecimals(less, minusOne));
-    return rest.digits < 0n ? zero : rest;
-  });
-};
+const subtract = (amounts: Amounts, part: Amounts): Amounts =>
+  Object.fromEntries(
+    kinds.flatMap((kind) => {
+      const whole = amounts[kind];
+      const less = multiplyDecimals(part[kind] ?? zero, { digits: -1n, places: 0 });
+      return whole ? [[kind, maxDecimal(addDecimals(whole, less), zero)]] : [];
+    }),
+  );
+
+const maxDecimal = (a: Decimal, b: Decimal) => (compareDecimals(a, b) < 0 ? b : a);
 
 /** Allows for rounding. Costs are compared only without tokens. */
 const isIncluded = (part: Amounts, whole: Amounts = {}) => {
-  const tokens = kinds.filter((kind) => kind !== "usd" && part[kind] && whole[kind]);
-  const compared = tokens.length > 0 ? tokens : kinds.filter((kind) => part[kind] && whole[kind]);
-  const slack: Decimal = { digits: 999_999_999n, places: 9 };
-  return (
-    compared.length > 0 &&
-    compared.every((kind) => compareDecimals(multiplyDecimals(part[kind] ?? zero, slack), whole[kind] ?? zero) <= 0)
-  );
+  const common = kinds.filter((kind) => part[kind] && whole[kind]);
+  const compared = common[0] === "usd" ? common : common.filter((kind) => kind !== "usd");
+  const rounded = (kind: (typeof kinds)[number]) =>
+    multiplyDecimals(part[kind] ?? zero, { digits: 999_999_999n, places: 9 });
+  return compared.length > 0 && compared.every((kind) => compareDecimals(rounded(kind), whole[kind] ?? zero) <= 0);
 };

@@ -230,6 +230,11 @@ describe("a call of a model's API", () => {
     ]);
   });
 
+  it("keeps the blocks of a logged trajectory", () => {
+    const { messages } = anthropic.inputs;
+    expect(messagesOf({ op_name: "rollcall.log", inputs: { messages } })).toEqual(messages);
+  });
+
   it("joins the chunks of a stream of Gemini, and takes the last event of a stream of Responses", () => {
     const chunk = (part: object, more: object = {}) => ({ candidates: [{ content: { parts: [part] }, ...more }] });
     const chunks = [
