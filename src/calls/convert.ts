@@ -31,11 +31,11 @@ export const toMessages = (call: RawJson): ConversionResult => {
 export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResult => {
   const items = readItems(call);
   if (typeof items === "string") return { why: items };
-  const tools = readTools(call);
+  const isLogged = findOperation(call) === "rollcall.log";
+  const tools = isLogged ? findValue(call, "inputs", "tools") : readTools(call);
   if (tools && tools.kind !== "list") return { why: "its tools are not a list" };
   const reward = "text" in from ? from.text : readReward(call, from.path);
   if (typeof reward !== "string") return reward;
-  const isLogged = findOperation(call) === "rollcall.log";
   return toLine(
     composeMembers([
       ["messages_and_choices", composeArray(isLogged ? restoreChoices(items, call) : items.map(({ json }) => json))],

@@ -1,5 +1,5 @@
 /** Reads the messages of a call to the APIs of OpenAI, Anthropic and Gemini. */
-import { findValue, itemsOf, membersOf, parseRawJson, type RawJson, textAt } from "../json/raw-json.ts";
+import { composeArray, findValue, itemsOf, membersOf, parseRawJson, type RawJson, textAt } from "../json/raw-json.ts";
 import { convertBlocks, convertReply } from "../messages/anthropic.ts";
 import { type ConversionNotes, toTools } from "../messages/chat.ts";
 import { findIn, openGemini } from "../messages/gemini.ts";
@@ -34,19 +34,34 @@ export const readConversation = (call: RawJson): CallConversation => {
   try {
     return isResponse ? readResponsesCall(call, value) : readGeminiCall(call, value);
   } catch (thrown) {
-    if (!(thrown instanceof ConversionError)) throw thrown;
-    return { ...chat, obstacle: `it cannot be converted to messages (${thrown.message})` };
+    return { ...chat, obstacle: describeError(thrown) };
   }
 };
 
 /** Converts messages and the reply of Anthropic's API. Returns other items unchanged, or why it failed. */
-export const toChatItems = (items: readonly RawJson[]): readonly RawJson[] | string =>
-  convert(items, (value, run) =>
-    value.items().flatMap((item): readonly Json[] => {
+export const toChatItems = (items: readonly RawJson[]): readonly RawJson[] | string => {
+  const value = Value.parse(Buffer.from(composeArray(items.map(({ json }) => json))));
+  if (!value) return items;
+  const subjects: string[] = [];
+  const run = collectSkipped(subjects);
+  try {
+    const converted = value.items().flatMap((item): readonly Json[] => {
       const isReply = item.textAt("type") === "message" && item.get("content")?.isList;
       return isReply ? [convertReply(run, item)] : convertBlocks(run, item);
-    }),
-  );
+    });
+    return describeSkipped(subjects) ?? toRaw(converted);
+  } catch (thrown) {
+    return describeError(thrown);
+  }
+};
+
+/** @throws any error but a ConversionError */
+const describeError = (thrown: unknown) => {
+  if (thrown instanceof ConversionError) return `it cannot be converted to messages (${thrown.message})`;
+  throw thrown;
+};
+
+const describeSkipped = ([first]: readonly string[]) => first && `${first} cannot become a message`;
 
 /** Returns tools in the format of chat messages as JSON. */
 export const readTools = (call: RawJson) => {
@@ -57,26 +72,7 @@ export const readTools = (call: RawJson) => {
     !has(tool, "function") && has(tool, "type", "name", "function_declarations", "functionDeclarations");
   if (tools?.kind !== "list" || !itemsOf(tools).some(isOther)) return tools;
   const value = Value.parse(Buffer.from(tools.json));
-  return value && parseRawJson(write(toTools(value) ?? []));
-};
-
-const write = (json: Json) => new JsonWriter().writeOnOneLine(json).toString("utf8");
-
-const convert = (
-  items: readonly RawJson[],
-  read: (value: Value, run: ConversionNotes) => readonly Json[],
-): readonly RawJson[] | string => {
-  const value = Value.parse(Buffer.from(`[${items.map(({ json }) => json).join(",")}]`));
-  const obstacles: string[] = [];
-  if (!value) return items;
-  try {
-    const converted = read(value, collectSkipped(obstacles));
-    const [first] = obstacles;
-    return first === undefined ? parseRawJson(write(converted)).items : `${first} cannot become a message`;
-  } catch (thrown) {
-    if (thrown instanceof ConversionError) return `it cannot be converted to messages (${thrown.message})`;
-    throw thrown;
-  }
+  return value && toRaw([toTools(value) ?? []])[0];
 };
 
 /** Keeps values without an equivalent in the output, and collects their names. */
@@ -109,7 +105,6 @@ const readResponsesCall = (call: RawJson, value: Value): CallConversation => {
   const input = inputs?.get("input");
   const answer = response && toRaw(convertOutput(run, response));
   const stored = Object.entries(storedParts).find(([key]) => inputs?.has(key));
-  const [skipped] = subjects;
   return {
     inputs: {
       items: toRaw([...before, ...(input ? convertInput(run, input) : [])]),
@@ -118,9 +113,7 @@ const readResponsesCall = (call: RawJson, value: Value): CallConversation => {
     output: answer
       ? { items: answer, rest: omitMembers(findResponse(findValue(call, "output")), ["output"]) }
       : { items: undefined, rest: findValue(call, "output") },
-    obstacle: stored
-      ? `the service has its earlier ${stored[1]} (${stored[0]})`
-      : skipped && `${skipped} cannot become a message`,
+    obstacle: stored ? `the service has its earlier ${stored[1]} (${stored[0]})` : describeSkipped(subjects),
   };
 };
 
@@ -147,19 +140,19 @@ const readGeminiCall = (call: RawJson, value: Value): CallConversation => {
   const others = membersOf(rest).map(({ key, value: member }) => {
     return { key, value: key === "config" ? (omitMembers(member, systemKeys) ?? parseRawJson("{}")) : member };
   });
-  const [skipped] = subjects;
+  const lastChunk = itemsOf(findValue(call, "output")).at(-1) ?? findValue(call, "output");
   const historyKeys = ["automatic_function_calling_history", "automaticFunctionCallingHistory"];
   return {
     inputs: { items: toRaw(before), rest: others.length === 0 ? undefined : toObject(others) },
     output:
       answer.length === 0
         ? { items: undefined, rest: findValue(call, "output") }
-        : { items: toRaw(answer), rest: omitMembers(findValue(call, "output"), ["candidates", ...historyKeys]) },
-    obstacle: skipped && `${skipped} cannot become a message`,
+        : { items: toRaw(answer), rest: omitMembers(lastChunk, ["candidates", ...historyKeys]) },
+    obstacle: describeSkipped(subjects),
   };
 };
 
-const toRaw = (json: readonly Json[]) => parseRawJson(write(json)).items;
+const toRaw = (json: readonly Json[]) => parseRawJson(new JsonWriter().writeOnOneLine(json).toString("utf8")).items;
 
 /** Adds the `system` member as the first message, unless a system message exists. */
 const readInputs = (call: RawJson): Messages => {
