@@ -112,10 +112,7 @@ export const suggestForWrongType = (
 /** Assumed: deployed services accept messages with these roles. */
 export const roles: ReadonlySet<string> = new Set(["developer", "system", "user", "assistant", "tool", "function"]);
 
-/**
- * OpenAI's reasons (openai-python, types/chat/chat_completion.py), and reasons of servers that rollouts come from:
- * `abort` of vLLM (vllm/v1/engine/__init__.py) and SGLang, and `error` of OpenRouter.
- */
+/** OpenAI's reasons (openai-python, types/chat/chat_completion.py). */
 export const finishReasons: ReadonlySet<string> = new Set(
-  "stop length tool_calls content_filter function_call abort error".split(" "),
+  "stop length tool_calls content_filter function_call".split(" "),
 );

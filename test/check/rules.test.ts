@@ -47,7 +47,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "reward-outlier": rewards(5),
   "mixed-prompts": group(trajectory(0), trajectory(1, "", `{"content":"2\\u002b2?","role":"user"},${answer}`)),
   "truncated-trajectory": messages(question, choiceExample().replace("stop", "length"), choiceExample()),
-  "unknown-finish-reason": messages(question, choiceExample().replace("stop", "abort")),
+  "unknown-finish-reason": messages(question, choiceExample().replace("stop", "function_call")),
   "policy-versions-reversed": trajectory(1, ',"initial_policy_version":7,"final_policy_version":8'),
   "mixed-policy-versions": group(
     trajectory(0, ',"final_policy_version":8'),

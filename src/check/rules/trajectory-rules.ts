@@ -245,8 +245,8 @@ export const trainingRules = {
   "unknown-finish-reason": warning<{ reason: string }>({
     message: ({ reason }) => `unknown finish_reason ${reason}`,
     redactedMessage: "unknown finish_reason",
-    advice: "write stop, length, tool_calls, content_filter, function_call, abort or error",
-    why: "rollcall cannot tell if the answer is cut off. Known reasons are those of OpenAI, and `abort` and `error` of vLLM, SGLang and OpenRouter.",
+    advice: "write stop, length, tool_calls, content_filter or function_call",
+    why: "rollcall cannot tell if the answer is complete. Known reasons are those of OpenAI. An answer with `abort` (vLLM, SGLang) or `error` (OpenRouter) is not complete.",
     example: messages(question, choiceExample().replace("stop", "max_tokens")),
   }),
   "policy-versions-reversed": warning<{ initial: number; final: number }>({
