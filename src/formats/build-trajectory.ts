@@ -153,8 +153,9 @@ export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
 };
 
 const addParts = (run: FormatRun, query: RewardQuery, rewardFrom: readonly RewardPart[]): Reward => {
+  const canLackParts = query.canLackParts === true && rewardFrom.length > 1;
   const parts = rewardFrom.flatMap((part) => {
-    const reward = readPart(run, query, part);
+    const reward = readPart(run, { ...query, canLackParts }, part);
     return reward === undefined ? [] : [{ ...part, reward }];
   });
   const [first] = parts;

@@ -57,7 +57,7 @@ describe("a sample of another tool", () => {
   it("is not converted with --exact if values have no field, and the error counts the values", async () => {
     const { code, stdout, stderr } = await runRollcall(["convert", join(samples, "tau2.results.json"), "--exact"]);
     expect([code, stdout]).toEqual([3, ""]);
-    expect(stderr).toContain("323 values have no field in a trajectory: ");
+    expect(stderr).toContain("323 values have no field in a trajectory (");
   });
 
   it("is not recognized if it is in rollcall's format", async () => {

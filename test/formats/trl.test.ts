@@ -14,13 +14,31 @@ describe("rows of TRL", () => {
       { name: "completion", data: ["a", "b"], type: "STRING" as const },
       { name: "reward", data: [1, 0.5], type: "DOUBLE" as const },
       { name: "seed", data: [9007199254740993n, null], type: "INT64" as const },
+      { name: "finish_reason", data: ["stop", "length"], type: "STRING" as const },
     ];
     writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
-    const made = (content: string, more: string) =>
-      `{"messages_and_choices":[${JSON.stringify(user("q"))},${JSON.stringify(turn(content))}],${more}}`;
-    expect((await convertFile(file, ["--exact"])).lines).toEqual([
-      `{"trajectories":[${made("a", '"reward":1,"metadata":{"seed":9007199254740993}')},${made("b", '"reward":0.5')}]}`,
-    ]);
+    const made = ([content, finish]: readonly [string, string], more: string) =>
+      `{"messages_and_choices":[${JSON.stringify(user("q"))},${JSON.stringify(turn(content, finish))}],${more}}`;
+    const [seed, finish] = ['"seed":9007199254740993', '"finish_reason":'];
+    const stopped = made(["a", "stop"], `"reward":1,"metadata":{${seed},${finish}"stop"}`);
+    const cut = made(["b", "length"], `"reward":0.5,"metadata":{${finish}"length"}`);
+    expect((await convertFile(file, ["--exact"])).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
+  });
+
+  it("are refused in Parquet for NaN as the reward, and add reward columns without NaN", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const columnData = [
+      { name: "prompt", data: ["q", "q"], type: "STRING" as const },
+      { name: "completion", data: ["a", "b"], type: "STRING" as const },
+      { name: "exact", data: [1, Number.NaN], type: "DOUBLE" as const },
+      { name: "format", data: [0.5, 0.25], type: "DOUBLE" as const },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const refused = await runRollcall(["check", file, "--reward-from", "exact"]);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining("NaN is not JSON [json-nan]")]);
+    const { lines } = await convertFile(file, ["--reward-from", "exact", "--reward-from", "format*2"]);
+    const rewards = lines.flatMap((line) => JSON.parse(line).trajectories.map((one: { reward: number }) => one.reward));
+    expect(rewards).toEqual([2, 0.5]);
   });
 
   it("are refused for a reward that is null in a list of Parquet", async () => {

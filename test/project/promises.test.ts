@@ -67,7 +67,8 @@ describe("rollcall commands --json", () => {
     const promised = promisesIn(JSON.parse(readFileSync("test/project/golden/commands.json.golden", "utf8")));
     const today = new Set(promisesIn(JSON.parse((await runRollcall(["commands", "--json"])).stdout)));
     expect(promised.length).toBeGreaterThan(400);
-    const missing = promised.filter((one) => !today.has(one));
+    // An option that became repeatable still accepts one value.
+    const missing = promised.filter((one) => !today.has(one) && !today.has(`${one} repeatable`));
     expect(missing.filter((one) => !retiredCommands.test(one))).toEqual(retiredOptions);
     expect([...today].filter((one) => retiredCommands.test(one))).toEqual([]);
   });
