@@ -202,7 +202,8 @@ export const createLineOrigin = ({
       const pathOf = ({ name }: ConvertedFile) => name.replace(format.repeatedPath ?? "", "");
       const isExpected = copy.file !== kept.file && pathOf(copy.file) === pathOf(kept.file);
       const locate = async () => await locateRollout(copy);
-      return isExpected ? [] : { line: keptIn.position + 1, path: pathInGroup(keptIn, kept), locate };
+      const findPath = () => pathInGroup(keptIn, kept);
+      return isExpected ? [] : { line: keptIn.position + 1, findPath, locate };
     }),
     canRegroup: format.takesGroupKey === true && files.length > 1,
     isBroken: (line) => groups[line - 1]?.isBroken === true,

@@ -299,13 +299,13 @@ const reportCopies = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   const { sources, groups, scan } = dataset;
   let located = 0;
   for (const [source, { originals }] of sources.entries()) {
-    for (const { line, path, locate } of originals?.copies ?? []) {
+    for (const { line, findPath, locate } of originals?.copies ?? []) {
       signal?.throwIfAborted();
       const part = positions.findPartAt(scan.parts, source, { line });
       const group = part === undefined ? undefined : groups.groupOf(part);
       if (part === undefined || group === undefined || !groups.isValid(group)) continue;
       const position = ++located > maxLocatedOriginals ? "another position" : formatLocation(await locate());
-      reportGroup(dataset, "duplicate-rollout", { data: { position }, group, part, path });
+      reportGroup(dataset, "duplicate-rollout", { data: { position }, group, part, path: findPath });
     }
   }
 };
