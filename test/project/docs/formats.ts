@@ -25,8 +25,8 @@ const intro = (
 ): string => `\`rollcall check\`, \`log\` and \`view\` read files of other tools, and \`rollcall convert\` writes them as groups of trajectories.
 Give files, globs or folders. A record is an entry of a file, such as a line (see the table).
 
-- \`--from auto\` (the default) recognizes the format by the first records, and a note names the format. If two formats match, choose one
-  with \`--from\`.
+- \`--from auto\` (the default) recognizes the format by the keys and values of the first records, and a note names the format. If two
+  formats fit equally well, choose one with \`--from\`, which also holds for each file of a folder.
 - If rollcall finds no rollout in a JSON, JSONL or Parquet file of a folder, it skips the file with the warning \`skipped-file\`. Files that
   a format's writer puts next to its rollouts, such as \`metadata.json\` of verifiers, give no warning.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
@@ -76,6 +76,13 @@ key that a record has.
 | \`atif\` | ATIF 1.0 to 1.6 (\`harbor/models/trajectories/trajectory.py\`), and 1.7 (Arize-ai/phoenix, \`helpers/atif/_validate.py\`) | a file |
 | \`tau2\` | sierra-research/tau2-bench 0.1.3, 0.2.0, 1.0.0 and 1.0.1 (\`tau2/data_model/simulation.py\`, \`tau2/runner/progress.py\`) | \`task_id\` and domain in one file or folder |
 | \`mini-swe-agent\` | SWE-agent/mini-swe-agent 1.5.0 to 1.17.5 (format 1, \`minisweagent/run/utils/save.py\`), and 2.0.0 to 2.4.6 (format 1.1, \`minisweagent/agents/default.py\`) | \`instance_id\`, or else a file |
+| \`swe-agent\` | SWE-agent/SWE-agent 0.7.0 to 1.1.0 (\`sweagent/agent/agents.py\`, \`sweagent/types.py\`) | the name of the file |
+| \`atropos\` | NousResearch/atropos 0.2.0 to 0.4.0 (\`atroposlib/envs/base.py\`, \`atroposlib/utils/tokenize_for_trainer.py\`) | a line |
+| \`lm-eval\` | EleutherAI/lm-evaluation-harness 0.4.0 to 0.4.12 (\`lm_eval/evaluator.py\`, \`lm_eval/loggers/evaluation_tracker.py\`) | \`doc_id\` |
+
+SWE-agent's \`history\` has the observations in full, also where a history processor shortened them in the agent's prompts. Atropos masks
+the turns that a trainer must not learn, which become messages. lm-evaluation-harness writes a row for each filter of a sample. Name the
+filter after the metric: \`--reward-from exact_match,strict-match\`. Rows of other filters are left out, because they have the same responses.
 
 In ART's exchanges, an exchange whose prompt continues an earlier answer is its next turn. Other attempts become \`additional_histories\`,
 whose earlier turns are messages. Exchanges of the Completions API are refused, because they have no messages.
@@ -94,6 +101,18 @@ of episodes and traces in \`verifiers-v1\`, \`_ng_task_index\` with \`_ng_rollou
 - The other copies are not in the numbers of read trajectories. A note counts them, and the receipt lists their values as left out.
 - If only a part of a group is copied, the copies and the rest are one group.
 - Lines in rollcall's format are never left out. For equal lines, there is the warning \`duplicate-trajectory\`.
+
+## Files that rollcall does not read
+
+rollcall refuses these files by name, because it could convert them only by guessing. Write their rollouts in rollcall's format
+([data-format.md](data-format.md)) or as rows of \`openai-chat\`, with the rewards in \`reward\` or in a file for \`--rewards\`.
+
+| files | reason |
+|---|---|
+| sessions of Codex, Claude Code, Gemini CLI, opencode and goose | they have no reward, and do not record what the model sampled |
+| \`output.jsonl\` of OpenHands | its history has events instead of the model's messages |
+| runs of LangSmith, traces of Langfuse and OpenTelemetry | their messages and scores have no fixed place |
+| episodes of rLLM | their steps repeat the conversation in several forms |
 
 ## Receipts
 
