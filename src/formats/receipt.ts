@@ -21,6 +21,7 @@ interface Addition {
   count: number;
 }
 
+const nullReason = "the value is null";
 const unconverted = "the record could not be converted";
 const repeated: ReceiptEntry = { list: "left_out", text: "another copy of the rollout is used" };
 
@@ -87,7 +88,7 @@ export const openReceipt = () => {
       for (const [key, json] of members) setTargets(json, `group.${key}`);
     }
     const reasonFor = (leaf: Value) => {
-      if (leaf.isNull) return "the value is null";
+      if (leaf.isNull) return nullReason;
       if (!rollouts) return unconverted;
       return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
     };
@@ -159,11 +160,11 @@ const isChoice = (turn: Json) =>
   turn instanceof Value ? turn.has("finish_reason") : childrenOf(turn).some(([key]) => key === "finish_reason");
 
 /** Token ids are not left out silently, but a trajectory needs none. */
-const tokenIds = /(?:^|\.)(?:\w*token_ids|mask)(?:\[\])*$/;
+const tokenIds = /(?:^|\.)(?:\w*token_ids|mask|(?:tokens|masks)(?=\[))(?:\[\])*$/;
 
 /** Lists the values that make a conversion inexact. */
 export const listInexactValues = ({ left_out, changed, added }: ReceiptData) => ({
-  left_out: left_out.filter(({ path }) => !tokenIds.test(path)),
+  left_out: left_out.filter(({ path, reason }) => !tokenIds.test(path) && reason !== nullReason),
   changed,
   derived: added.filter(({ to, last }) => last && to.endsWith(".finish_reason")),
 });

@@ -60,15 +60,14 @@ export const toTurns = (
       const id = recordedId ?? listCallIds(caller).find((callId) => !answeredIds.includes(callId));
       if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
       answeredIds.push(id);
-      if (recordedId !== undefined) return toChatMessage(message, false);
+      if (recordedId !== undefined) return toRowMessage(message);
       run.note(orderNote);
-      const nullCalls = message.isNullAt("tool_calls") ? { tool_calls: undefined } : {};
-      return replaceMembers(message, { tool_call_id: addition(id, orderReason), ...nullCalls });
+      return toRowMessage(message, { tool_call_id: addition(id, orderReason) });
     }
-    if (roles[at] !== "assistant") return toChatMessage(message, false);
+    if (roles[at] !== "assistant") return toRowMessage(message);
     caller = message;
     answeredIds = [];
-    const turn = toChatMessage(message, sampled !== undefined);
+    const turn = toRowMessage(message);
     if (!finish) return turn;
     return choice(turn, finish(answers++, { callsTools: hasCalls(message), message }));
   });
@@ -85,6 +84,32 @@ export const toChatMessage = (message: Value, isSampled: boolean) => {
   if (calls instanceof Value) return message;
   const hasNullCalls = !isSampled && message.isNullAt("tool_calls");
   return !calls && !hasNullCalls ? message : replaceMembers(message, { tool_calls: calls });
+};
+
+/** Completes the tool calls of a message in a row, and removes null members. */
+const toRowMessage = (message: Value, added: Readonly<Record<string, Json>> = {}): Json => {
+  const complete = removeNulls(message);
+  const calls = toToolCalls(message);
+  const changes = Object.entries(calls && !(calls instanceof Value) ? { tool_calls: calls, ...added } : added);
+  if (changes.length === 0) return complete;
+  return new Map<string, Json | undefined>([...(complete instanceof Map ? complete : message.members()), ...changes]);
+};
+
+/** Arrow writes null for each key that only other rows have. Null can also be a content or an argument. */
+const removeNulls = (value: Value): Json => {
+  if (!value.raw.includes("null")) return value;
+  if (value.isList) {
+    const items = value.items();
+    const kept = items.map(removeNulls);
+    return kept.every((item, at) => item === items[at]) ? value : kept;
+  }
+  const members = value.members();
+  const kept = members.flatMap(([key, member]): readonly (readonly [string, Json])[] => {
+    if (key === "arguments") return [[key, member]];
+    return member.isNull && key !== "content" ? [] : [[key, removeNulls(member)]];
+  });
+  const isSame = kept.length === members.length && kept.every(([, member], at) => member === members[at]?.[1]);
+  return isSame ? value : new Map(kept);
 };
 
 export const toToolCalls = (message: Value) => {
