@@ -92,10 +92,10 @@ const hasKey = (table: JsonTable, node: number, key: string) => {
   return true;
 };
 
-/** Returns a table with an empty node, then a node for each number. */
-export const expandNumbers = (table: JsonTable, array: number): JsonTable => {
+/** Returns a table with an empty node, then a node for each of the first numbers. */
+export const expandNumbers = (table: JsonTable, array: number, maxCount = Number.POSITIVE_INFINITY): JsonTable => {
   const { bytes } = table;
-  const count = bytes[startOf(table, array)] === syntax.openBracket ? detailOf(table, array) : 0;
+  const count = bytes[startOf(table, array)] === syntax.openBracket ? Math.min(detailOf(table, array), maxCount) : 0;
   const words = new Int32Array((count + 1) * nodeSize);
   let at = startOf(table, array) + 1;
   for (let node = nodeSize; node < words.length; node += nodeSize) {
@@ -186,11 +186,15 @@ export const findDeepest = (value: JsonValue, path: readonly (string | number)[]
 export const elementsOf = (array: JsonValue | undefined): readonly JsonValue[] =>
   array && firstByteOf(array) === syntax.openBracket ? Array.from(childrenOf(array), ([, element]) => element) : [];
 
-export function* childrenOf({ table, node }: JsonValue): Generator<readonly [string | number, JsonValue], void> {
+/** Of an array of only numbers, yields at most `maxNumbers`. */
+export function* childrenOf(
+  { table, node }: JsonValue,
+  maxNumbers?: number,
+): Generator<readonly [string | number, JsonValue], void> {
   const end = nodeAfter(table, node);
   const first = firstByteAt(table, node);
   if (first === syntax.openBracket && end === node + nodeSize) {
-    const own = expandNumbers(table, node);
+    const own = expandNumbers(table, node, maxNumbers);
     for (let at = nodeSize; at < own.words.length; at += nodeSize) yield [at / nodeSize - 1, { table: own, node: at }];
   } else if (first === syntax.openBracket) {
     let index = 0;

@@ -23,6 +23,7 @@ import {
   parseBounded,
   parseOrRefuse,
   readBody,
+  requireBounded,
 } from "./operation.ts";
 import type { TrajectorySpan } from "./store/ids.ts";
 import type { Store } from "./store/store.ts";
@@ -71,7 +72,7 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const faults: ValidationItem[] = [];
   const request = readMembers(root, { loc: ["body"], uniqueKeys: ["split", "trajectory_groups"], faults });
   const [split, groups] = [request.get("split"), request.get("trajectory_groups")];
-  if (!isArray(groups)) faults.push(...findFaults(LogRequest, parseBounded(root), ["body"]));
+  if (!isArray(groups)) faults.push(...findFaults(LogRequest, summarize(root), ["body"]));
   else faults.push(...findFaults(LogRequest.shape.split, split && parseBounded(split), ["body", "split"]));
   let nextYield = maxBytesBetweenTurns;
   const yieldTurn = async (value: json.JsonValue) => {
@@ -80,14 +81,14 @@ const readLogRequest = async (bytes: Uint8Array) => {
     nextYield = end + maxBytesBetweenTurns;
     await new Promise((resolve) => setImmediate(resolve));
   };
-  for (const [group, value] of json.elementsOf(groups).entries()) {
+  for (const [group, value] of listElements(groups)) {
     if (faults.length >= maxFaults) break;
     const loc = ["body", "trajectory_groups", group];
     const members = readMembers(value, { loc, uniqueKeys: ["trajectories"], faults });
     const trajectories = members.get("trajectories");
-    if (!isArray(trajectories)) faults.push(...findFaults(TrajectoryGroup, parseBounded(value), loc));
+    if (!isArray(trajectories)) faults.push(...findFaults(TrajectoryGroup, summarize(value), loc));
     const rewards: number[] = [];
-    for (const [at, trajectory] of json.elementsOf(trajectories).entries()) {
+    for (const [at, trajectory] of listElements(trajectories)) {
       if (faults.length >= maxFaults) break;
       if (!isTrajectory(trajectory)) {
         faults.push(...findFaults(Trajectory, parseBounded(trajectory), [...loc, "trajectories", at]));
@@ -108,6 +109,26 @@ const readLogRequest = async (bytes: Uint8Array) => {
   const metrics = JSON.stringify(tally.metrics(name));
   return { split: name, metrics, otherKeys: formatMembers(request), otherGroupKeys, spans };
 };
+
+const maxSummarizedBytes = 2 ** 20;
+
+/** Replaces large members by empty values, because only their types matter. */
+const summarize = (value: json.JsonValue) => {
+  const isSmall = (one: json.JsonValue) => json.spanOf(one).end - json.spanOf(one).start <= maxSummarizedBytes;
+  if (isSmall(value)) return parseBounded(value);
+  requireBounded(value);
+  if (json.firstByteOf(value) !== openBrace) return [];
+  const summary = new Map<string, unknown>();
+  for (const [key, member] of json.childrenOf(value))
+    summary.set(String(key), isSmall(member) ? parseBounded(member) : isArray(member) ? [] : {});
+  return Object.fromEntries(summary);
+};
+
+/** Yields elements without a list of all. The first numbers are enough, because each is a fault. */
+function* listElements(array: json.JsonValue | undefined): Generator<readonly [number, json.JsonValue], void> {
+  for (const [index, value] of array && isArray(array) ? json.childrenOf(array, maxFaults) : [])
+    yield [Number(index), value];
+}
 
 const isArray = (value: json.JsonValue | undefined) => value !== undefined && json.firstByteOf(value) === openBracket;
 

@@ -84,13 +84,19 @@ export const readBody = (bytes: Uint8Array, readJson = readRoot) => {
 /** The maximum number of objects and arrays, because each takes memory. */
 const maxParsedValues = 2 ** 22;
 
-export const parseBounded = (value: JsonValue) => {
+/** @throws HttpRefusal 413 */
+export const requireBounded = (value: JsonValue) => {
   const { start, end } = spanOf(value);
   const bytes = value.table.bytes.subarray(start, end);
   // Each value has at least one byte, so a short text needs no count.
   if (bytes.length > maxParsedValues && countNested(bytes, maxParsedValues) > maxParsedValues) {
     throw new HttpRefusal(413, `the body has more than ${maxParsedValues} objects and arrays`);
   }
+};
+
+/** @throws HttpRefusal 413 */
+export const parseBounded = (value: JsonValue) => {
+  requireBounded(value);
   return parseValue(value);
 };
 

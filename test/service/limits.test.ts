@@ -232,6 +232,17 @@ describe("the limit on values in a body", () => {
   });
 
   it.each([
+    ["numbers", `{"split":"a","trajectory_groups":[${"1,".repeat(5_000_000)}1]}`],
+    ["empty groups", `{"split":"a","trajectory_groups":[${"{},".repeat(3_000_000)}{}]}`],
+    ["numbers in an object", `{"split":"a","trajectory_groups":{"x":[${"1,".repeat(5_000_000)}1]}}`],
+  ])("causes a 422 for millions of %s, in memory of less than 20 times their bytes", async (_, body) => {
+    const service = await openTestService();
+    const before = process.resourceUsage().maxRSS;
+    expect((await service.log(body)).status).toBe(422);
+    expect((process.resourceUsage().maxRSS - before) * 1024).toBeLessThan(20 * body.length);
+  });
+
+  it.each([
     ["many logs", bodyOf(`,"logs":[${"{},".repeat(300_000)}{}]`)],
     ["deep logs", bodyOf(`,"logs":${"[".repeat(300_000)}${"]".repeat(300_000)}`)],
     ["braces inside text", bodyOf(`,"other":"${"{[".repeat(300_000)}"`)],
