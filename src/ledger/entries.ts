@@ -70,17 +70,25 @@ export async function* readEntries(
   }
 }
 
-export async function* selectEntries(database: Database, filter: EntryFilter) {
+/** Returns a condition for `scopedRequestsSql`, which ignores `matchesScope` and finds a superset of `states`. */
+export const toCondition = ({ model, split, batch, before, since, states }: EntryFilter) => {
   const conditions = [
-    ["model = ?", filter.model],
-    ["split = ?", filter.split],
-    ["has_batch = 1 AND batch = ?", filter.batch],
-    ["last_tried < ?", filter.before],
-    ["last_tried >= ?", filter.since],
+    ["model = ?", model],
+    ["split = ?", split],
+    ["has_batch = 1 AND batch = ?", batch],
+    ["last_tried < ?", before],
+    ["last_tried >= ?", since],
+    // An unexpected state counts as `unknown`.
+    ...ledgerStates.filter((state) => states?.includes(state) === false).map((state) => ["state <> ?", state] as const),
   ] as const;
-  const sql = conditions.flatMap(([condition, value]) => (value === undefined ? [] : `AND ${condition}`)).join(" ");
-  const values = conditions.flatMap(([, value = []]) => value);
-  for await (const entry of readEntries(database, { sql: `1 = 1 ${sql}`, values })) {
+  return {
+    sql: ["1 = 1", ...conditions.flatMap(([sql, value]) => (value === undefined ? [] : sql))].join(" AND "),
+    values: conditions.flatMap(([, value = []]) => value),
+  };
+};
+
+export async function* selectEntries(database: Database, filter: EntryFilter) {
+  for await (const entry of readEntries(database, toCondition(filter))) {
     const hasState = filter.states?.includes(entry.state) ?? true;
     if (hasState && (filter.matchesScope?.(entry.scope) ?? true)) yield entry;
   }

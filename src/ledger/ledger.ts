@@ -138,16 +138,21 @@ export const openLedger = async (
       return resolved?.length === 1;
     },
     /** Does not delete requests that are in flight or unknown. */
-    async forget(filter: entries.EntryFilter) {
-      const rows: number[] = [];
-      for await (const { id, state } of entries.selectEntries(database, filter))
-        if (!entries.isUnknown(state)) rows.push(entries.parseId(id));
-      if (rows.length === 0) return 0;
-      const sql = `DELETE FROM rollcall.request WHERE id IN (${rows.join()})
-        AND state NOT IN ('trying', 'unknown') RETURNING id`;
-      // The deletion comes first, so that a request keeps its claims if another run retries the request.
-      const [forgotten] = await database.transact([{ sql }, ...writer.releaseClaims(rows)]);
-      return forgotten?.length ?? 0;
+    async forget({ matchesScope, ...filter }: entries.EntryFilter) {
+      const scopeRows = await database.query(`SELECT id, ${entries.scopeColumns} FROM rollcall.scope`);
+      const scopes = scopeRows.filter((row) => matchesScope?.(entries.toScope(row)) ?? true);
+      if (scopes.length === 0) return 0;
+      const { sql: condition, values } = entries.toCondition(filter);
+      const sql = `DELETE FROM rollcall.request WHERE scope IN (${scopes.map((row) => row.integer("id")).join()})
+        AND state IN ('logged', 'assumed_logged', 'refused', 'not_sent', 'released')
+        AND id IN (SELECT request.id FROM ${entries.scopedRequestsSql} WHERE ${condition})`;
+      const [rows, counts = rows] = await database.transact(
+        // A request that another run retries meanwhile is not deleted, and keeps its claims.
+        isShared
+          ? [{ sql: `WITH gone AS (${sql} RETURNING id), ${freedSql} SELECT count(*) AS forgotten FROM gone`, values }]
+          : [{ sql, values }, { sql: "SELECT changes() AS forgotten" }],
+      );
+      return counts?.[0]?.integer("forgotten") ?? 0;
     },
     close: async () => await database.close(writer.end),
   };
@@ -178,6 +183,8 @@ const requireContents = async (database: db.Database) => {
     throw thrown;
   }
 };
+
+const freedSql = "freed AS (DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM gone))";
 
 const saveFactsSql = `
   INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)
