@@ -1,10 +1,11 @@
 /** Reads the members of a zip archive, one at a time. */
+import { setImmediate } from "node:timers/promises";
 import * as zlib from "node:zlib";
 import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomAccessReader } from "yauzl";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import type { Records } from "./records.ts";
+import type { ReadLimits, Records } from "./records.ts";
 import { type Bytes, documentTooLong, maxDocumentBytes, type Source, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
@@ -12,9 +13,9 @@ import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 /** If a name is repeated, uses the last member. @throws UnusableInput; Failure `input-unreadable` */
 export const openMembers = async (
   { name: file, bytes }: Source,
-  { names, maxUnpackedBytes }: { names: RegExp; maxUnpackedBytes: number },
+  { names, maxUnpackedBytes, signal }: ReadLimits & { names: RegExp },
 ): Promise<Records> => {
-  const members = await listMembers(bytes);
+  const members = await listMembers(bytes, signal);
   if (typeof members === "string") {
     const defect = unreadableRecord({ label: file }, members);
     return {
@@ -61,7 +62,10 @@ type ArchiveMember = ReturnType<typeof toMember>;
 
 type ReadCallback = (error: Error | null, bytesRead?: number) => void;
 
-const listMembers = async (bytes: Bytes) => {
+const maxMembers = 100_000;
+
+/** Returns the defect of an unreadable archive. @throws the signal's reason */
+const listMembers = async (bytes: Bytes, signal: AbortSignal) => {
   const members = new Map<string, ArchiveMember>();
   class ZipReader extends RandomAccessReader {
     override read(into: Buffer, offset: number, length: number, at: number, done: ReadCallback) {
@@ -78,14 +82,19 @@ const listMembers = async (bytes: Bytes) => {
     // yauzl's checks of names are unnecessary, because no name becomes a path.
     const options = { autoClose: false, decodeStrings: false, validateEntrySizes: false };
     const archive = await fromRandomAccessReaderPromise(new ZipReader(), bytes.size, options);
+    if (archive.entryCount > maxMembers)
+      return `the archive has ${archive.entryCount} members, over the limit of ${maxMembers} (write it as several archives)`;
+    let count = 0;
     for await (const entry of archive.eachEntry()) {
+      if (count++ % 1000 === 0) await setImmediate();
+      signal.throwIfAborted();
       const name = getFileNameLowLevel(entry.generalPurposeBitFlag, entry.fileNameRaw, entry.extraFields, false);
       members.delete(name);
       members.set(name, toMember(entry));
     }
     return members;
   } catch (thrown) {
-    if (thrown instanceof Failure) throw thrown;
+    if (thrown instanceof Failure || signal.aborted) throw thrown;
     return "the archive is cut off or damaged, so its list of members cannot be read (write the file again)";
   }
 };

@@ -148,6 +148,22 @@ describe("an archive of Inspect", () => {
     expect(code).toBe(7);
   });
 
+  it("is refused by name if it has more members than the limit", async () => {
+    const whole = archiveOf([header, member(1)]);
+    const [list, end] = [whole.subarray(0, -22), whole.subarray(-22)];
+    const end64 = Buffer.alloc(56);
+    end64.write("PK\x06\x06");
+    end64.writeBigUInt64LE(200_000n, 32);
+    end64.writeBigUInt64LE(BigInt(end.readUInt32LE(16)), 48);
+    const locator = Buffer.alloc(20);
+    locator.write("PK\x06\x07");
+    locator.writeBigUInt64LE(BigInt(list.length), 8);
+    end.writeUInt16LE(0xffff, 10);
+    const { code, stderr } = await runRollcall(["check", evalFile(Buffer.concat([list, end64, locator, end]))]);
+    expect(stderr).toContain("the archive has 200000 members, over the limit of 100000");
+    expect(code).toBe(3);
+  });
+
   it("is read from a pipe, and refused with --from rollcall", async () => {
     const bytes = archiveOf([header, member(1), member(2)]);
     const file = evalFile(bytes);
