@@ -12,7 +12,10 @@ const groups = [
   // Used by the checker, without the schemas of the contract, which use it too.
   { name: "table", test: /\/src\/json\/(table|reader|keys|program)\.ts$/ },
   { name: "main", test: /\/src\/main\.ts$/ },
-  { name: "output", test: /\/src\/(sentences|decimal|json\/raw-json|output\/(list|page|wire|cleaner|screen))\.ts$/ },
+  {
+    name: "output",
+    test: /\/src\/(sentences|decimal|units|json\/raw-json|output\/(list|page|wire|cleaner|screen))\.ts$/,
+  },
   // Only `call read` prints calls, but `src/output/index.ts` exports their pages.
   { name: "call-page", test: /\/src\/output\/call\/printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index)\.ts$/ },

@@ -1,7 +1,9 @@
 /** Computes the exact cost of tokens, images and requests. */
 import type { CatalogModel } from "../contract/models.ts";
 import * as decimals from "../decimal.ts";
-import { readPrice } from "./fields.ts";
+import { formatList } from "../sentences.ts";
+import { listStatedPrices, listTerms, parsePrice } from "./fields.ts";
+import { findPrice, listUnknownConditions } from "./price.ts";
 
 /** `prompt_tokens` includes tokens that are read from or written to a cache. */
 export const noUsage = {
@@ -19,13 +21,23 @@ export type Cost = ReturnType<typeof computeCost>;
 
 /** If `needsUnitPrices` is false, unknown prices of images and requests count as 0. */
 export const computeCost = (
-  { pricing }: CatalogModel,
+  entry: CatalogModel,
   { usage, needsUnitPrices }: { readonly usage: Usage; readonly needsUnitPrices: boolean },
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
+  const { pricing } = entry;
+  const stated = listStatedPrices(pricing);
   // Some services name these prices `input_cache_reads` and `input_cache_writes`.
-  const findName = (name: string) => (readPrice(pricing, name) || !readPrice(pricing, `${name}s`) ? name : `${name}s`);
+  const isPriced = (name: string) => parsePrice(stated.get(name)) !== undefined;
+  const findName = (name: string) => (isPriced(name) || !isPriced(`${name}s`) ? name : `${name}s`);
+  const unknownTerms = listTerms(entry).map((term) => `its prices have the unknown term "${term}"`);
+  const conditions = listUnknownConditions(pricing).map(([name]) => `its prices have the unknown condition ${name}`);
+  // Conditions such as `min_prompt_tokens` apply to each request.
+  const size = { tokens: usage.requests > 1 ? undefined : usage.prompt_tokens, most: usage.prompt_tokens };
+  const [unclear] = [...unknownTerms, ...conditions];
+  const reasons = new Set<string>();
+  const unstated: string[] = [];
   for (const [name, count, isNeeded] of [
     ["prompt", usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens, true],
     [findName("input_cache_read"), usage.cached_tokens, true],
@@ -34,8 +46,11 @@ export const computeCost = (
     ["image", usage.images, needsUnitPrices],
     ["request", usage.requests, needsUnitPrices],
   ] as const) {
-    const unitPrice = readPrice(pricing, name);
-    if (count === 0 || (!unitPrice && !isNeeded)) continue;
+    const found = findPrice(pricing, name, size);
+    const { price: unitPrice, reason } = unclear === undefined ? found : { price: undefined, reason: unclear };
+    if (count === 0 || (!found.price && !isNeeded)) continue;
+    if (reason !== undefined) reasons.add(reason);
+    else if (!unitPrice) unstated.push(name);
     const cost = unitPrice && decimals.multiplyDecimals(unitPrice, { digits: BigInt(count), places: 0 });
     if (cost) knownSum = decimals.addDecimals(knownSum, cost);
     const format = (amount?: decimals.Decimal) => (amount ? decimals.formatDecimal(amount) : null);
@@ -43,7 +58,9 @@ export const computeCost = (
   }
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = decimals.formatDecimal(knownSum);
-  return { items, total: not_stated.length === 0 ? at_least : null, at_least, not_stated };
+  if (unstated.length > 0) reasons.add(`the price of ${formatList(unstated)} is not stated`);
+  const reason = reasons.size === 0 ? null : [...reasons].join("; ");
+  return { items, total: reason === null ? at_least : null, at_least, not_stated, reason };
 };
 
 /** Sorts unknown totals last. */

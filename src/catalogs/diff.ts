@@ -11,8 +11,12 @@ export type Change = Readonly<
   Record<"id" | "change", string> & Record<"name" | "field", string | null> & Record<"from" | "to", unknown>
 >;
 
-/** Pairs models with the same id in catalog order. */
-export const diffCatalogs = (from: readonly CatalogModel[], to: readonly CatalogModel[]) => {
+/** Pairs models with the same id in catalog order. A part of a catalog does not prove that a model is missing. */
+export const diffCatalogs = (
+  from: readonly CatalogModel[],
+  to: readonly CatalogModel[],
+  isPartial: Readonly<{ from?: boolean; to?: boolean }> = {},
+) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
   const compared = ids.flatMap((id) => {
@@ -20,9 +24,11 @@ export const diffCatalogs = (from: readonly CatalogModel[], to: readonly Catalog
     const longer = older.length > newer.length ? older : newer;
     return longer.map((_, at) => compareModels(id, older[at], newer[at]));
   });
+  const isProven = ({ change }: Change) =>
+    !(isPartial.to && change === "gone") && !(isPartial.from && change === "added");
   const same = compared.filter((changes) => changes.length === 0).length;
   const without_id = [...from, ...to].filter(({ id }) => toText(id) === undefined).length;
-  return { changes: compared.flat(), models: { from: from.length, to: to.length, same, without_id } };
+  return { changes: compared.flat().filter(isProven), models: { from: from.length, to: to.length, same, without_id } };
 };
 
 const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): readonly Change[] => {

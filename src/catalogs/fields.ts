@@ -15,7 +15,7 @@ type FieldOptions = Readonly<{
   change?: string;
   read?: (row: FieldRow) => unknown;
   /** `spelled` returns the unchanged JSON of the value. */
-  text?: (value: unknown, spelled: () => string) => string;
+  text?: (value: unknown, spelled: () => string, row: FieldRow) => string;
 }>;
 
 export type FieldColumn = ReturnType<typeof field>;
@@ -30,7 +30,7 @@ const field = (name: string, options: FieldOptions) => {
   const value = (row: FieldRow): unknown => read(row) ?? undefined;
   const cell = (row: FieldRow, spelled: () => string) => {
     const found = value(row);
-    return found === undefined ? "" : text(found, spelled);
+    return found === undefined ? "" : text(found, spelled, row);
   };
   return { name, heading, ...display, cell, value };
 };
@@ -79,9 +79,6 @@ const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== 
 /** Returns US dollars per million tokens, image or request. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
 
-export const listStatedPrices = (pricing: unknown) =>
-  new Map(Object.entries(isObject(pricing) ? pricing : {}).filter(([, price]) => price !== null));
-
 export const parseAmount = (value: unknown) =>
   typeof value === "string" || typeof value === "number" ? parseDecimal(String(value).trim()) : undefined;
 
@@ -91,8 +88,52 @@ export const parsePrice = (value: unknown) => {
   return !amount || amount.digits < 0n ? undefined : amount;
 };
 
-/** Returns US dollars per token, image or request. */
-export const readPrice = (pricing: unknown, name: string) => parsePrice(listStatedPrices(pricing).get(name));
+/** Returns the stated members of `pricing`. A list of tiers with `min_context` becomes `overrides`. */
+export const listStatedPrices = (pricing: unknown): ReadonlyMap<string, unknown> => {
+  const members = Array.isArray(pricing) ? mergeTiers(pricing) : isObject(pricing) ? pricing : {};
+  return new Map(Object.entries(members).filter(([, price]) => price !== null));
+};
+
+/** Assumed (the older format of OpenRouter's providers): each tier states all its prices. */
+const mergeTiers = (tiers: readonly unknown[]): JsonObject => {
+  const isTier = (tier: unknown): tier is JsonObject => isObject(tier) && "prompt" in tier;
+  const [base, ...others] = tiers.filter(isTier).toSorted((a, b) => Number(minContext(a)) - Number(minContext(b)));
+  if (!base || others.length + 1 < tiers.length || minContext(base) !== 0) return { tiers };
+  const unstated = Object.fromEntries(Object.keys(base).map((name) => [name, null]));
+  const overrides = others.map(({ min_context, ...prices }) => {
+    return { min_prompt_tokens: min_context, ...unstated, ...prices };
+  });
+  return { ...withoutKey(base, "min_context"), ...(overrides.length > 0 && { overrides }) };
+};
+
+const minContext = ({ min_context = 0 }: JsonObject) => min_context ?? 0;
+
+const withoutKey = (object: JsonObject, key: string) =>
+  Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
+
+/** Matches keys that change the meaning of all prices. */
+const termKey = /unit|currency|discount|denominat|multipl|scale|surcharge|(?:^|_)per(?:_|$)|^is_free$/i;
+
+/** Matches `USD`, `per_token`, `1 token` and so on, which are the terms of interface 2.5. */
+const usualTerm =
+  /^(?:us\$|\$|usd|(?:(?:us\$|\$|usd)[ _/]*)?(?:per[ _-]?)?(?:1[ _-]?)?tokens?|none|false|0(?:\.0+)?|1)$/i;
+
+/** Selects terms next to `pricing`, such as `discount_to_user`. */
+export const listEntryTerms = (entry: CatalogModel) =>
+  Object.entries(entry).filter(([key]) => /^(?:pric\w*_)?(?:unit|currency)$|^discount|^is_free$/i.test(key));
+
+/** Returns the unusual terms of all prices, such as `unit per_1m_tokens`. */
+export const listTerms = (entry: CatalogModel) => {
+  const stated = [...listStatedPrices(entry.pricing)].filter(([key]) => termKey.test(key));
+  return [...listEntryTerms(entry), ...stated].flatMap(([key, value]) => {
+    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
+    return value === null || usualTerm.test(text) ? [] : `${key} ${text}`;
+  });
+};
+
+/** Returns US dollars per token, image or request, or undefined if the price has another unit or currency. */
+export const readPrice = (entry: CatalogModel, name: string) =>
+  listTerms(entry).length > 0 ? undefined : parsePrice(listStatedPrices(entry.pricing).get(name));
 
 /** Returns a text such as `0.3 $/M`. An invalid price stays unchanged. */
 export const formatPrice = (name: string, value: unknown) => {
@@ -116,9 +157,9 @@ export const priceField = (name: string, rank: number, title = name) =>
     align: "decimal",
     read: ({ entry }) => listStatedPrices(entry?.pricing).get(name),
     // Marks an invalid price with digits, because users could take it for a valid price.
-    text: (value, spelled) => {
+    text: (value, spelled, { entry = {} }) => {
       const text = toText(value) ?? spelled();
-      const price = typeof value === "object" ? undefined : parsePrice(text);
+      const price = typeof value === "object" || listTerms(entry).length > 0 ? undefined : parsePrice(text);
       if (price) return formatDecimal(toShownPrice(name, price));
       return /\d/.test(text) ? `${text} (as given)` : text;
     },

@@ -101,15 +101,15 @@ const listCriteria = (filter: Filter, now: number) => {
   }
   for (const [name, text] of filter.maxPrice ?? []) {
     const limit = parseDecimal(text);
-    add([`pricing.${name}`], ({ pricing }) => {
-      const price = fields.readPrice(pricing, name);
+    add([`pricing.${name}`], (model) => {
+      const price = fields.readPrice(model, name);
       return price && limit ? compareDecimals(fields.toShownPrice(name, price), limit) <= 0 : false;
     });
   }
   if (filter.free) {
-    add(["pricing.prompt", "pricing.completion"], ({ pricing }) => {
-      const names = ["prompt", "completion", ...fields.listStatedPrices(pricing).keys()];
-      return names.every((name) => fields.readPrice(pricing, name)?.digits === 0n);
+    add(["pricing.prompt", "pricing.completion"], (model) => {
+      const names = ["prompt", "completion", ...fields.listStatedPrices(model.pricing).keys()];
+      return names.every((name) => fields.readPrice(model, name)?.digits === 0n);
     });
   }
   for (const [ms, wantsPast] of [

@@ -3,16 +3,17 @@ import { statSync } from "node:fs";
 import * as z from "zod/mini";
 import { type ServiceObject, toText } from "../contract/replies.ts";
 import { getErrorCode, readRegularFile, writeFileAtomically } from "../files.ts";
-import { getValue, locateOffset, parseJson } from "../json/json-bytes.ts";
+import { getValue, newline, parseJson } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
-import { findDeepest, parseValue, readRoot, spanOf } from "../json/table.ts";
+import { elementsOf, findDeepest, memberAt, parseValue, readRoot, spanOf } from "../json/table.ts";
 import { catalogNames } from "./catalog-files.ts";
 import { invalidLock, lockNotOverwritten, lockUnreadable, lockUnwritable } from "./failures.ts";
-import { compareTexts, listDatacenters, listStatedPrices, priceNames, toStatedFact } from "./fields.ts";
+import { compareTexts, listDatacenters, listEntryTerms, listStatedPrices, priceNames, toStatedFact } from "./fields.ts";
 import type { CatalogEntry } from "./rows.ts";
 
 const text = z.optional(z.string());
 const count = z.optional(z.number().check(z.positive()));
+const conditions = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]);
 const texts = z.optional(z.array(z.string()));
 
 const LockedModel = z.object({
@@ -21,7 +22,7 @@ const LockedModel = z.object({
   quantization: text,
   context_length: count,
   max_output_length: count,
-  pricing: z.optional(z.record(z.string(), z.string())),
+  pricing: z.optional(z.record(z.string(), z.union([z.string(), conditions]))),
   input_modalities: texts,
   output_modalities: texts,
   supported_features: texts,
@@ -34,18 +35,19 @@ export type LockedModel = z.infer<typeof LockedModel>;
 /** Omits facts of a wrong type. */
 export const toLockedModel = ({ catalog, entry }: Pick<CatalogEntry, "catalog" | "entry">) => {
   const countries = listDatacenters(entry.datacenters)?.flatMap(({ country_code: code }) => toText(code) ?? []);
-  const facts: ServiceObject = { ...entry, catalog, countries, pricing: toLockedPrices(entry.pricing) };
+  const facts: ServiceObject = { ...entry, catalog, countries, pricing: toLockedPrices(entry) };
   const stated = Object.entries(LockedModel.shape).map(([name, schema]) => {
     return [name, schema.safeParse(toStatedFact(facts[name])).data];
   });
   return LockedModel.safeParse(Object.fromEntries(stated)).data;
 };
 
-const toLockedPrices = (pricing: unknown) => {
-  const prices = listStatedPrices(pricing);
+/** Conditions of prices, such as `overrides`, stay as they are. */
+const toLockedPrices = (entry: ServiceObject) => {
+  const prices = new Map([...listEntryTerms(entry), ...listStatedPrices(entry.pricing)]);
   const stated = [...new Set([...priceNames, ...[...prices.keys()].sort()])].flatMap((name) => {
-    const value = prices.get(name);
-    return typeof value === "string" || typeof value === "number" ? [[name, String(value)] as const] : [];
+    const value = prices.get(name) ?? null;
+    return value === null ? [] : [[name, typeof value === "object" ? value : String(value)] as const];
   });
   return stated.length === 0 ? undefined : Object.fromEntries(stated);
 };
@@ -60,10 +62,14 @@ const lockKey = "rollcall_lock";
 export const readLock = (file: string) => {
   const bytes = readLockBytes(file);
   if (!bytes) return undefined;
-  const locate = (offset: number) => ({ file, ...locateOffset(bytes, offset) });
+  const locate = createLocator(file, bytes);
   const root = readRoot(bytes);
   if (!root) throw invalidLock("it is not JSON", locate(requireFault(bytes).at));
-  const positionOf = (path: LockPath) => locate(spanOf(findDeepest(root, path)).start);
+  const elements = elementsOf(memberAt(root, "models"));
+  const positionOf = ([key = "", at = 0, ...rest]: LockPath) => {
+    const element = key === "models" ? elements[Number(at)] : undefined;
+    return locate(spanOf(findDeepest(element ?? root, element ? rest : [key])).start);
+  };
   const value = parseValue(root);
   const version = getValue(value, [lockKey]);
   if (version !== lockVersion) {
@@ -75,6 +81,21 @@ export const readLock = (file: string) => {
   const path = error.issues[0]?.path.filter((step) => typeof step !== "symbol") ?? [];
   const defect = getValue(value, path) === undefined ? "missing" : "invalid value of";
   throw invalidLock(`${defect} \`${path.join(".")}\``, positionOf(path));
+};
+
+/** Searches the line ends once, because each of 30,000 models can have a difference. */
+const createLocator = (file: string, bytes: Buffer) => {
+  const starts = [0];
+  for (let at = bytes.indexOf(newline); at >= 0; at = bytes.indexOf(newline, at + 1)) starts.push(at + 1);
+  return (offset: number) => {
+    let [low, high] = [0, starts.length];
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle;
+    }
+    return { file, line: low + 1, column: bytes.toString("utf8", starts[low], offset).length + 1 };
+  };
 };
 
 const readLockBytes = (file: string) => {

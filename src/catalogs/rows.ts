@@ -10,10 +10,12 @@ export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: Catal
 export type CatalogRow = Partial<CatalogEntry> & { readonly model?: ReplyEntry };
 
 export const groupById = <Value>(values: readonly Value[], idOf: (value: Value) => unknown) => {
-  const byId = new Map<string, readonly Value[]>();
+  const byId = new Map<string, Value[]>();
   for (const value of values) {
     const id = toText(idOf(value));
-    if (id !== undefined) byId.set(id, [...(byId.get(id) ?? []), value]);
+    const known = id === undefined ? undefined : byId.get(id);
+    if (known) known.push(value);
+    else if (id !== undefined) byId.set(id, [value]);
   }
   return byId;
 };

@@ -1,13 +1,21 @@
 /** Compares locked models with catalogs, and finds replacements. */
 import * as decimals from "../decimal.ts";
 import type { Severity } from "../failure.ts";
+import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { lockCommand } from "./failures.ts";
-import { formatPercentChange, formatPrice, parsePrice, utcDay } from "./fields.ts";
+import { formatPercentChange, formatPrice, listStatedPrices, listTerms, parsePrice, utcDay } from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
-import type { CatalogEntry } from "./rows.ts";
+import { findPrice, listUnknownConditions, readOverrides } from "./price.ts";
+import { type CatalogEntry, groupById } from "./rows.ts";
 
 /** `maxRise` is in percent, and `now` is in ms since 1970. */
-type LockPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
+type LockPolicy = Readonly<{
+  maxRise: decimals.Decimal;
+  withinMs: number;
+  now: number;
+  /** The catalogs of which the service sent only a part. Default: none. */
+  partial?: ReadonlySet<CatalogName>;
+}>;
 
 /** `message` follows the model's id. Braces contain example values. */
 const defineRule = (severity: Severity) => (why: string, message: string) => {
@@ -18,6 +26,10 @@ const warning = defineRule("warning");
 
 export const lockRules = {
   "model-removed": error("A locked model is missing from its catalog.", "is no longer in the {router} catalog"),
+  "partial-list": warning(
+    "The service sent only a part of the catalog, so `catalog verify` cannot check the models that are missing from it.",
+    "was not checked, because the service sent only a part of the {router} catalog",
+  ),
   "price-increased": error(
     "A price rose by more than `--max-rise`.",
     "raised its {prompt price by 33.4%,} from {0.3 $/M} to {0.4 $/M}",
@@ -25,6 +37,10 @@ export const lockRules = {
   "price-unknown": warning(
     "The catalog no longer states a price. An unknown price is neither zero nor unchanged.",
     "no longer states its {prompt} price (was {0.3 $/M})",
+  ),
+  "price-condition-changed": error(
+    "The prices have another unit, currency, discount, time or condition, so they cannot be compared.",
+    "changed the conditions of its prices from {none} to {unit per_1m_tokens}",
   ),
   "quantization-decreased": error(
     "A model that is stored in fewer bits gives other answers.",
@@ -73,13 +89,19 @@ export const lockRules = {
 type LockRuleName = keyof typeof lockRules;
 
 /** `catalog lock` cannot accept these changes. */
-const permanentRules: readonly LockRuleName[] = ["model-removed", "model-deprecated", "deprecation-near"];
+const permanentRules: readonly LockRuleName[] = [
+  "model-removed",
+  "model-deprecated",
+  "deprecation-near",
+  "partial-list",
+];
 export const isAcceptable = (rule: LockRuleName) => !permanentRules.includes(rule);
 
 /** A replacement may break these rules. */
 const tolerated: readonly LockRuleName[] = [
   "price-increased",
   "price-unknown",
+  "price-condition-changed",
   "quantization-changed",
   "max-output-decreased",
 ];
@@ -126,19 +148,48 @@ const compareLimits = (was: LockedModel, is: LockedModel) =>
     return rule === undefined ? [] : toRegression(rule, [field], [before, after]);
   });
 
-const comparePrices = (was: LockedModel, is: LockedModel, { maxRise }: LockPolicy) => {
-  const prices = new Map(Object.entries(is.pricing ?? {}));
-  return Object.entries(was.pricing ?? {}).flatMap(([name, text]) => {
-    const currentText = prices.get(name) ?? "";
-    const [before, after] = [parsePrice(text), parsePrice(currentText)];
-    if (!before) return [];
-    const path = ["pricing", name];
-    const values = [formatPrice(name, text), formatPrice(name, currentText)];
-    if (!after) return toRegression("price-unknown", path, values, [name, values[0]]);
-    if (!hasRisen(before, after, maxRise)) return [];
-    const percent = formatPercentChange(before, after, true).replace("+", " by ");
-    return toRegression("price-increased", path, values, [`${name} price${percent && `${percent}%,`}`, ...values]);
+const comparePrices = (was: LockedModel, is: LockedModel, policy: LockPolicy) => {
+  const conditions = [describeConditions(was), describeConditions(is)];
+  if (conditions[0] !== conditions[1]) return [toRegression("price-condition-changed", ["pricing"], conditions)];
+  const overrides = readOverrides(was.pricing);
+  const all = [...overrides, ...readOverrides(is.pricing)];
+  return [...listStatedPrices(was.pricing).keys()].flatMap((name) => {
+    const tiers = all.flatMap(({ moreThan, prices }) => (moreThan !== undefined && name in prices ? moreThan : []));
+    return [0, ...new Set(tiers)].flatMap((tier) => {
+      const locked = overrides.find(({ moreThan, prices }) => moreThan === tier && name in prices);
+      const path = ["pricing", ...(locked ? ["overrides", locked.index] : []), name];
+      return comparePrice({ was, is, name, tier, path }, policy);
+    });
   });
+};
+
+/** Describes all conditions but numbers of prompt tokens. */
+const describeConditions = ({ pricing }: LockedModel) => {
+  const others = readOverrides(pricing).flatMap(({ others: names, prices }) => (names.length > 0 ? prices : []));
+  const unknown = listUnknownConditions(pricing).map(([name, value]) =>
+    typeof value === "object" ? `${name} ${JSON.stringify(value)}` : name,
+  );
+  const all = [...listTerms({ pricing }), ...unknown, ...others.map((prices) => JSON.stringify(prices))];
+  return all.length === 0 ? "none" : all.join(", ");
+};
+
+type PricePair = Readonly<{ was: LockedModel; is: LockedModel; name: string; tier: number; path: LockPath }>;
+
+const comparePrice = ({ was, is, name, tier, path }: PricePair, { maxRise }: LockPolicy) => {
+  const size = { tokens: tier === 0 ? 0 : tier + 1, most: tier + 1 };
+  const [before, after] = [was, is].map(({ pricing }) => findPrice(pricing, name, size).price);
+  if (!before) return [];
+  const current = after ? decimals.formatDecimal(after) : (listStatedPrices(is.pricing).get(name) ?? "");
+  const hasUsualTerms = listTerms({ pricing: was.pricing }).length === 0;
+  const values = [decimals.formatDecimal(before), current].map((price) =>
+    hasUsualTerms ? formatPrice(name, price) : String(price),
+  );
+  const part = tier === 0 ? name : `${name} price over ${tier} prompt tokens`;
+  if (!after) return toRegression("price-unknown", path, values, [part.replace(" price", ""), values[0]]);
+  if (!hasRisen(before, after, maxRise)) return [];
+  const percent = formatPercentChange(before, after, true).replace("+", " by ");
+  const rise = `${tier === 0 ? `${part} price` : part}${percent && `${percent}%,`}`;
+  return toRegression("price-increased", path, values, [rise, ...values]);
 };
 
 const hasRisen = (was: decimals.Decimal, is: decimals.Decimal, maxRise: decimals.Decimal) => {
@@ -179,17 +230,26 @@ export type LockDifference = ReturnType<typeof verifyLock>[number];
 /** Sorts the differences by their lines in the lock file. */
 export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], policy: LockPolicy) => {
   const served = listed.flatMap((one) => toLockedModel(one) ?? []);
+  const byName = groupById(served, ({ catalog, id }) => `${catalog} ${id}`);
+  const replacements = new Map(
+    catalogNames.map((name) => [
+      name,
+      openReplacements(
+        served.filter(({ catalog }) => catalog === name),
+        policy,
+      ),
+    ]),
+  );
   return lock.models.flatMap((locked, at) => {
     const { catalog, id } = locked;
-    const models = served.filter((model) => model.catalog === catalog);
+    const missingRule = policy.partial?.has(catalog) ? "partial-list" : "model-removed";
     // If several entries share the id, the entry with the fewest changes counts. Deprecations decide ties.
-    const [regressions = [toRegression("model-removed", ["id"], [], [catalog])]] = models
-      .filter((model) => model.id === id)
+    const [regressions = [toRegression(missingRule, ["id"], [], [catalog])]] = (byName.get(`${catalog} ${id}`) ?? [])
       .map((model) => findRegressions(locked, model, policy))
       .sort((a, b) => countChanges(a) - countChanges(b) || a.length - b.length);
     const errors = regressions.filter(({ severity }) => severity === "error");
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
-    const replacement = errors.length > 0 ? findReplacement(locked, models, policy, needsCheaper) : undefined;
+    const replacement = errors.length > 0 ? replacements.get(catalog)?.(locked, needsCheaper) : undefined;
     const adviceFor = (rule: LockRuleName) => {
       if (errors.length === 0) return acceptAdvice(lock.file);
       if (replacement) {
@@ -214,25 +274,40 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
 const countChanges = (regressions: readonly Regression[]) =>
   regressions.filter(({ path }) => path[0] !== "deprecation_date").length;
 
-/** Returns prices in US dollars per million tokens. */
-const findReplacement = (
-  locked: LockedModel,
-  models: readonly LockedModel[],
-  policy: LockPolicy,
-  needsCheaper: boolean,
-) => {
+type PricedModel = ReturnType<typeof sortByPrice>[number];
+
+const sortByPrice = (models: readonly LockedModel[]) => {
   const priced = models.flatMap((model) => {
-    const [prompt, completion] = [parsePrice(model.pricing?.prompt), parsePrice(model.pricing?.completion)];
-    return prompt && completion ? [{ model, prompt, completion, sum: decimals.addDecimals(prompt, completion) }] : [];
+    const prices = listStatedPrices(model.pricing);
+    const [prompt, completion] = [parsePrice(prices.get("prompt")), parsePrice(prices.get("completion"))];
+    if (!prompt || !completion || describeConditions(model) !== "none") return [];
+    return [{ model, prompt, completion, sum: decimals.addDecimals(prompt, completion) }];
   });
-  priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
-  const cheapest = priced.find(
-    ({ model }) =>
-      model.id !== locked.id && findRegressions(locked, model, policy).every(({ rule }) => tolerated.includes(rule)),
-  );
-  if (!cheapest) return undefined;
-  const current = needsCheaper ? priced.findLast(({ model }) => model.id === locked.id) : undefined;
-  if (current && decimals.compareDecimals(cheapest.sum, current.sum) >= 0) return undefined;
-  const perMillion = (price: decimals.Decimal) => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
-  return { id: cheapest.model.id, prompt: perMillion(cheapest.prompt), completion: perMillion(cheapest.completion) };
+  return priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
+};
+
+/** Compares each model once with each distinct set of locked facts, because all of 30,000 models can have an error. */
+const openReplacements = (models: readonly LockedModel[], policy: LockPolicy) => {
+  const priced = sortByPrice(models);
+  const byId = new Map(priced.map((one) => [one.model.id, one]));
+  const found = new Map<string, readonly PricedModel[]>();
+  const listFitting = (locked: LockedModel) => {
+    const facts = JSON.stringify({ ...locked, id: undefined, pricing: undefined });
+    const fits = ({ model }: PricedModel) =>
+      findRegressions(locked, model, policy).every(({ rule }) => tolerated.includes(rule));
+    const fitting: PricedModel[] = [];
+    if (!found.has(facts)) {
+      for (const one of priced) if (one.model.id !== fitting[0]?.model.id && fits(one) && fitting.push(one) > 1) break;
+    }
+    found.set(facts, found.get(facts) ?? fitting);
+    return found.get(facts) ?? [];
+  };
+  /** Returns prices in US dollars per million tokens. */
+  return (locked: LockedModel, needsCheaper: boolean) => {
+    const cheapest = listFitting(locked).find(({ model }) => model.id !== locked.id);
+    const current = needsCheaper ? byId.get(locked.id) : undefined;
+    if (!cheapest || (current && decimals.compareDecimals(cheapest.sum, current.sum) >= 0)) return undefined;
+    const perMillion = (price: decimals.Decimal) => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
+    return { id: cheapest.model.id, prompt: perMillion(cheapest.prompt), completion: perMillion(cheapest.completion) };
+  };
 };

@@ -103,14 +103,14 @@ export const openClient = (options: ClientOptions) => {
       const { status, error } = tried;
       if (isSuccess(status) && !error) {
         const bytes = tried.bytes.subarray(bomLength(tried.bytes));
-        const parsed = endpoint.reply(bytes);
+        const parsed = endpoint.reply(bytes, tried.headers);
         if (parsed && "value" in parsed) return { value: parsed.value, bytes: parsed.json ?? bytes };
         throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
       }
       const failure = failures.toReplyFailure(context, tried);
       const isRefused = status !== undefined && !isSuccess(status);
       const canRetry = isRefused
-        ? failures.isTransientStatus(status)
+        ? failures.isTransientStatus(status) && !failures.isQuotaUsedUp(status, tried.bytes)
         : error && exchanges.isRetryable(error, options.waitsForHost);
       if (!endpoint.repeatable || !canRetry) throw failure;
       const minMs = isRefused ? tried.retryAfterMs : undefined;

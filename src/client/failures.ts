@@ -3,8 +3,8 @@ import { Failure, type FailureDetails } from "../failure.ts";
 import { isObject, parseJson } from "../json/json-bytes.ts";
 import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import type { AttemptResult } from "./client.ts";
-import { connectTimeoutMs, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
-import type { RequestTarget } from "./request.ts";
+import { connectTimeoutMs, isForwardedByProxy, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
+import type { RequestTarget, Route } from "./request.ts";
 
 export const invalidProxy = (variable: string) =>
   new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
@@ -56,6 +56,16 @@ const formatSaid = (message: string | undefined) => (message ? `: ${message}` : 
 const formatSeconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
 const formatAttempt = (attempts: number) => (attempts > 1 ? ` on attempt ${attempts}` : "");
 
+/** Assumed: these words in `type`, `code` and so on mean that waiting for minutes does not help. */
+const quotaWords =
+  /"(?:error|code|type|reason|status|name|error_code)"\s*:\s*"(?:[\w.-]*_)?(?:insufficient_(?:quota|funds|credits?|balance)|quota_exhausted|billing_(?:hard_limit_reached|not_active)|(?:usage|spend|credit|budget)_limit_(?:reached|exceeded)|out_of_credits?|credits_exhausted)"/i;
+
+/** True for a 429 that a later attempt would get, too. */
+export const isQuotaUsedUp = (status: number | undefined, bytes: Uint8Array) =>
+  status === 429 && quotaWords.test(Buffer.from(bytes.subarray(0, maxQuotaBytes)).toString("latin1"));
+
+const maxQuotaBytes = 2 ** 16;
+
 /** Returns true if a later attempt can succeed (guarantees.md). */
 export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
 
@@ -85,6 +95,10 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   const setting = urlSettings[endpoint.host];
   const fail = (code: "not_found" | "refused" | "unavailable", kind: string, text: string, hint: string) =>
     new Failure(code, kind, text, { hint, ...details });
+  if (status === 403 && isOfProxy(request, reply, kind)) {
+    const text = `a proxy refused the request to ${url} (403)${said}`;
+    return fail("refused", "proxy-refused", text, refusingProxyHint);
+  }
   if (status === 401 || status === 403) return credentialRefused(request, reply.credential, details);
   if (status === 404 && kind === "json") {
     const [, parameter = ""] = /\{(\w+)\}/.exec(endpoint.path) ?? [];
@@ -106,11 +120,23 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
+  if (isQuotaUsedUp(status, reply.bytes))
+    return fail("refused", "quota-used-up", text, "raise the quota of the account, or wait until it is renewed");
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
       : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
   return fail("unavailable", "service-unavailable", text, hint);
+};
+
+/** True if a proxy, not the service, answered. A service answers in JSON, and a proxy in HTML or text. */
+const isOfProxy = ({ route }: RequestTarget, { headers }: AttemptResult, kind: string) => {
+  const names = `${headers.server ?? ""} ${headers.via ?? ""}`;
+  if (headers["x-squid-error"] !== undefined || headers["proxy-status"] !== undefined) return true;
+  return (
+    (kind === "html" || kind === "text") &&
+    (isForwardedByProxy(route) || /squid|zscaler|bluecoat|forcepoint|mcafee|websense|fortigate/i.test(names))
+  );
 };
 
 const credentialRefused = (
@@ -138,6 +164,9 @@ const credentialRefused = (
   const hint = `${ways("the key").join(", ")}, or pass --project <team/project>`;
   return refused(`refused ${key} in a request without a project`, hint);
 };
+
+const refusingProxyHint =
+  "ask the operator of the proxy to allow the host of the service, or list the host in NO_PROXY";
 
 const proxyHint = (variable: string) =>
   `put the proxy's user and password into ${variable}, or list the host of the service in NO_PROXY`;
@@ -174,6 +203,16 @@ export const invalidReply = (
   const { kind, message } = inspectBody(bytes);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const { url, endpoint } = request;
+  const parsed = kind === "json" ? parseJson(Buffer.from(bytes).toString())?.value : undefined;
+  const said = isObject(parsed) ? findMessage(parsed.error ?? parsed.errors) : undefined;
+  if (said !== undefined) {
+    // Some services report errors with the status 200.
+    const text = `cannot ${endpoint.name}: the service answered ${status} with an error${formatSaid(said)}`;
+    return new Failure("refused", "error-in-reply", text, {
+      hint: "fix the reported cause",
+      ...toDetails(request, status, said),
+    });
+  }
   const found = {
     html: `an HTML page${title}`,
     text: (/^[[{]/.test(message ?? "") ? "invalid JSON" : "text") + title,
@@ -232,7 +271,7 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
   const event = isConnecting ? `cannot connect to ${target}` : `the request to ${target} failed`;
   const endedBy = describeError(cause, silenceMs);
   const settingText = setting === "log_base_url" ? "log_base_url (or base_url)" : setting;
-  const fix = connectionHint(cause, settingText);
+  const fix = connectionHint(cause, settingText, route);
   const check = `check ${settingText}${proxy ? " and the proxy variables" : ""}`;
   const isLate = systemCode === "CONNECT_ENDLESS";
   const retry = isLate ? "increase --max-wait" : "rerun the same command when the service is up";
@@ -248,8 +287,11 @@ const describeError = ({ code, status }: ConnectionError, silenceMs: number) => 
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status }: ConnectionError, setting: string) => {
+const connectionHint = ({ code, status }: ConnectionError, setting: string, { certificates }: Route) => {
+  if (unknownAuthorityCodes.test(code) && certificates)
+    return `check that ${certificates}, the file in NODE_EXTRA_CA_CERTS, exists and contains the certificate of the authority in PEM format`;
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
+  if (code === "PROXY_REFUSED" && status === 403) return refusingProxyHint;
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "SILENT") return "increase --timeout";
   if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER")

@@ -33,21 +33,24 @@ const buildPath = (path: string, parameters: unknown) => {
 export type Route = Readonly<{
   to: URL;
   proxy: { url: URL; authorization: string | undefined } | undefined;
+  /** The file of NODE_EXTRA_CA_CERTS. */
+  certificates?: string | undefined;
 }>;
 
 /** Loopback addresses never use a proxy. @throws Failure `invalid-proxy` */
 export const findRoute = (to: URL, env: Host["env"]): Route => {
+  const certificates = env.NODE_EXTRA_CA_CERTS;
   const scheme = to.protocol.replace(":", "_proxy");
   const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
   if (!variable || isLoopback(to.hostname) || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? ""))
-    return { to, proxy: undefined };
+    return { to, proxy: undefined, certificates };
   const value = env[variable] ?? "";
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
   if (!/^https?:/i.test(text) || !URL.canParse(text)) throw invalidProxy(variable);
   const url = new URL(text);
   const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
   const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
-  return { to, proxy: { url, authorization } };
+  return { to, proxy: { url, authorization }, certificates };
 };
 
 const isWithoutProxy = (to: URL, list: string) => {

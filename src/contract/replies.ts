@@ -1,6 +1,15 @@
 /** Defines schemas of fields, and reads replies without checking fields. */
 import * as z from "zod/mini";
-import { type JsonObject, openBrace, openBracket, replaceNonFinite, toBuffer, walkItems } from "../json/json-bytes.ts";
+import {
+  isObject,
+  type JsonObject,
+  openBrace,
+  openBracket,
+  replaceNonFinite,
+  sliceText,
+  toBuffer,
+  walkItems,
+} from "../json/json-bytes.ts";
 import * as table from "../json/table.ts";
 
 export type ServiceObject = JsonObject;
@@ -31,7 +40,7 @@ type ReplyResult<Value> =
   | { readonly value: Value; readonly json?: Uint8Array }
   | { readonly invalidPath: string }
   | undefined;
-export type ReplyReader<Value> = (bytes: Uint8Array) => ReplyResult<Value>;
+export type ReplyReader<Value> = (bytes: Uint8Array, headers?: Headers) => ReplyResult<Value>;
 
 export type ReplyEntry = Readonly<{
   value: ServiceObject;
@@ -44,32 +53,87 @@ export type ReplyList = Readonly<{
   bytes: Uint8Array;
   entries: readonly ReplyEntry[];
   nullCount: number;
-  /** Assumed: `has_more` announces pages that the interface cannot request. */
-  hasMore: boolean;
+  /** The key or header that announces more elements, which the interface cannot request. */
+  partialMark: string | undefined;
 }>;
+
+type Headers = Readonly<Record<string, string>>;
+
+const moreKey = /^(?:has_?more|has_?next(?:_?page)?|more|(?:is_?)?truncated|(?:is_?)?partial|incomplete)$/i;
+const nextKey =
+  /^(?:next|after|cursor|continuation)$|^(?:next|continuation)_?(?:page|url|uri|link|href|token|cursor|page_?token|offset)$/i;
+const totalKey =
+  /^(?:total|count_?total|(?:total|full)_?(?:count|size|results|items|models|records|elements|entries))$/i;
+const pagesKey = /^(?:total_?pages|page_?count|pages|last_?page)$/i;
+const pageKey = /^(?:page|current_?page|page_?number)$/i;
+const wrapperKey = /^(?:links|_links|meta|_meta|metadata|pagination|paging|page|page_?info|cursors)$/i;
+
+/**
+ * Returns the key or header that announces more elements. Assumed: the interface has no pages, so these are the names
+ * that other services use. @param reply the reply without its list
+ */
+const findPartialMark = (reply: JsonObject, length: number, headers: Headers = {}) =>
+  findMark(reply, length) ?? findHeader(headers, length);
+
+const findMark = (holder: JsonObject, length: number, depth = 0): string | undefined => {
+  const members = Object.entries(holder);
+  // An explicit `false` is more reliable than a cursor or a total.
+  if (members.some(([key, value]) => moreKey.test(key) && /^has/i.test(key) && value === false)) return undefined;
+  const page = Number(members.find(([key]) => pageKey.test(key))?.[1] ?? 1);
+  for (const [key, value] of members) {
+    if (moreKey.test(key) && value === true) return key;
+    if (nextKey.test(key) && isStated(value)) return key;
+    if (totalKey.test(key) && Number(value) > length) return key;
+    if (pagesKey.test(key) && typeof value === "number" && value > page) return key;
+    const inner = wrapperKey.test(key) && isObject(value) && depth < 2 ? findMark(value, length, depth + 1) : undefined;
+    if (inner !== undefined) return `${key}.${inner}`;
+  }
+  return undefined;
+};
+
+const isStated = (value: unknown) =>
+  typeof value === "string" ? value.trim() !== "" : value === true || typeof value === "number" || isObject(value);
+
+const findHeader = (headers: Headers, length: number) => {
+  if (/;\s*rel\s*=\s*(?:"[^"]*\bnext\b|next\b)/i.test(headers.link ?? "")) return "the header Link";
+  if ((headers["x-next-page"] ?? "").trim() !== "") return "the header X-Next-Page";
+  return Number(headers["x-total-count"]) > length ? "the header X-Total-Count" : undefined;
+};
 
 const readListRoot = table.openRootReader(["data"]);
 
-/** Reads `{"data":[{…},null,…]}`. */
-export const readListReply: ReplyReader<ReplyList> = (bytes) => {
+/** Reads `{"data":[{…},null,…]}` or `{"data":null}`. */
+export const readListReply: ReplyReader<ReplyList> = (bytes, headers) => {
   const root = readListRoot(bytes);
   const data = table.memberAt(root, "data");
   if (!root) return undefined;
   if (!data) return { invalidPath: table.firstByteOf(root) === openBrace ? "data" : "" };
-  if (table.firstByteOf(data) !== openBracket) return { invalidPath: "data" };
-  const items = walkItems(bytes, table.spanOf(data).start);
+  const { start, end } = table.spanOf(data);
+  if (bytes[start] === letterN && !hasError(root)) {
+    // Some services write an empty list as null.
+    return readListReply(Buffer.concat([bytes.subarray(0, start), Buffer.from("[]"), bytes.subarray(end)]), headers);
+  }
+  if (bytes[start] !== openBracket) return { invalidPath: "data" };
+  const items = walkItems(bytes, start);
   const elements = Array.from(items, ({ start, end }) => bytes.subarray(start, end));
   const invalid = elements.findIndex(([first]) => first !== openBrace && first !== letterN);
   if (invalid >= 0) return { invalidPath: `data.${invalid}` };
   const entries = elements.flatMap((raw, position) =>
     raw[0] === letterN ? [] : [{ value: JSON.parse(Buffer.from(raw).toString()), raw, position }],
   );
-  const more = table.memberAt(root, "has_more");
-  const hasMore = more !== undefined && table.parseValue(more) === true;
-  return { value: { bytes, entries, nullCount: elements.length - entries.length, hasMore } };
+  const members = Array.from(table.childrenOf(root)).filter(([key]) => key !== "data");
+  const reply = Object.fromEntries(members.map(([key, value]) => [key, table.parseValue(value)]));
+  const partialMark = findPartialMark(reply, elements.length, headers);
+  return { value: { bytes, entries, nullCount: elements.length - entries.length, partialMark } };
 };
 
 const letterN = 0x6e;
+
+/** True if the reply has a stated `error`, as in `{"data":null,"error":{…}}`. */
+const hasError = (root: table.JsonValue) => {
+  const error = table.memberAt(root, "error");
+  return error !== undefined && !["null", '""', "false"].includes(sliceText(error.table.bytes, table.spanOf(error)));
+};
 
 /** Reads a member that is an object or null. Returns the object as bytes, in which NaN and Infinity become texts. */
 export const objectReader =
@@ -83,7 +147,7 @@ export const objectReader =
     }
     const json = table.memberAt(root, member);
     if (!json) return { invalidPath: table.firstByteOf(root) === openBrace ? member : "" };
-    if (table.firstByteOf(json) === letterN) return { value: null };
+    if (table.firstByteOf(json) === letterN && !hasError(root)) return { value: null };
     if (table.firstByteOf(json) !== openBrace) return { invalidPath: member };
     const { start, end } = table.spanOf(json);
     return { value: bytes.subarray(start, end) };

@@ -13,29 +13,53 @@ export const printPaged = async ({ host, pieces, fallback }: PagedOutput) => {
     await writePieces(fallback, taken);
     throw thrown;
   });
+  /** The pieces that a failed pager may not have shown; undefined if there are too many. */
+  let sent: string[] | undefined = [];
+  let length = 0;
   const allPieces = async function* () {
-    yield* taken;
-    yield* pieces;
+    yield* taken.splice(0);
+    // `yield*` would end `pieces` together with this generator.
+    for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) yield next.value;
+  };
+  const sendPieces = async function* () {
+    for await (const piece of allPieces()) {
+      length += piece.length;
+      if (length > maxResentLength) sent = undefined;
+      sent?.push(piece);
+      yield piece;
+    }
   };
   const pager = isLong ? await startPager(host) : undefined;
   if (!pager) return await writePieces(fallback, allPieces());
   let isComplete: boolean;
+  let hasFailed: boolean;
   const restoreTerminal = host.lendTerminal();
   const killPager = () => pager.kill("SIGTERM");
   host.signal.addEventListener("abort", killPager, { once: true });
   // `once` from node:events would reject at an error of the pager.
-  const ended = new Promise((resolve) => pager.once("close", resolve));
+  const ended = new Promise<boolean>((resolve) =>
+    pager.once("close", (code, signal) => resolve(isFailure(code, signal))),
+  );
   try {
-    isComplete = await writePieces(openSink(pager.stdin, host.signal), allPieces());
+    isComplete = await writePieces(openSink(pager.stdin, host.signal), sendPieces());
   } finally {
     pager.stdin.end();
-    await ended;
+    hasFailed = await ended;
     host.signal.removeEventListener("abort", killPager);
     restoreTerminal();
   }
   host.signal.throwIfAborted();
-  return isComplete;
+  if (!hasFailed || !sent) return isComplete;
+  await writePieces(fallback, sent);
+  return await writePieces(fallback, allPieces());
 };
+
+/** A person can end a pager with Ctrl-C, and a shell reports this as 130. */
+const isFailure = (code: number | null, signal: NodeJS.Signals | null) =>
+  signal === null ? ![0, 130].includes(code ?? 0) : !["SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE"].includes(signal);
+
+/** A pipe takes at most a few hundred kilobytes that the pager does not read. */
+const maxResentLength = 2 ** 20;
 
 const collectScreenful = async (taken: string[], pieces: PagedOutput["pieces"], { terminal }: Host) => {
   let lines = 0;

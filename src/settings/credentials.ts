@@ -167,13 +167,15 @@ const readVariable = async (variable: string, host: Host): Promise<VariableSecre
   const environment = `${variable}_FILE`;
   const { [variable]: value, [environment]: file } = host.env;
   if (value && file) throw failures.duplicateCredential(variable, environment);
-  if (value) return { text: value, from: variable, where: { environment: variable } };
+  if (value) return { text: removeLineEnd(value), from: variable, where: { environment: variable } };
   if (!file) return undefined;
   const from = `the file in ${environment}`;
   const where = { environment, file };
   const toFailure = (code: string, cause: unknown) => failures.unreadableCredentialFile(where, code, cause);
   const bytes = await readUpTo(file, maxSecretBytes, host, toFailure);
   if (!bytes) throw failures.invalidCredential(from, "long", where);
+  if (/^(?:\xff\xfe|\xfe\xff|(?:[^\0]\0)+$|(?:\0[^\0])+$)/.test(bytes.toString("latin1")))
+    throw failures.invalidCredential(`${from} (${file})`, "utf-16", where);
   return { text: removeLineEnd(bytes.toString("utf8")), from, where };
 };
 
@@ -186,11 +188,17 @@ export const checkSecret = ({ text, from, where }: VariableSecret, uses: readonl
   if (fault) throw failures.invalidCredential(from, fault, where);
 };
 
+/** Matches `<your_api_key>`, `YOUR-TOKEN-HERE` and so on. */
+const placeholder =
+  /^(?:<.*>|\{\{.*\}\}|x{3,}|\.{3}|(?:replace|change)[-_]?me|your[-_]?(?:(?:own|api|secret|access)[-_]?)*(?:key|token)(?:[-_]?here)?)$/i;
+
 /** A key must be visible ASCII. A password can be any text on one line. */
 const findSecretFault = (text: string, uses: readonly string[]) => {
   if (text.trim() === "") return "empty";
   if (/[\r\n]/.test(text)) return "line-end";
   if (!uses.includes("log") && !uses.includes("inference")) return undefined;
+  if (/^(["'`]).*\1$/.test(text)) return "quoted";
+  if (placeholder.test(text)) return "placeholder";
   return /[^\x21-\x7e]/.test(text) ? "characters" : undefined;
 };
 

@@ -63,6 +63,9 @@ export const secretFaults = {
   empty: "it is empty",
   "line-end": "it has more than one line",
   characters: "it contains white space or characters that headers cannot contain",
+  "utf-16": "it is UTF-16 text",
+  quoted: "it is in quotes",
+  placeholder: "it is a placeholder, not a key",
   long: "it is longer than 64 KiB",
   url: "it is a URL",
   command: "it is a command or an assignment",
@@ -71,10 +74,15 @@ export const secretFaults = {
 type SecretFault = keyof typeof secretFaults;
 
 export const invalidCredential = (from: string, fault: SecretFault, where: FailureLocation = {}) => {
+  const hints: Partial<Record<SecretFault, string>> = {
+    "utf-16": "write the file as UTF-8 (in PowerShell: `Set-Content -Encoding ascii -NoNewline`)",
+    quoted: "give the key without quotes",
+    placeholder: "replace it with your own key",
+  };
   const hint =
     fault === "characters"
       ? "give only the key, or give the password for `rollcall call read` with ROLLCALL_PASSWORD or `rollcall auth login --for calls`"
-      : "give only the key, on one line";
+      : (hints[fault] ?? "give only the key, on one line");
   const message = `cannot use the key from ${from}: ${secretFaults[fault]}`;
   return new Failure("usage", "invalid-credential", message, { hint, where });
 };

@@ -1,34 +1,26 @@
 /** Defines each setting (configuration.md). */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { splitCommandLine } from "../shell-words.ts";
+import { parseAmountOf, parseMs } from "../units.ts";
 
 type InvalidText = Readonly<{ wanted: string }>;
 type TextParser<Value> = (text: string, machine: { windows: boolean }) => Value | InvalidText;
 const reject = (wanted: string) => ({ wanted });
 export const isRejected = (parsed: unknown): parsed is InvalidText => typeof parsed === "object";
 
-const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) => {
-  const [, digits, unit = ""] = /^(\d+(?:\.\d+)?)([a-z]*)$/.exec(text) ?? [];
-  return digits !== undefined && Object.hasOwn(factors, unit) ? Number(digits) * (factors[unit] ?? 0) : Number.NaN;
-};
-
 /** Timers have 31 bits for milliseconds (about 596 hours). */
 const maxTimerMs = 2 ** 31 - 1;
 
 export const parseDuration = (text: string) => {
-  const ms = Math.round(parseQuantity(text, { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }));
-  if (Number.isNaN(ms)) return reject("a duration such as 500ms, 30s, 2m or 1h");
+  const ms = parseMs(text);
+  if (ms === undefined) return reject("a duration such as 500ms, 30s, 2m or 1h");
   return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
 };
 
-const sizeUnits = {
-  ...{ "": 1, b: 1, kb: 1e3, mb: 1e6, gb: 1e9, tb: 1e12 },
-  ...{ kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30, tib: 2 ** 40 },
-};
-
 const parseSize = (text: string) => {
-  const bytes = Math.floor(parseQuantity(text.toLowerCase(), sizeUnits));
-  if (Number.isNaN(bytes)) return reject("a size such as 500KB, 8MiB or 1000000 (bytes)");
+  const amount = parseAmountOf(text);
+  const bytes = Math.floor(amount ?? 0);
+  if (amount === undefined) return reject("a size such as 500KB, 8MiB or 1000000 (bytes)");
   if (bytes < 1) return reject("a size of at least 1 byte");
   return Number.isSafeInteger(bytes) ? bytes : reject("a size below 8192TiB");
 };

@@ -115,7 +115,7 @@ describe("a proxy", () => {
 
   it.each([
     ["407 Proxy Authentication Required", 407, 0, "put the proxy's user and password into HTTPS_PROXY"],
-    ["403 Forbidden", 403, 0, "check inference_base_url and the proxy variables"],
+    ["403 Forbidden", 403, 0, "ask the operator of the proxy to allow the host of the service"],
     ["502 Bad Gateway", 502, 1, "check inference_base_url and the proxy variables"],
   ])("fails with its status and a hint if it refuses a tunnel with %s", async (status, number, waited, hint) => {
     const proxy = await proxyTo(1, status);

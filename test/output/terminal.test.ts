@@ -170,12 +170,16 @@ describe("rollcall on a terminal", () => {
     expect(lines).toEqual(["OTHER_KEY,1 LESS,FRX LV,-c LESSSECURE,1", ...omitted]);
   });
 
-  it("prints the complete list if the pager cannot be started", { tags: "slow" }, async () => {
-    const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER: "no-such-pager -x" } });
-    expect(code).toBe(0);
-    expect(lines).toEqual(expect.arrayContaining([...omitted]));
-    expect(lines).toHaveLength(52);
-  });
+  it.each(["no-such-pager -x", "false"])(
+    "prints the complete list if the pager is %s, which fails",
+    { tags: "slow" },
+    async (PAGER) => {
+      const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER } });
+      expect(code).toBe(0);
+      expect(lines).toEqual(expect.arrayContaining([...omitted]));
+      expect(lines).toHaveLength(52);
+    },
+  );
 
   it("shows a spinner during a wait, and removes the spinner", async () => {
     let show: () => void = () => undefined;

@@ -114,7 +114,8 @@ const redaction = "***";
 const anyKeyFormat = new RegExp(
   [
     "-----BEGIN [A-Z ]*PRIVATE KEY-----[\\w+/=\\\\\\s-]*",
-    "[\\w+/=\\\\]{40,}\\\\n-----END [A-Z ]*PRIVATE KEY-----",
+    // A match begins at the start of a word, so that the search takes linear time.
+    "(?<![\\w+/=\\\\])[\\w+/=\\\\]{40,}\\\\n-----END [A-Z ]*PRIVATE KEY-----",
     ...keyFormats.map(([, pattern]) => pattern.source.slice(1)),
     namedKey.source,
   ].join("|"),

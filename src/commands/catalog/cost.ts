@@ -35,9 +35,11 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   const models = rows.slice(0, typed.limit);
   if (fromCall !== undefined) screen.notice(formatTokenUsage(usage));
   if (rows.length === 0 && missing.length === 0) screen.notice("no model matches");
-  const unknown = models.filter(({ total }) => total === null).length;
-  if (unknown > 0)
-    screen.notice(`the total is unknown for ${unknown} of ${models.length} models, because a needed price is missing`);
+  const reasons = models.flatMap(({ reason }) => reason ?? []);
+  if (reasons.length > 0) {
+    const why = `${reasons[0]}${new Set(reasons).size > 1 ? ", or for other reasons" : ""}`;
+    screen.notice(`the total is unknown for ${reasons.length} of ${models.length} models, because ${why}`);
+  }
   const document = { usage: { ...usage, from: fromCall === undefined ? "options" : "call" }, models };
   await printObjects(screen, document, { member: "models", columns: costColumns(names.length > 1, now) });
   if (missing.length > 0) throw modelsMissing(missing, names);

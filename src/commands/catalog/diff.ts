@@ -6,7 +6,7 @@ import type { ReplyList } from "../../contract/replies.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { type KeyColumns, printObjects } from "../lists/object-list.ts";
-import { noteSkippedNulls } from "../lists/sort-rows.ts";
+import { noteDefects } from "../lists/sort-rows.ts";
 import { formatFactName } from "./columns.ts";
 import type { DiffOptions } from "./command.ts";
 import * as source from "./read-catalogs.ts";
@@ -29,7 +29,7 @@ export const diff = async (context: Context, typed: DiffOptions) => {
   const compared = pairs.map(([from, to]) => ({
     from,
     to,
-    ...catalogs.diffCatalogs(listModels(from), listModels(to)),
+    ...catalogs.diffCatalogs(listModels(from), listModels(to), { from: isPartial(from), to: isPartial(to) }),
   }));
   const changes = compared.flatMap(({ from, to, changes: all }) =>
     all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one })),
@@ -43,9 +43,17 @@ export const diff = async (context: Context, typed: DiffOptions) => {
 };
 
 const listModels = ({ models }: Side) => models.entries.map(({ value }) => value);
+const isPartial = ({ models }: Side) => models.partialMark !== undefined;
 
-const toDocument = ({ catalog, provider, file, asOf }: Side) => {
-  return { catalog, provider, file, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
+const toDocument = (side: Side) => {
+  const { catalog, provider, file, asOf } = side;
+  return {
+    catalog,
+    provider,
+    file,
+    partial: isPartial(side),
+    as_of: asOf === undefined ? null : new Date(asOf).toISOString(),
+  };
 };
 
 const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
@@ -60,7 +68,7 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
     throw conflictingOptions("--since", "--until", "--until is before --since");
   const readFile = async (file: string): Promise<Side> => {
     const models = await catalogs.readCatalogFile(file, host);
-    noteSkippedNulls(screen, models, file);
+    noteDefects(screen, models, file);
     return { catalog: null, provider: null, file, asOf: undefined, models };
   };
   if (older !== undefined && newer !== undefined) return [[await readFile(older), await readFile(newer)]];
@@ -79,6 +87,7 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
     const saved = folder === undefined ? undefined : catalogs.findSavedCatalog(folder, id, time);
     if (!saved) throw catalogHistoryMissing(id);
     const { models, fetchedAt: asOf } = saved;
+    noteDefects(screen, models, `the saved ${name} catalog`);
     if (asOf > time)
       screen.notice(
         `no saved ${name} catalog is as old as ${option}, so rollcall uses the oldest one, from ${source.formatMinute(asOf)}`,

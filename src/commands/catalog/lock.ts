@@ -29,17 +29,22 @@ export const lock = async (context: Context, typed: LockOptions) => {
 
 const selectLockedModels = async (context: Context, typed: LockOptions) => {
   const old = typed.model.length > 0 ? undefined : catalogs.readLock(typed.file)?.models;
-  const { names, listed } = await source.readCatalogs(context, typed);
+  const { names, listed, partial } = await source.readCatalogs(context, typed);
   const isRead = ({ catalog }: catalogs.LockedModel) => names.includes(catalog);
   const locked = old?.filter(isRead);
   // `selectNamed` selects all entries if no model is named.
   const candidates = locked?.length === 0 ? [] : listed;
-  const { selected, missing } = source.selectNamed(candidates, locked ?? typed.model.map((id) => ({ id })));
+  const { selected, missing: unlisted } = source.selectNamed(candidates, locked ?? typed.model.map((id) => ({ id })));
+  // A part of a catalog does not prove that a locked model is missing, so its facts stay in the file.
+  const isKept = (model: { catalog?: catalogs.CatalogName | undefined }) =>
+    model.catalog !== undefined && partial.has(model.catalog);
+  const missing = unlisted.filter((one) => !isKept(one));
   if (missing.length > 0) throw modelsMissing(missing, names);
+  const kept = new Set(unlisted.filter(isKept).map(({ catalog, id }) => `${catalog} ${id}`));
   // If entries share an id, rollcall locks the first entry.
   const entriesById = catalogs.groupById(selected, ({ catalog, entry }) => `${catalog} ${entry.id}`);
   const current = [...entriesById.values()].flatMap(([first]) => (first && catalogs.toLockedModel(first)) ?? []);
-  return [...(old ?? []).filter((model) => !isRead(model)), ...current];
+  return [...(old ?? []).filter((model) => !isRead(model) || kept.has(`${model.catalog} ${model.id}`)), ...current];
 };
 
 /** @throws Failure `lock-missing`, `invalid-lock`; `lock-differs` after printing the result */
@@ -57,9 +62,9 @@ export const verify = async (context: Context, typed: VerifyOptions) => {
   const locked = catalogs.readLock(file);
   if (!locked) throw lockMissing(file);
   const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
-  const { listed } = await source.readCatalogs(context, typed, { names });
+  const { listed, partial } = await source.readCatalogs(context, typed, { names });
   const differences = catalogs
-    .verifyLock(locked, listed, { maxRise, withinMs, now: host.now() })
+    .verifyLock(locked, listed, { partial, maxRise, withinMs, now: host.now() })
     .filter(({ problem }) => !allow.includes(problem.rule))
     .map((one): catalogs.LockDifference => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
   const problems = differences.map(({ problem }) => problem);

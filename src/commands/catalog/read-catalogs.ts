@@ -9,7 +9,7 @@ import { findNearest } from "../../nearest.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
 import type { CatalogSourceOptions } from "../lists/options.ts";
-import { noteSkippedNulls } from "../lists/sort-rows.ts";
+import { noteDefects } from "../lists/sort-rows.ts";
 
 export const readCatalogs = async (
   context: Context,
@@ -24,7 +24,8 @@ export const readCatalogs = async (
   const listed = read.flatMap(({ catalog, models }) =>
     models.entries.map(({ value: entry, ...raw }): catalogs.CatalogEntry => ({ catalog, entry, ...raw })),
   );
-  return { names, read, listed };
+  const partial = new Set(read.flatMap(({ catalog, models }) => (models.partialMark === undefined ? [] : catalog)));
+  return { names, read, listed, partial };
 };
 
 /** @throws Failure `setting-missing` if no catalog has a provider */
@@ -63,7 +64,7 @@ export const readCatalog = async (
   if (cached && (offline || (ageMs >= 0 && ageMs <= (maxAgeMs ?? 0)))) {
     const { models, checkedAt: asOf } = cached;
     screen.notice(`using ${title} cached at ${formatMinute(asOf)}`);
-    noteSkippedNulls(screen, models, title);
+    noteDefects(screen, models, title);
     return { ...id, models, asOf };
   }
   if (offline) throw catalogNotCached(id);
@@ -74,26 +75,41 @@ export const readCatalog = async (
       ? await client.send(listAnalysisModels, { body: undefined, parameters: { analysis_provider: provider } })
       : await client.send(listRouterModels, { body: undefined, parameters: { router_provider: provider } });
   const asOf = host.now();
-  if (folder !== undefined) context.runAtEnd(async () => catalogs.saveCatalog(folder, id, bytes, new Date(asOf)));
-  noteSkippedNulls(screen, models, title);
+  // The saved bytes have no headers, so they would later count as the whole list.
+  const isPartByHeader = models.partialMark?.startsWith("the header ") === true;
+  if (folder !== undefined && !isPartByHeader)
+    context.runAtEnd(async () => catalogs.saveCatalog(folder, id, bytes, new Date(asOf)));
+  noteDefects(screen, models, title);
   return { ...id, models, asOf };
 };
 
 export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+
+const maxSearched = 20;
 
 type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName }>;
 
 /** A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => toText(entry.id) ?? "";
-  const tests = names.map(({ id, catalog }) => {
-    const matchesGlob = /[*?]/.test(id) && catalog === undefined ? catalogs.compilePattern(id) : undefined;
-    return (one: catalogs.CatalogEntry) =>
-      (catalog ?? one.catalog) === one.catalog && (idOf(one) === id || matchesGlob?.(idOf(one)) === true);
-  });
-  const selected = names.length === 0 ? listed : listed.filter((one) => tests.some((isNamed) => isNamed(one)));
+  const keyOf = (id: string, catalog = "") => `${catalog} ${id}`;
+  const plain = new Set(names.map(({ id, catalog }) => keyOf(id, catalog)));
+  const isNamed = (one: catalogs.CatalogEntry) =>
+    plain.has(keyOf(idOf(one))) || plain.has(keyOf(idOf(one), one.catalog));
+  const globs = names.flatMap(({ id, catalog }) =>
+    /[*?]/.test(id) && catalog === undefined ? [{ id, matches: catalogs.compilePattern(id) }] : [],
+  );
+  const isSelected = (one: catalogs.CatalogEntry) => isNamed(one) || globs.some(({ matches }) => matches(idOf(one)));
+  const selected = names.length === 0 ? listed : listed.filter(isSelected);
+  const found = new Set(listed.flatMap((one) => [keyOf(idOf(one)), keyOf(idOf(one), one.catalog)]));
+  const matched = new Set(globs.flatMap(({ id, matches }) => (listed.some((one) => matches(idOf(one))) ? id : [])));
   const missing = names
-    .filter((_, at) => !listed.some((one) => tests[at]?.(one)))
-    .map(({ id }) => ({ id, near: findNearest(id, listed.map(idOf)) }));
+    .filter(({ id, catalog }) => !found.has(keyOf(id, catalog)) && !(catalog === undefined && matched.has(id)))
+    // Only one suggestion is printed.
+    .map(({ id, catalog }, at) => ({
+      id,
+      catalog,
+      near: at > maxSearched ? undefined : findNearest(id, listed.map(idOf)),
+    }));
   return { selected, missing };
 };

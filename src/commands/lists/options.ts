@@ -5,13 +5,15 @@ import * as cli from "../../cli/index.ts";
 import { isDateTime } from "../../contract/date-time.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
+import { parseAmountOf, parseMs } from "../../units.ts";
 
 const dayMs = 86_400_000;
-const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: dayMs, w: 7 * dayMs };
+/** The longest duration that keeps dates in range. */
+const maxDurationMs = 1e6 * 7 * dayMs;
 
 const parseDurationMs = (value: string) => {
-  const [, digits, unit = ""] = /^(\d{1,6})([smhdw])$/.exec(value) ?? [];
-  return digits === undefined ? undefined : Number(digits) * (unitMs[unit] ?? 0);
+  const ms = parseMs(value);
+  return ms === undefined || ms > maxDurationMs ? undefined : ms;
 };
 
 export const durationOption = (about: string) =>
@@ -47,9 +49,10 @@ const parseDeadline = (word: string, option: string): TimeResolver => {
 
 export const countOption = (about: string, placeholder = "n") =>
   cli.custom(about, placeholder, (word, option) => {
-    const [, digits, unit = ""] = /^(\d{1,12})([km]?)$/i.exec(word) ?? [];
-    if (digits === undefined) throw invalidOptionValue(option, word, "a number such as 131072, 128k or 1M");
-    return Number(digits) * 1000 ** ["", "k", "m"].indexOf(unit.toLowerCase());
+    const amount = parseAmountOf(word);
+    if (amount === undefined || !Number.isSafeInteger(amount))
+      throw invalidOptionValue(option, word, "a number such as 131072, 128k or 1M");
+    return amount;
   });
 
 const parsedList = <Item>(about: string, placeholder: string, parseItem: (item: string, option: string) => Item) => {

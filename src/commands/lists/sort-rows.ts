@@ -1,4 +1,6 @@
 /** Sorts the rows of a list, and prints notes about omitted rows. */
+
+import type { ReplyList } from "../../contract/replies.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
@@ -66,6 +68,10 @@ export const noteSelection = (
     notice(of.length === 0 ? `the list of ${noun} is empty` : `0 of ${of.length} ${noun} match`);
 };
 
-export const noteSkippedNulls = ({ notice }: Screen, { nullCount }: { nullCount: number }, list: string) => {
+export const noteDefects = ({ notice }: Screen, { nullCount, partialMark }: ReplyList, list: string) => {
+  if (partialMark !== undefined)
+    notice(
+      `${list} is incomplete: the service sent only a part of it (${partialMark}), and rollcall cannot request the rest`,
+    );
   if (nullCount > 0) notice(`skipped ${pluralize(nullCount, "null entry", "null entries")} of ${list}`);
 };

@@ -131,7 +131,9 @@ const toSchema = (
   const itemSchema = choices ? { type: "string", enum: choices } : textSchema;
   if (repeatable) return { type: "array", items: itemSchema, minItems: isArgument ? 1 : 0, maxItems: 100, description };
   // Agents often send numbers for options such as --min-context.
-  return { ...itemSchema, ...(isArgument || choices ? {} : { type: ["string", "number"] }), description };
+  if (isArgument || choices) return { ...itemSchema, description };
+  // Google's clients refuse a list of types.
+  return { anyOf: [textSchema, { type: "number" }], description };
 };
 
 /** `--name=value` is one word, so no value can become an option. */

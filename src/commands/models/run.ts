@@ -7,7 +7,7 @@ import { toText } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { OrderOptions } from "../lists/options.ts";
-import { noteSelection, noteSkippedNulls, parseOrder, rankColumns, sortRows } from "../lists/sort-rows.ts";
+import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../lists/sort-rows.ts";
 
 export const listModels = async (
   context: Context,
@@ -28,7 +28,6 @@ export const listModels = async (
 export const readModels = async (context: Context, settings: Settings) => {
   const client = await openServiceClient(context, settings);
   const { value: models } = await client.send(endpoint, { parameters: {}, body: undefined });
-  if (models.hasMore) context.screen.notice("these models are only the first page of the service's list (has_more)");
-  noteSkippedNulls(context.screen, models, "the list of models");
+  noteDefects(context.screen, models, "the list of models");
   return models;
 };

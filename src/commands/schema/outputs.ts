@@ -60,6 +60,7 @@ const callsRead = s.union([
 const comparedCatalog = object({
   catalog: describe("null for a file", catalogOrNull),
   ...sameKeys(nullable(text), "provider", "file"),
+  partial: describe("true if the service sent only a part of the list; no model counts as added or gone then", flag),
   as_of: describe("time of the catalog; null for a file", nullable(s.time)),
 });
 
@@ -103,9 +104,10 @@ const costOfModel = object({
   ...sameKeys(nullable(text), "id", "name"),
   deprecation_date: describe("YYYY-MM-DD", nullable(text)),
   ended: describe("true if deprecation_date has passed; such models are last", flag),
-  total: describe("exact US dollars; null if a price is not stated", nullable(dollars)),
+  total: describe("exact US dollars; null if it is unknown", nullable(dollars)),
   at_least: describe("sum of the known prices", dollars),
-  not_stated: describe("names of missing prices", list(text)),
+  not_stated: describe("names of prices that are missing or unknown", list(text)),
+  reason: describe("why the total is unknown", nullable(text)),
   items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
 });
 const lock = object({
