@@ -2,6 +2,7 @@
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Severity } from "../failure.ts";
+import { invalidInput } from "../groups/failures.ts";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
 import { addToSketch } from "../groups/metrics/sketch.ts";
 import { findBounds } from "../groups/metrics/sums.ts";
@@ -81,6 +82,11 @@ const requestKeys = ["trajectory_groups", "split"] as const;
 const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
 type CheckedPart = { kind: Part["kind"]; trajectories?: number; facts?: readonly TrajectoryFacts[] | undefined };
+
+/** An index of this many parts takes about 600 MB. */
+const maxRecords = 10_000_000;
+/** The facts of this many trajectories take about 400 MB. */
+const maxTrajectories = 1_000_000;
 
 const emptyBuffer = Buffer.alloc(0);
 
@@ -216,9 +222,17 @@ export class Checker {
       if (kindAt(table, node) !== Kind.object) areObjects = false;
       else if (inspectTrajectory(table, node, this.#factsAt(count), this.#report)) count++;
       else areTyped = false;
+      if (count > maxTrajectories) this.#refuse();
     }
     if (!areObjects) checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
     return areObjects && areTyped ? this.#facts.slice(0, count) : undefined;
+  }
+
+  /** Bounds the memory of the index. @throws Failure `invalid-input` */
+  #refuse(): never {
+    const limits = { records: maxRecords, trajectories: maxTrajectories };
+    this.result.problems.report("too-many-records", limits, { file: this.#file });
+    throw invalidInput(this.result.problems);
   }
 
   /** Later calls reuse the returned object. */
@@ -242,6 +256,7 @@ export class Checker {
 
   #addPart(table: JsonTable, { start, end }: Span, { kind, trajectories, facts }: CheckedPart): void {
     const { parts, rewards, tally } = this.result;
+    if (parts.count >= maxRecords) this.#refuse();
     const valid = facts !== undefined;
     const count = trajectories ?? (kind === "trajectory" ? 1 : 0);
     let training = 0;

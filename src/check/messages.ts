@@ -72,7 +72,8 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     }
     let shape = messageShape.read(table, entry);
     const { isChoice, hasLogprobs } = shape;
-    if (isChoice) inspectFinish(table, shape, facts, report);
+    if (isChoice) facts.cutNode = shape.isCut ? messageShape.at(table, slots.finish_reason) : 0;
+    if (isChoice && !shape.isFinishKnown) reportFinish(table, entry, report);
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
     if (isChoice) shape = messageShape.read(table, message);
     const { roleIndex, callsKind, reporters } = shape;
@@ -94,15 +95,7 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
 };
 
-/** Expects that the message shape is at the choice. */
-const inspectFinish = (
-  table: JsonTable,
-  { isCut, isFinishKnown }: { isCut: boolean; isFinishKnown: boolean },
-  facts: MessageFacts,
-  report: RuleReporter,
-) => {
-  facts.cutNode = isCut ? messageShape.at(table, slots.finish_reason) : 0;
-  if (isFinishKnown) return;
+const reportFinish: ProblemReporter = (table, _, report) => {
   const node = messageShape.at(table, slots.finish_reason);
   const isString = kindOf(table, node) === Kind.string;
   const reason = isString ? `\`${shortenName(json.readString(table, node))}\`` : describeValue(table, node);

@@ -5,8 +5,10 @@ import { findGroupKeys, rankGroupKey } from "../check/group-key.ts";
 import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
 import { type Path, toFileLine } from "../check/rules/positions.ts";
 import type { ProblemLocation } from "../check/rules/problems.ts";
-import { getValue, isObject, parseJson } from "../json/json-bytes.ts";
-import { parseRewards, ReadWindow, recheckBytes, sliceTrajectories } from "./group-bytes.ts";
+import { createTrajectoryFacts, inspectTrajectory } from "../check/trajectory.ts";
+import { openBrace, parseJson } from "../json/json-bytes.ts";
+import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../json/table.ts";
+import { listTrajectories, parseRewards, ReadWindow, sliceTrajectories } from "./group-bytes.ts";
 import { rewardTolerance, trainingBits } from "./metrics/metrics.ts";
 import { countWeights, median, type Sketch, toWeights } from "./metrics/sketch.ts";
 import { findBounds } from "./metrics/sums.ts";
@@ -31,7 +33,7 @@ export const reportDatasetProblems = async (
     const file = columns.source.at(at);
     bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
   }
-  for (const feature of missingFeatures) reportMissingFeature(dataset, feature, bitsOfFiles);
+  reportMissingFeatures(dataset, bitsOfFiles);
   await reportMixedPrompts(dataset, signal);
   await reportDuplicates(dataset, signal);
   await reportCopies(dataset, signal);
@@ -153,7 +155,7 @@ const minRewardsForOutliers = 10;
 
 const outlierFactor = 30;
 
-const maxOutlierShare = 0.01;
+const maxOutlierShare = 0.1;
 
 const findOutlierBound = (rewards: Sketch) => {
   if (rewards.count < minRewardsForOutliers) return undefined;
@@ -188,11 +190,15 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
   }
 };
 
-const findMissingLogprobs = (trajectory: Buffer): Path => {
-  const turns = getValue(parseJson(trajectory.toString("utf8"))?.value, ["messages_and_choices"]);
-  const isUnscored = (entry: unknown) =>
-    isObject(entry) && entry.role === undefined && isObject(entry.message) && !isObject(entry.logprobs);
-  return ["messages_and_choices", Array.isArray(turns) ? turns.findIndex(isUnscored) : -1, "logprobs"];
+const findMissingLogprobs = (trajectory: JsonValue): Path => {
+  const turns = elementsOf(memberAt(trajectory, "messages_and_choices"));
+  const isObjectAt = (turn: JsonValue, key: string) => {
+    const value = memberAt(turn, key);
+    return value !== undefined && firstByteOf(value) === openBrace;
+  };
+  const isUnscored = (turn: JsonValue) =>
+    !memberAt(turn, "role") && isObjectAt(turn, "message") && !isObjectAt(turn, "logprobs");
+  return ["messages_and_choices", turns.findIndex(isUnscored), "logprobs"];
 };
 
 const missingFeatures = [
@@ -205,43 +211,78 @@ type MissingFeature = (typeof missingFeatures)[number];
 
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
-/** Reports each part without the feature, but only the first part of a file or input that lacks the feature. */
-const reportMissingFeature = (dataset: IndexedGroups, feature: MissingFeature, bitsOfFiles: readonly number[]) => {
+/** Reports each part without a feature, but only the first part of a file or input that lacks the feature. */
+const reportMissingFeatures = (dataset: IndexedGroups, bitsOfFiles: readonly number[]) => {
   const { groups, scan } = dataset;
   const { parts, problems } = scan;
   const { source, training } = parts.columns;
-  const { rule, has } = feature;
-  if (problems.strictness.allowed.has(rule) || !bitsOfFiles.some((bits) => lacks(bits, feature))) return;
-  const isMissingInInput = bitsOfFiles.every((bits) => (bits & has) === 0);
-  let reportedFile: number | undefined;
-  for (let at = 0; at < parts.count; at++) {
-    if (!lacks(training.at(at), feature) || !groups.isValid(groups.groupOf(at))) continue;
+  const features = missingFeatures
+    .filter((one) => !problems.strictness.allowed.has(one.rule) && bitsOfFiles.some((bits) => lacks(bits, one)))
+    .map((feature) => ({
+      feature,
+      isMissingInInput: bitsOfFiles.every((bits) => (bits & feature.has) === 0),
+      reportedFile: -1,
+    }));
+  for (let at = 0; at < parts.count && features.length > 0; at++) {
+    if (!groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
-    const isMissingInFile = ((bitsOfFiles[file] ?? 0) & has) === 0;
-    if (!isMissingInFile || reportedFile !== file) {
-      const path = () => locateMissingFeature(dataset, at, feature);
-      positions.reportPart(dataset, rule, { data: { all: isMissingInFile }, part: at, path });
+    let part: ReturnType<typeof openPart> | undefined;
+    for (const state of features) {
+      const { feature, isMissingInInput, reportedFile } = state;
+      if (!lacks(training.at(at), feature)) continue;
+      const all = ((bitsOfFiles[file] ?? 0) & feature.has) === 0;
+      if (!all || reportedFile !== file) {
+        part ??= openPart(dataset, at);
+        const { trajectories, locate } = part;
+        const path = () => locateMissingFeature(trajectories(), { part: at, parts, feature });
+        positions.reportPart(dataset, feature.rule, { data: { all }, part: at, path, locate });
+      }
+      state.reportedFile = file;
+      // If no group has the feature, rollcall rejects no group.
+      if (isMissingInInput) problems.addInputRule(feature.rule);
+      else groups.warn(groups.groupOf(at));
     }
-    reportedFile = file;
-    if (isMissingInInput) {
-      // No group has the feature, so rollcall rejects no group.
-      problems.addInputRule(rule);
-    } else groups.warn(groups.groupOf(at));
   }
 };
 
 const maxSearchedBytes = 2 ** 20;
 
-const locateMissingFeature = (dataset: IndexedGroups, part: number, feature: MissingFeature) => {
-  const { parts } = dataset.scan;
-  const isShort = parts.columns.length.at(part) <= maxSearchedBytes;
-  const trajectories = isShort ? readTrajectories(getPart(dataset, part)) : [];
-  for (const [at, trajectory] of trajectories.entries()) {
-    const isOnly = trajectories.length === 1;
-    if (isOnly || lacks(recheckBytes(trajectory).parts.columns.training.at(0), feature))
-      return [...pathOf(parts, part, at), ...feature.pathIn(trajectory)];
-  }
-  return [];
+/** Several problems of a part share what was read. */
+const openPart = (dataset: IndexedGroups, at: number) => {
+  let locate: ReturnType<typeof positions.openPartLocator> | undefined;
+  let trajectories: readonly JsonValue[] | undefined;
+  const read = () => {
+    const groupPart = getPart(dataset, at);
+    if (groupPart.part.length > maxSearchedBytes) return [];
+    try {
+      return listTrajectories(positions.readPartStart(groupPart), groupPart.part);
+    } catch {
+      // The file has changed.
+      return [];
+    }
+  };
+  return {
+    locate: (path: Path) => {
+      locate ??= positions.openPartLocator(getPart(dataset, at));
+      return locate(path);
+    },
+    trajectories: () => {
+      trajectories ??= read();
+      return trajectories;
+    },
+  };
+};
+
+const locateMissingFeature = (
+  trajectories: readonly JsonValue[],
+  { part, parts, feature }: { part: number; parts: Parts; feature: MissingFeature },
+) => {
+  const facts = createTrajectoryFacts();
+  const isLacking = ({ table, node }: JsonValue) =>
+    inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, feature);
+  const at = trajectories.length === 1 ? 0 : trajectories.findIndex(isLacking);
+  const trajectory = trajectories[at];
+  return trajectory ? [...pathOf(parts, part, at), ...feature.pathIn(trajectory)] : [];
 };
 
 const pathOf = (parts: Parts, part: number, at: number) => (parts.kindOf(part) === "group" ? ["trajectories", at] : []);

@@ -1,4 +1,5 @@
 /** Converts byte positions to lines and columns, finds paths, and shortens names. */
+import { isAscii } from "node:buffer";
 import type { Problem } from "../../failure.ts";
 import { endOfLine } from "../../json/json-bytes.ts";
 import { cutText } from "../../sentences.ts";
@@ -57,7 +58,9 @@ export class PositionCounter {
       from = end + 1;
     }
     const { at: known, units } = this.#counted.lineStart === from ? this.#counted : { at: from, units: 0 };
-    const between = bytes.toString("utf8", Math.min(known, at), Math.max(known, at)).length;
+    const text = bytes.subarray(Math.min(known, at), Math.max(known, at));
+    // Decoding takes ten times as long as `isAscii`.
+    const between = isAscii(text) ? text.length : text.toString("utf8").length;
     this.#counted = { lineStart: from, at, units: at < known ? units - between : units + between };
     const before = line === first ? (unitsBefore?.() ?? 0) : 0;
     return { line, column: before + this.#counted.units + 1, offset: start + at };

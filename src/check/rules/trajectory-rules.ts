@@ -226,7 +226,7 @@ export const trainingRules = {
     message: ({ reward, median }) => `the reward ${reward} is far from the file's other rewards (median ${median})`,
     redactedMessage: "the reward is far from the file's other rewards",
     advice: "check the trajectory, because its reward outweighs all others in the mean",
-    why: "The reward's distance from the median is over 30 times the usual distance in the file, so the reward dominates the training step.",
+    why: "The reward's distance from the median is over 30 times the usual distance in the file, so the reward dominates the training step. If more than a tenth of the file's rewards are as far, they are usual, and rollcall reports none of them.",
     example: rewards(5000),
   }),
   "mixed-prompts": warningOfWhole<{ prompts: number }>({
