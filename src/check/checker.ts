@@ -16,7 +16,7 @@ import * as json from "../json/table.ts";
 import { openGroupKeyReader } from "./group-key.ts";
 import { countPrompts, findPrompt } from "./prompt.ts";
 import type { Path, PositionCounter } from "./rules/positions.ts";
-import type { ProblemLocation } from "./rules/problems.ts";
+import { type ProblemLocation, Problems } from "./rules/problems.ts";
 import { findSecrets, secretPrefixes } from "./rules/secrets.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "./shape.ts";
 import { createTrajectoryFacts, inspectTrajectory, type TrajectoryFacts } from "./trajectory.ts";
@@ -231,8 +231,10 @@ export class Checker {
   /** Bounds the memory of the index. @throws Failure `invalid-input` */
   #refuse(): never {
     const limits = { records: maxRecords, trajectories: maxTrajectories };
-    this.result.problems.report("too-many-records", limits, { file: this.#file });
-    throw invalidInput(this.result.problems);
+    // Other problems would hide this problem.
+    const refusal = new Problems();
+    refusal.report("too-many-records", limits, { file: this.#file });
+    throw invalidInput(refusal);
   }
 
   /** Later calls reuse the returned object. */

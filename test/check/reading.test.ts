@@ -423,6 +423,15 @@ describe("an input file", () => {
     expect(problems.counts.filter(({ rule }) => rule === "reward-outlier")).toMatchObject([{ count: 1 }]);
   });
 
+  it("is refused with more than ten million records, because its index would fill the memory", {
+    tags: "slow",
+  }, async () => {
+    const files = filesOf(`[${"1,".repeat(10_000_001)}1]`);
+    const failure = await readFailure(files, { strictness: defaultStrictness });
+    expect(failure).toMatchObject({ code: "invalid_input" });
+    expect(String(failure)).toContain("10000000 lines or groups");
+  });
+
   it("is read like a stream if it is a pipe or a device", async () => {
     const folder = newFolder();
     const pipe = join(folder, "pipe");

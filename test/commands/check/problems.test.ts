@@ -87,6 +87,18 @@ describe("rollcall check --against", () => {
   });
 });
 
+describe("rollcall check of secrets", () => {
+  it("finds tokens of Hugging Face without a digit, but no names with the same prefix", async () => {
+    const token = ["hf", "QmKvTzBnWsRxLp", "GdJcHfYqUeNaZoXiMwPk"].join("_").replace("_Gd", "Gd");
+    const [secret = "", name = ""] = filesOf(
+      ...[token, "hf_AutoModelForSequenceClassificationOutput"].map((text) => good.replace('"4"', `"${text}"`)),
+    );
+    expect((await check(secret)).stderr).toContain("a token of Hugging Face [secret-in-content]");
+    expect((await check(secret)).stderr).not.toContain(token);
+    expect((await check(name)).stderr).not.toContain("secret-in-content");
+  });
+});
+
 describe("rollcall check --report", () => {
   it("annotates up to 50 places of a rule, and at least one of each file, and counts the others", async () => {
     const [many = "", one = ""] = filesOf(
