@@ -137,7 +137,7 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // The dedup keys of groups depend on these options.
-    const identity = toOptionArgs({ split, batch, groupBy: typed.groupBy });
+    const identity = toOptionArgs({ split, batch, groupBy: typed.groupBy, from: typed.from });
     return next("log", modelId, rejectsFile, ...identity);
   }
   const resolvesItself = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
