@@ -12,7 +12,16 @@ import { type OptionKinds, parseKinds } from "./kinds.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
-export const parseArgv = async (program: Program, argv: readonly string[]) => {
+/** Writes `--sort -column` as one word, because commander would read `-column` as options. */
+const joinSortWords = (argv: readonly string[]) =>
+  argv.flatMap((word, at) => {
+    if (at > 0 && argv[at - 1] === "--sort" && /^-\w/.test(word)) return [];
+    const value = argv[at + 1] ?? "";
+    return word === "--sort" && /^-\w/.test(value) ? [`--sort=${value}`] : [word];
+  });
+
+export const parseArgv = async (program: Program, words: readonly string[]) => {
+  const argv = joinSortWords(words);
   /** Values of options, by name without dashes. */
   const given = new Map<string, readonly string[]>();
   const typed = listOperands(program.root, argv);
