@@ -114,7 +114,9 @@ describe("the problems of several files", () => {
   it("have their positions, order and line numbers, as warnings and as errors with --strict", async () => {
     const files = filesOf(...contents);
     const found = async (strict: boolean) => {
-      const reading = await read(files, { strictness: { strict, allowed: new Set(["no-assistant-turn"]) } });
+      const reading = await read(files, {
+        strictness: { strict, allowed: new Set(["no-assistant-turn", "mixed-prompts"]) },
+      });
       const shown = reading.problems.sorted().map(({ rule, severity, file, line, column, path = [], message }) => {
         const text = files.reduce((rest, name, at) => rest.replaceAll(name, `${at + 1}`), message);
         const numbers = text.match(/\d[\d.:e+]*/g) ?? [];
@@ -134,10 +136,12 @@ describe("the problems of several files", () => {
       "w duplicate-trajectory 1:4:18 trajectories.0 1:1 0",
       "w duplicate-trajectory 1:4:124 trajectories.1 1:1 1",
       "w mixed-policy-versions 2:3:1 2 4",
+      "w no-sampled-turns 2:3:25 messages_and_choices",
       "w mixed-policy-versions 2:5:1 4 5",
       "e group-scattered 2:8:117 group_id 1 1",
       "w stale-policy 2:9:1 3 5 5",
       "w single-trajectory-group 3:1:1",
+      "w no-sampled-turns 3:1:25 messages_and_choices",
       "w single-trajectory-group 3:3:1",
       "e json-truncated 3:5:2",
       "w single-trajectory-group 3:7:1",
@@ -146,7 +150,7 @@ describe("the problems of several files", () => {
     ]);
     const [asErrors, asWarnings] = [await found(true), await found(false)];
     expect(asErrors.slice(0, -1)).toEqual(asWarnings.slice(0, -1).map((problem) => problem.replace(/^w/, "e")));
-    expect(asErrors.at(-1)).toBe("0000111111111111100010000");
+    expect(asErrors.at(-1)).toBe("0000111111111111100000000");
   });
 });
 
