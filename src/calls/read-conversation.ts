@@ -15,7 +15,7 @@ interface Messages {
   readonly rest: RawJson | undefined;
 }
 
-export interface CallConversation {
+interface CallConversation {
   readonly inputs: Messages;
   readonly output: Messages;
   /** The reason why the messages are not the whole conversation. */
@@ -31,11 +31,8 @@ export const readConversation = (call: RawJson): CallConversation => {
   if (chat.inputs.items || !(isResponse || isGemini)) return chat;
   const value = Value.parse(Buffer.from(call.json));
   if (!value) return chat;
-  try {
-    return isResponse ? readResponsesCall(call, value) : readGeminiCall(call, value);
-  } catch (thrown) {
-    return { ...chat, obstacle: describeError(thrown) };
-  }
+  const read = attempt(() => (isResponse ? readResponsesCall(call, value) : readGeminiCall(call, value)));
+  return typeof read === "string" ? { ...chat, obstacle: read } : read;
 };
 
 /** Converts messages and the reply of Anthropic's API. Returns other items unchanged, or why it failed. */
@@ -44,21 +41,23 @@ export const toChatItems = (items: readonly RawJson[]): readonly RawJson[] | str
   if (!value) return items;
   const subjects: string[] = [];
   const run = collectSkipped(subjects);
-  try {
+  return attempt(() => {
     const converted = value.items().flatMap((item): readonly Json[] => {
       const isReply = item.textAt("type") === "message" && item.get("content")?.isList;
       return isReply ? [convertReply(run, item)] : convertBlocks(run, item);
     });
     return describeSkipped(subjects) ?? toRaw(converted);
-  } catch (thrown) {
-    return describeError(thrown);
-  }
+  });
 };
 
-/** @throws any error but a ConversionError */
-const describeError = (thrown: unknown) => {
-  if (thrown instanceof ConversionError) return `it cannot be converted to messages (${thrown.message})`;
-  throw thrown;
+/** Returns the reason if a value cannot be converted. */
+const attempt = <Result>(convert: () => Result): Result | string => {
+  try {
+    return convert();
+  } catch (thrown) {
+    if (thrown instanceof ConversionError) return `it cannot be converted to messages (${thrown.message})`;
+    throw thrown;
+  }
 };
 
 const describeSkipped = ([first]: readonly string[]) => first && `${first} cannot become a message`;

@@ -1,11 +1,11 @@
 /** Counts the tokens and costs of a call once, although its parent calls include them. */
 import { addDecimals, compareDecimals, type Decimal, multiplyDecimals, zero } from "../decimal.ts";
-import type { TokenKind } from "./usage.ts";
+import { type TokenKind, tokenKinds } from "./usage.ts";
 
 export type Amounts = Readonly<Partial<Record<TokenKind | "usd", Decimal>>>;
-export type AmountsByModel = ReadonlyMap<string, Amounts>;
+type AmountsByModel = ReadonlyMap<string, Amounts>;
 
-export interface TreeCall {
+interface TreeCall {
   readonly id: string | undefined;
   readonly parentId: string | undefined;
   readonly traceId: string | undefined;
@@ -59,7 +59,7 @@ const findChildren = (calls: readonly TreeCall[]) => {
   return children;
 };
 
-const kinds = ["prompt", "completion", "total", "usd"] as const;
+const kinds = [...tokenKinds, "usd"] as const;
 
 const add = (a: Amounts, b: Amounts): Amounts =>
   Object.fromEntries(

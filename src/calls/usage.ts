@@ -111,7 +111,8 @@ const listReadings = (counts: Counts): readonly Reading[] => {
   const output = findCount(counts, "completion");
   const cached = find("cached") + find("written");
   // Anthropic's `input_tokens` excludes cached tokens. Counts in details are parts of the prompt.
-  const hasDetails = findCount(counts, "includedCached") !== undefined || [...counts.keys()].some(isInputDetail);
+  const hasDetails =
+    findCount(counts, "includedCached") !== undefined || [...counts.keys()].some((name) => name.startsWith("input."));
   const isSeparate = !hasDetails && !counts.has("prompttokens");
   const canInclude = input !== undefined && cached <= input;
   const tool = find("toolPrompt");
@@ -124,8 +125,6 @@ const listReadings = (counts: Counts): readonly Reading[] => {
   const stated = readings.find(([prompt = 0n, completion = 0n]) => prompt + completion === total);
   return stated ? [stated] : readings;
 };
-
-const isInputDetail = (name: string) => name.startsWith("input.");
 
 const toUsage = (counts: Counts, model: string | undefined): readonly CallUsage[] => {
   const [prompt, completion] = listReadings(counts)[0] ?? [];

@@ -1,6 +1,6 @@
 /** Finds the prompt of a trajectory, and compares prompts as values. */
 import { hash } from "node:crypto";
-import type { Span } from "../json/json-bytes.ts";
+import { type Span, sliceText } from "../json/json-bytes.ts";
 import { nodeSize } from "../json/reader.ts";
 import * as json from "../json/table.ts";
 import { readMessage } from "./messages.ts";
@@ -62,14 +62,9 @@ const formatCanonically = (value: json.JsonValue): string => {
   const kind = kindAt(table, node);
   if (kind === Kind.string) return JSON.stringify(json.readString(table, node));
   if (kind === Kind.array) return `[${json.elementsOf(value).map(formatCanonically).join(",")}]`;
-  if (kind !== Kind.object) return formatScalar(table.bytes.toString("latin1", ...spanOf(value)));
+  if (kind !== Kind.object) return formatScalar(sliceText(table.bytes, json.spanOf(value)));
   const members = [...new Map(json.childrenOf(value))].sort(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${formatCanonically(member)}`).join(",")}}`;
-};
-
-const spanOf = (value: json.JsonValue) => {
-  const { start, end } = json.spanOf(value);
-  return [start, end] as const;
 };
 
 /** Longer numbers keep their spelling, because different numbers can have the same double. */

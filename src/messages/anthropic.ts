@@ -17,9 +17,7 @@ export const convertBlocks = (run: ConversionNotes, message: Value): readonly Js
   if (!blocks.some(isBlock)) return [message];
   if (message.textAt("role") === "assistant") return [convertAnswer(run, message)];
   const results = blocks.filter((block) => block.textAt("type") === "tool_result");
-  const others = blocks
-    .filter((block) => block.textAt("type") !== "tool_result")
-    .flatMap((block) => toPart(run, block));
+  const others = blocks.filter((block) => !results.includes(block)).flatMap((block) => toPart(run, block));
   const messages = results.map((result) => ({
     role: "tool",
     tool_call_id: result.require("tool_use_id"),

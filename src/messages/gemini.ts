@@ -111,16 +111,8 @@ const toChatPart = (run: ConversionNotes, part: Value): readonly Json[] => {
   const type = findIn(file, "mime_type");
   const data = inline?.get("data");
   const url = data ? literal(`data:${type?.text ?? ""};base64,${data.text}`, data, type) : findIn(file, "file_uri");
-  if (!url)
-    return run.skip(
-      part,
-      `a part with ${
-        part
-          .members()
-          .map(([key]) => key)
-          .join(", ") || "no keys"
-      }`,
-    );
+  const keys = part.members().map(([key]) => key);
+  if (!url) return run.skip(part, `a part with ${keys.join(", ") || "no keys"}`);
   if (type?.text?.startsWith("image/")) return [{ type: "image_url", image_url: { url } }];
   if (data && type?.text?.startsWith("audio/"))
     return [{ type: "input_audio", input_audio: { data, format: literal(type.text.slice("audio/".length), type) } }];
