@@ -313,8 +313,9 @@ const inspectBody = (bytes: Uint8Array) => {
   };
   if (text === "") return result("empty", undefined);
   if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) {
-    const [, title = ""] = /<title[^>]*>([^<]*)/i.exec(text) ?? /<h1[^>]*>([^<]*)/i.exec(text) ?? [];
-    return result("html", title.replace(/\s+/g, " ").trim() || undefined);
+    const [, title = ""] =
+      /<title[^>]*>(.{0,4000}?)<\/title/is.exec(text) ?? /<h1[^>]*>(.{0,4000}?)<\/h1/is.exec(text) ?? [];
+    return result("html", title.replace(/(?:\s|<[^<>]*>)+/g, " ").trim() || undefined);
   }
   const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
   return parsed ? result("json", findMessage(parsed.value)) : result("text", text);

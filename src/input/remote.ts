@@ -18,6 +18,8 @@ export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 
 /** Small files arrive earlier if their requests overlap. */
 const maxFilesAhead = 8;
+/** Servers drop connections that stall, so a larger file is requested again when it is read. */
+const maxBytesAhead = 2 ** 17;
 
 export const openRemotes = async (access: RemoteAccess) => {
   const { openDownloads } = await loadDownloads();
@@ -26,20 +28,26 @@ export const openRemotes = async (access: RemoteAccess) => {
   const context = { downloads, insecureHttp: access.insecureHttp };
   const names = new Map<string, string>();
   const locations = new Map<string, RemoteLocation>();
-  const replies = new Map<string, Promise<DownloadReply>>();
+  const repliesAhead = new Map<string, Promise<DownloadReply | undefined>>();
   let hub: ReturnType<typeof openHub> | undefined;
   const loadHub = async (name: string) => {
     if (/^(?:s3|gs):/.test(name)) throw invalidRemoteUrl(name, "bucket");
     hub ??= openHub(access);
     return await hub;
   };
-  const request = (location: RemoteLocation) => {
-    const reply = replies.get(location.name) ?? requestFile(location, context);
+  const requestAhead = (location: RemoteLocation) => {
+    if (repliesAhead.has(location.name)) return;
+    const reply = requestFile(location, context).then((received) => {
+      if (Number(received.headers["content-length"]) <= maxBytesAhead) return received;
+      received.cancel();
+      return undefined;
+    });
     // This handler prevents an unhandled rejection.
     reply.catch(() => undefined);
-    replies.set(location.name, reply);
-    return reply;
+    repliesAhead.set(location.name, reply);
   };
+  const request = async (location: RemoteLocation) =>
+    (await repliesAhead.get(location.name)) ?? (await requestFile(location, context));
   const readChunks = async function* (reply: Promise<DownloadReply>) {
     const { headers, chunks } = await reply;
     const size = headers["content-length"];
@@ -80,8 +88,10 @@ export const openRemotes = async (access: RemoteAccess) => {
     open: (name: string) => {
       const order = [...locations.values()];
       const position = order.findIndex((location) => location.name === name);
-      const [reply] = order.slice(position, position + maxFilesAhead).map(request);
-      replies.delete(name);
+      const [location, ...next] = order.slice(position, position + maxFilesAhead);
+      const reply = location && request(location);
+      reply?.catch(() => undefined);
+      for (const one of next) requestAhead(one);
       return Readable.from(reply ? readChunks(reply) : []);
     },
     close() {

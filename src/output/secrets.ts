@@ -65,7 +65,9 @@ const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
   return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64 };
 };
 
-const lineBreak = "[ \\t]*(?:\\r?\\n|(?:\\\\r)?\\\\n|%0D%0A|%0A|&#10;)[ \\t>|│]*";
+/** White space and tags may break a secret. */
+const breakStart = "=?(?:\\s|(?:\\\\r)?\\\\n)|%0D%0A|%0A|&#10;|<[^<>]{0,200}>";
+const lineBreak = `(?:${breakStart})(?:${breakStart}|[>|│])*`;
 const lineBreakPattern = new RegExp(lineBreak, "iuy");
 const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 
@@ -74,17 +76,23 @@ const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", "
 const listPatterns = (letter: string) => {
   const code = letter.codePointAt(0) ?? 0;
   const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
-  const bytes = Array.from(Buffer.from(letter), (byte) => `%(?:25)*${byte.toString(16).padStart(2, "0")}`);
+  const bytes = Array.from(Buffer.from(letter), (byte) => byte.toString(16).padStart(2, "0"));
+  const escapeBytes = (prefix: string) => bytes.map((byte) => prefix + byte).join("");
+  const octal = Array.from(Buffer.from(letter), (byte) => `\\\\+0*${byte.toString(8)}`);
   const named = entityNames[letter];
   const codePoint = `\\u{${code.toString(16)}}`;
   return [
     ...(letter === "\\" ? ["\\\\", "\\\\{2}", "\\\\{4}"] : [`\\\\*${codePoint}`]),
     units.map((unit) => `\\\\+u${unit}`).join(""),
-    bytes.join(""),
+    ...["%(?:25)*", "\\\\+x", "="].map(escapeBytes),
+    octal.join(""),
+    ...(code < 256 ? [`\\\\+x${code.toString(16).padStart(2, "0")}`] : []),
+    `\\\\+u\\{0*${code.toString(16)}\\}`,
     `&(?:amp;)*#0*${code};`,
     `&(?:amp;)*#x0*${code.toString(16)};`,
     ...(named === undefined ? [] : [`&(?:amp;)*(?:${named});`]),
     ...(letter === " " ? ["\\+"] : letter === "+" ? ["-"] : letter === "/" ? ["_"] : []),
+    ...(letter === "'" ? ["'\\\\+''", `'"'"'`] : []),
     ...(letter < " " ? [JSON.stringify(letter).slice(1, -1).replace("\\", "\\\\")] : []),
   ];
 };
@@ -102,7 +110,7 @@ const matchEnd = (pattern: RegExp, text: string, from: number) => {
 };
 
 /** Matches the end of a truncated text, which may be a part of an escape. */
-const truncationPattern = /(?:[%&\\][#\w]{0,8})?(?=…)/iuy;
+const truncationPattern = /(?:[%&=\\'][#{'\w]{0,8})?(?=…)/iuy;
 
 /** Returns all possible end positions, because a backslash can be a letter or begin an escape. */
 const findEnds = (letters: readonly string[], text: string, from: number) => {

@@ -56,6 +56,7 @@ describe("the message of a service", () => {
   it.each([
     ["plain text", "  no such model\n", "no such model"],
     ["an HTML page", page, "502 Bad Gateway"],
+    ["an HTML page with tags in its title", "<html><title>Bad\n <b>Gateway</b></title></html>", "Bad Gateway"],
     ["an HTML page without a title", "<html><h1>Nothing</h1></html>", "Nothing"],
     ["broken JSON", '{"error": "no', '{"error": "no'],
     ["deeply nested JSON", "[".repeat(50_000), expect.stringMatching(/^\[{50000}$/)],

@@ -87,6 +87,21 @@ describe("a remote file", () => {
     expect([code, document.groups.read]).toEqual([0, 4]);
   });
 
+  it("is read from a server that drops stalled connections", async () => {
+    const { url } = await fileServer({
+      files: { "/2.jsonl": large },
+      instead: ({ path }, response) => {
+        const isFirst = path === "/1.jsonl";
+        // The first file arrives after the connection of the second would have stalled.
+        if (isFirst) setTimeout(() => void response.end(two), 1500);
+        else response.socket?.setTimeout(500, () => void response.destroy());
+        return isFirst;
+      },
+    });
+    const { code, document } = await checked([`${url}/1.jsonl`, `${url}/2.jsonl`]);
+    expect([code, document?.groups.read]).toEqual([0, 202]);
+  });
+
   it("leaves no file in the cache folder", async () => {
     const { url } = await fileServer({ files: { "/step.jsonl": large } });
     const folder = newFolder();

@@ -21,5 +21,17 @@ export const encodings: readonly (readonly [string, (text: string) => string])[]
     "as hexadecimal numbers of HTML",
     (text) => Array.from(text, (c) => `&#x${c.codePointAt(0)?.toString(16)};`).join(""),
   ],
+  ["as bytes of a log", (text) => Buffer.from(text).toString("hex").replace(/../g, "\\x$&")],
+  ["with quotes of a log", (text) => text.replaceAll("\\", "\\x5C").replaceAll('"', "\\x22").replaceAll("'", "\\x27")],
+  [
+    "as octal numbers",
+    (text) => Array.from(Buffer.from(text), (byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
+  ],
+  ["in quotes of a shell", (text) => text.replaceAll("'", "'\\''")],
+  ["as code points", (text) => Array.from(text, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`).join("")],
+  ["as quoted-printable", (text) => Buffer.from(text).toString("hex").toUpperCase().replace(/../g, "=$&")],
+  ["with a soft line break", (text) => `${text.slice(0, 7)}=\n${text.slice(7)}`],
+  ["with a space inside", (text) => `${text.slice(0, 12)} ${text.slice(12)}`],
+  ["with a tag inside", (text) => `${text.slice(0, 2)}<wbr/>\n<b>${text.slice(2)}`],
   ["as Markdown", (text) => text.replaceAll(/[^a-z0-9]/gi, "\\$&")],
 ];
