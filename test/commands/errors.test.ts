@@ -102,6 +102,7 @@ const answered: readonly FailingCommand[] = [
   {
     args: ["log", "m", good, "--split", "train"],
     code: 6,
+    hasResult: true,
     env: service,
     answers: [json({ detail: [{ loc: ["body", "split"], msg: "no", type: "t" }] }, 422)],
   },

@@ -43,7 +43,7 @@ describe("--local on a new machine", () => {
     const env = newHome();
     const logged = await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env });
     expect(logged.code).toBe(0);
-    expect(logged.stderr).toMatch(/^test\/samples\/airline\.groups\.jsonl:1:1: warning: .*\[zero-variance-group\]\n/);
+    expect(logged.stderr).toMatch(/^test\/samples\/airline\.groups\.jsonl:1:1: warning: .*\[zero-variance-group\]$/m);
     expect(logged.stdout).toMatch(/^train\/reward\t0\.25$/m);
     const next = /^next\trollcall (call read \S+ --local)$/m.exec(logged.stdout)?.[1] ?? "";
     const read = await runRollcall(next.split(" "), { env });

@@ -82,7 +82,11 @@ describe.concurrent("a service that cannot be reached", () => {
   const notReached = async ({ expect }: TestContext, place: Place): Promise<string | null | undefined> => {
     const file = place.write("a.jsonl", three);
     const first = await place.log([file, ...impatient]);
-    expect([first.code, first.error?.code, first.stdout], first.stderr).toEqual([5, "unavailable", ""]);
+    expect([first.code, first.error?.code, first.document?.status], first.stderr).toEqual([
+      5,
+      "unavailable",
+      "not_sent",
+    ]);
     const entries = await place.entries();
     expect(entries).toMatchObject([{ state: "not_sent", groups: 3 }]);
     return entries[0]?.cause;

@@ -23,6 +23,7 @@ describe("rollcall view --html", () => {
       groups: { read: 20, written: 20, rejected: 0 },
       trajectories: { read: 40, written: 40, rejected: 0 },
       not_chosen: { best: { trajectories: 40, groups: 0 } },
+      warnings: [],
     });
   });
 

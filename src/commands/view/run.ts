@@ -9,7 +9,7 @@ import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
 import { composeCheckResult } from "../../send/index.ts";
-import { pluralize, toOptionArgs, toOptionName } from "../../sentences.ts";
+import { pluralize, toOptionArgs } from "../../sentences.ts";
 import * as pages from "../../view/index.ts";
 import { listSkippedFiles, printSkippedFiles } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
@@ -137,8 +137,8 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
 /** @throws Failure `required-option-missing` */
 const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
   const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...fileOptions } = typed;
-  const [given] = Object.entries(fileOptions).find(([, value]) => value !== undefined && value !== false) ?? [];
-  if (given !== undefined) throw requiredOptionMissing(toOptionName(given), "files");
+  const [given] = toOptionArgs(fileOptions);
+  if (given !== undefined) throw requiredOptionMissing(given, "files");
   const { host, screen } = context;
   const settings = await readEffectiveSettings(context);
   const project = settings.require("project");

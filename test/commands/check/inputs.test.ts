@@ -77,6 +77,7 @@ const packed = execFileSync("gzip", ["-c", good]);
 const elsewhere = [
   ...["line-too-long", "document-too-long", "too-many-records", "split-mismatch", "request-key-mismatch"],
   ...["ambiguous-format", "lossy-format", "file-is-folder", "remote-not-found", "empty-selection"],
+  ...["reward-part-missing", "unknown-format"],
   ...["input-changed", hasZstd ? "zstd-unsupported" : "zstd-corrupt"],
 ];
 

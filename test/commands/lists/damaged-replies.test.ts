@@ -278,7 +278,6 @@ describe("a reply that is not a list", () => {
     "7",
     '"data"',
     "{}",
-    '{"data":null}',
     '{"data":{}}',
     '{"data":[1]}',
     '{"data":[{},null,1]}',
