@@ -71,7 +71,13 @@ const formatCanonically = (value: json.JsonValue): string => {
 const maxExactLength = 15;
 
 const formatScalar = (text: string) =>
-  /^-?\d/.test(text) && text.length <= maxExactLength ? String(Number(text)) : text;
+  /^-?\d/.test(text) && text.length <= maxExactLength && hasExactDouble(text) ? String(Number(text)) : text;
+
+/** False for numbers beyond the range of doubles, such as `1e400` and `1e-400`. */
+const hasExactDouble = (text: string) => {
+  const number = Number(text);
+  return Number.isFinite(number) && (number !== 0 || !/[1-9]/.test(text.replace(/e.*/i, "")));
+};
 
 /** Compares the prompts of several trajectories in the same bytes. */
 export const countPrompts = (bytes: Buffer, prompts: readonly Span[]): { count: number; other: number } => {

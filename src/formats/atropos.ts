@@ -72,9 +72,13 @@ const convertTurns = (run: FormatRun, group: Value, at: number): readonly Json[]
   const spans = findSampledSpans(group.items("masks", at));
   if (spans.length > 0 && answers.length === 0)
     throw list.error("no message is a turn of the assistant, so the sampled text is unknown (omit the group)");
-  // A trainer can mask the first answers, but never the last one.
-  const sampled = answers.slice(-spans.length || answers.length);
-  const logprobs = spans.length === sampled.length ? group.get("inference_logprobs", at) : undefined;
+  if (!fitTurns(spans, { answers, turns: messages.length, tokens: group.items("masks", at).length }))
+    throw list.error(
+      "the tokens that masks does not mask fit no turns of the assistant, so the sampled turns are unknown (omit the group)",
+    );
+  // A trainer that masks all answers but one keeps the last answer.
+  const sampled = answers.slice(answers.length - spans.length);
+  const logprobs = group.get("inference_logprobs", at);
   const [scores, tokens] = [logprobs?.items() ?? [], group.items("tokens", at)];
   return turns.map((turn, index) => {
     const message = messages[index];
@@ -89,8 +93,23 @@ const convertTurns = (run: FormatRun, group: Value, at: number): readonly Json[]
   });
 };
 
+type Span = [start: number, end: number];
+
+/** Chat templates end a turn with up to this many tokens. */
+const maxTokensAfterTurn = 8;
+
+/** Spans have no turns, so their number and the end of the last span must agree with the turns. */
+const fitTurns = (spans: readonly Span[], counts: { answers: readonly number[]; turns: number; tokens: number }) => {
+  const { answers, turns, tokens } = counts;
+  const [, end = 0] = spans.at(-1) ?? [];
+  const isLastSampled = answers.at(-1) === turns - 1;
+  if (spans.length === 0) return true;
+  const isAtEnd = tokens - end <= maxTokensAfterTurn;
+  return isAtEnd === isLastSampled && (spans.length === answers.length || (spans.length === 1 && isLastSampled));
+};
+
 const findSampledSpans = (masks: readonly Value[]) => {
-  const spans: [start: number, end: number][] = [];
+  const spans: Span[] = [];
   for (const [at, { number }] of masks.entries()) {
     const last = spans.at(-1);
     if (number === masked) continue;

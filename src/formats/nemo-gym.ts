@@ -1,6 +1,7 @@
 /** Converts rollouts of NeMo Gym. */
 import { hash } from "node:crypto";
 import { toTools } from "../messages/chat.ts";
+import { literal } from "../messages/output-json.ts";
 import { convertInput, convertOutput } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
@@ -39,6 +40,8 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const id = rollout && `${record.group} ${rollout.raw}`;
   const isFirst = run.isFirst(id ?? `${position} ${file}`, record);
   if (!value.has("_ng_failure_class") && !failureFiles.test(file)) {
+    const failure = findFailure(value);
+    if (failure) return [{ id, exception: failure }];
     const created = value.get("response", "created_at")?.number;
     return [{ id, changedAt: created && created * 1000, ...convertTrajectory(run, value) }];
   }
@@ -78,6 +81,16 @@ const findGroup = (record: SourceRecord) => {
   const prompt = params?.get("input");
   if (!prompt) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
   return JSON.stringify([mainFile, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
+};
+
+/** Finds a failure whose row has a reward all the same. */
+const findFailure = (row: Value) => {
+  const mask = row.get("mask_sample") ?? row.get("instance_config", "mask_sample");
+  const type = row.get("exception_type");
+  if (mask?.isTrue) return buildException(literal("mask_sample is true", mask), "masked");
+  if (type?.isText && !row.has("response", "output", 0))
+    return buildException(row.get("exception_message") ?? "no message is recorded", type);
+  return undefined;
 };
 
 const buildFailure = (row: Value) => {

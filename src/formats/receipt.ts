@@ -90,6 +90,7 @@ export const openReceipt = () => {
     const reasonFor = (leaf: Value) => {
       if (leaf.isNull) return nullReason;
       if (!rollouts) return unconverted;
+      if (leaf.isList || leaf.isObject) return "the value is empty";
       return rollouts.length === 0 ? "the record is not a rollout" : "rollcall's format has no field for it";
     };
     // Values can be nested too deeply for a recursive function.

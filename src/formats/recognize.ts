@@ -1,5 +1,5 @@
 /** Lists the formats, and recognizes the format of each input. */
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { shortenName } from "../check/rules/positions.ts";
 import { createProblem } from "../check/rules/problems.ts";
 import type { RuleData } from "../check/rules/rules.ts";
@@ -207,20 +207,37 @@ const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | u
   });
 };
 
+/** Removes parts of records, and recognizes no format in parts of a record that is not written yet. */
 const dropParts = (inputs: readonly RecognizedInput[]) => {
   const known = inputs.flatMap(({ formats }) => formats);
-  const parts = new Set(
-    inputs.flatMap(({ source, formats: [first] }) => {
-      const format = first ?? known.find((candidate) => fitsName(candidate, source));
-      return (format?.partFolders ?? []).map((folder) => join(dirname(source.name), folder));
-    }),
-  );
+  const parts = new Set<string>();
+  /** Folders with a folder for each record, and the names of the folders of parts below them. */
+  const scopes = new Map<string, readonly string[]>();
+  for (const { source, formats } of inputs) {
+    const format = formats[0] ?? known.find((candidate) => fitsName(candidate, source));
+    const { partFolders = [], groupScope } = format ?? {};
+    for (const folder of partFolders) parts.add(join(dirname(source.name), folder));
+    if (groupScope && partFolders.length > 0) scopes.set(groupScope(join(source.name)), partFolders);
+  }
   const isPart = (path: string): boolean => {
     const folder = dirname(path);
     return parts.has(folder) || (folder !== path && isPart(folder));
   };
-  return parts.size === 0 ? inputs : inputs.filter(({ source }) => !isPart(join(source.name)));
+  const isUnfinished = (path: string): boolean => {
+    const folder = dirname(path);
+    if (folder === path) return false;
+    return scopes.get(dirname(dirname(folder)))?.includes(basename(folder)) === true || isUnfinished(folder);
+  };
+  return parts.size === 0
+    ? inputs
+    : inputs.flatMap((recognized): RecognizedInput | readonly [] => {
+        const { source } = recognized;
+        if (isPart(join(source.name))) return [];
+        return isUnfinished(join(source.name)) ? { source, formats: [], hint: unfinishedHint } : recognized;
+      });
 };
+
+const unfinishedHint = "wait until the result of the rollout is written, or omit the rollout";
 
 /** Missing rewards do not matter, because the record has its own values of these keys last. */
 const defaultRewards = Buffer.from('{"reward":0,"score":0,');

@@ -27,7 +27,10 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const instance = basename(file).replace(/\.traj(?:\.gz|\.zst)?$/, "");
   record.group = instance;
-  const turns = value.requireItems("history").map((message) => convertTurn(run, message));
+  // Without a call of the model, a person or an earlier trajectory wrote the turns.
+  const isSampled = value.get("info", "model_stats", "api_calls")?.number !== 0;
+  if (!isSampled) run.note("kept all turns as messages, because `api_calls` is 0, so no model sampled them");
+  const turns = value.requireItems("history").map((message) => convertTurn(run, message, isSampled));
   const attempts = value.items("attempts");
   if (attempts.length > 1) run.note("converted only the attempt that SWE-agent chose");
   return buildTrajectory({
@@ -38,7 +41,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   });
 };
 
-const convertTurn = (run: FormatRun, message: Value) => {
+const convertTurn = (run: FormatRun, message: Value, isSampled: boolean) => {
   const role = message.require("role");
   const callIds = message.items("tool_call_ids");
   const [tool_call_id] = role.text === "tool" ? callIds : [];
@@ -51,6 +54,6 @@ const convertTurn = (run: FormatRun, message: Value) => {
     if (repeated) run.receipt?.leaveOut(repeated, "SWE-agent parsed it from the turn");
   }
   const withThoughts = { ...turn, ...Object.fromEntries(thoughts) };
-  if (role.text !== "assistant" || message.get("is_demo")?.isTrue) return withThoughts;
+  if (!isSampled || role.text !== "assistant" || message.get("is_demo")?.isTrue) return withThoughts;
   return choice(withThoughts, decideFinish(run, { callsTools: hasCalls(message) }));
 };

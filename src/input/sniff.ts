@@ -95,7 +95,7 @@ const isConversation = (value: unknown) =>
   Array.isArray(value) && value.length > 1 && value.some((item) => isObject(item) && item.role === "assistant");
 
 /** Messages at these paths lack the last answer, or contain choices. */
-const skippedPaths = /^(?:request|input)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
+const skippedPaths = /^(?:request|input|responses_create_params)\.|(?:^|\.)(?:prompt|messages_and_choices)$/;
 
 /** Finds messages by value, and the reward by name. */
 export const findColumns = (row: JsonObject) => {

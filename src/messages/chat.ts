@@ -69,7 +69,12 @@ export const toTurns = (
     answeredIds = [];
     const turn = toRowMessage(message);
     if (!finish) return turn;
-    return choice(turn, finish(answers++, { callsTools: hasCalls(message), message }));
+    const position = answers++;
+    if (message.get("weight")?.number === 0) {
+      run.note("kept turns with the weight 0 as messages, because such turns are not trained");
+      return turn;
+    }
+    return choice(turn, finish(position, { callsTools: hasCalls(message), message }));
   });
 };
 

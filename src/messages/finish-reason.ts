@@ -81,7 +81,9 @@ const findStatements = (record: Value): readonly Statement[] => {
   const listed = (matches: (key: string) => boolean, read: Statement["read"]) =>
     members.flatMap(([key, value]) => (matches(key) ? [{ value: parseText(value), read }] : []));
   const incomplete = record.get("incomplete_details", "reason");
-  const held = holderKeys.flatMap((key) => record.get(key) ?? []).map(parseText);
+  // The metadata of a Responses object is its caller's, such as the reason of an agent loop.
+  const isResponse = record.textAt("object") === "response";
+  const held = holderKeys.flatMap((key) => (isResponse ? [] : (record.get(key) ?? []))).map(parseText);
   return [
     ...listed((key) => /^(?:finish_reasons?|finishReason|done_reason)$/.test(key), readReason),
     ...listed((key) => /^(?:stop_reasons?|stopReason)$/.test(key), readStop),
