@@ -20,6 +20,7 @@ import { toRow } from "./row.ts";
 const maxLockMs = 30_000;
 const maxJournalTries = 200;
 const journalWaitMs = 25;
+const checkpointWaitMs = 100;
 /** The pages are large, because most values are long. */
 const pageBytes = 16_384;
 /** SQLite moves all commits within this delay from its log to the file together. */
@@ -54,7 +55,8 @@ export const openFile = (
         fs.copyFileSync(path + suffix, file + suffix);
         fs.chmodSync(file + suffix, 0o600);
       }
-      connection = new Connection(file, { timeout: Math.min(maxLockMs, maxWaitMs) });
+      const lockMs = Math.min(maxLockMs, maxWaitMs);
+      connection = new Connection(file, { timeout: lockMs });
       const isNew = isWithoutTables({ connection, about }, { schema, file });
       if (isNew && !canCreate) {
         connection.close();
@@ -67,7 +69,7 @@ export const openFile = (
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const { checkpointTime } = schema.file;
       if (checkpointTime === "after answers") connection.exec("PRAGMA wal_autocheckpoint = 0");
-      return { database: createDatabase({ connection, about }, checkpointTime), isNew, isCopy };
+      return { database: createDatabase({ connection, about }, { checkpointTime, lockMs }), isNew, isCopy };
     } catch (thrown) {
       connection?.close();
       throw thrown;
@@ -124,10 +126,12 @@ const enableWriteAheadLog = (connection: Connection.Database) => {
       return connection.exec("PRAGMA journal_mode = WAL");
     } catch (thrown) {
       if (tries === maxJournalTries || !isBusy(thrown)) throw thrown;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, journalWaitMs);
+      pause(journalWaitMs);
     }
   }
 };
+
+const pause = (milliseconds: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, milliseconds);
 
 /** Reads all values at once, because another process may be creating the tables. */
 const versionSql = `SELECT application_id AS owner, user_version AS version, count(own.sql) AS tables
@@ -164,7 +168,7 @@ const transaction = <Result>(
 
 const createDatabase = (
   { connection, about }: SqliteFile,
-  checkpointTime: DatabaseSchema["file"]["checkpointTime"],
+  { checkpointTime, lockMs }: { checkpointTime: DatabaseSchema["file"]["checkpointTime"]; lockMs: number },
 ): Database => {
   const identity = () => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const identityAtOpen = identity();
@@ -178,9 +182,20 @@ const createDatabase = (
     // A failed checkpoint loses no data, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
-  /** Moves all commits to the file. Returns false if another process reads or writes for too long. */
+  /** Moves all commits to the file. Returns false if another process uses the log. */
   const emptyLog = () =>
     toRow(connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get(), about).integer("busy") === 0;
+  /** Retries, because SQLite does not wait if another process moves commits at the same time. */
+  const waitForEmptyLog = () => {
+    connection.exec(`PRAGMA busy_timeout = ${checkpointWaitMs}`);
+    let isEmpty = emptyLog();
+    for (let waited = 0; !isEmpty && waited < lockMs; waited += checkpointWaitMs) {
+      pause(checkpointWaitMs);
+      isEmpty = emptyLog();
+    }
+    connection.exec(`PRAGMA busy_timeout = ${lockMs}`);
+    return isEmpty;
+  };
   return {
     path: about.path,
     isShared: false,
@@ -189,7 +204,7 @@ const createDatabase = (
       withFileFailures(about, () => {
         const answers = transaction(connection, () => statements.map(runStatement), shouldCommit);
         if (checkpointTime === "after answers") checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
-        if (checkpointTime === "in transactions" && !emptyLog()) throw databaseLocked(about);
+        if (checkpointTime === "in transactions" && !waitForEmptyLog()) throw databaseLocked(about);
         return answers;
       }),
     isFileInPlace: () => identity() === identityAtOpen,

@@ -62,13 +62,14 @@ const formatGithub = ({ problems, counts = [] }: BuildReport, clean: TextCleaner
   const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
   const annotated = new Map<string, number>();
-  const files = new Set<string | undefined>();
-  // Each file has an annotation.
+  const files = new Set<string>();
+  // Each file has an annotation of each severity that its problems have.
   const chosen = problems.flatMap((problem) => {
     const rank = annotated.get(problem.rule) ?? 0;
-    if (rank >= maxAnnotationsPerRule && files.has(problem.file)) return [];
+    const file = `${problem.severity} ${problem.file}`;
+    if (rank >= maxAnnotationsPerRule && files.has(file)) return [];
     annotated.set(problem.rule, rank + 1);
-    files.add(problem.file);
+    files.add(file);
     return { problem, rank };
   });
   const totals = new Map(counts.map(({ rule, count }) => [rule, count] as const));

@@ -69,6 +69,8 @@ const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
 const breakStart = "=?(?:\\s|(?:\\\\r)?\\\\n)|%0D%0A|%0A|&#10;|<[^<>]{0,200}>";
 const lineBreak = `(?:${breakStart})(?:${breakStart}|[>|│])*`;
 const lineBreakPattern = new RegExp(lineBreak, "iuy");
+/** The letters after the white space, such as `%0a` or `>`, can be letters of the secret. */
+const whiteSpacePattern = /=?\s+/iuy;
 const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
 
 const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
@@ -118,7 +120,8 @@ const findEnds = (letters: readonly string[], text: string, from: number) => {
   for (const letter of letters) {
     const next = new Set<number>();
     for (const end of ends) {
-      for (const start of [end, matchEnd(lineBreakPattern, text, end)]) {
+      const breaks = [whiteSpacePattern, lineBreakPattern].map((pattern) => matchEnd(pattern, text, end));
+      for (const start of new Set([end, ...breaks])) {
         if (start === undefined) continue;
         for (const pattern of getPatterns(letter)) {
           const after = matchEnd(pattern, text, start);
