@@ -46,7 +46,19 @@ const unknownFormats: readonly UnknownFormat[] = [
   {
     name: "outputs of OpenHands, because their history has events instead of the model's messages",
     recognizes: (record) =>
-      record.has("instance_id") && record.get("history")?.isList && record.hasAny("test_result", "metrics", "metadata"),
+      (record.hasAny("instance_id", "issue") &&
+        record.get("history")?.isList &&
+        record.hasAny("test_result", "metrics", "metadata", "git_patch")) ||
+      (isText(record, "timestamp", "source") &&
+        (record.hasAny("action", "observation") || record.textAt("kind")?.endsWith("Event"))),
+  },
+  {
+    name: "demonstrations of SWE-agent, because no model sampled them",
+    recognizes: (record) => record.has("history", 0, "message_type") && !record.has("trajectory"),
+  },
+  {
+    name: "steps of OSWorld, because their screenshots and prompts are not in the file",
+    recognizes: (record) => record.has("step_num") && record.hasAny("action_timestamp", "screenshot_file"),
   },
   {
     name: `runs of LangSmith, ${spansOnly}`,

@@ -66,6 +66,9 @@ const binaryHead = /^(?:\0+$|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x0
 const csv = "CSV";
 const tsv = "tab-separated text";
 const markup = "XML or HTML";
+const notJsonText = "data that is not JSON";
+/** A tag whose attributes, if it has any, have values. */
+const markupStart = /^<(?:[?!]|[a-z][\w:.-]*(?:\s*\/?>|\s[^<>]*=))/i;
 
 const messagesColumn = /^(?:messages|conversations?|chat|dialog(?:ue)?|turns)$/i;
 /** Matches names such as `reward`, `total_score` and `rewards.total`. */
@@ -165,12 +168,12 @@ const findTextKind = (text: string) => {
   // Tab-separated values are not quoted, so a row can begin like JSON.
   if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return tsv;
   if (jsonLine.test(text)) return undefined;
-  if (/^<(?:[?!a-z])/i.test(text)) return markup;
+  if (text.startsWith("<")) return markupStart.test(text) ? markup : notJsonText;
   if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
   const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n[^\n]*(?:"|\1)|[\w"]|$)/i.exec(text) ?? [];
   if (separator) return separator === "\t" ? tsv : csv;
   const isLink = /^\[[^"\n]*\]\(/.test(text);
   const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);
-  return isProse ? "data that is not JSON" : undefined;
+  return isProse ? notJsonText : undefined;
 };

@@ -27,6 +27,8 @@ describe("the first bytes of a file", () => {
     ["UTF-16BE", "\0{\0}"],
     ["XML or HTML", "\ufeff <?xml version"],
     ["XML or HTML", "<!doctype html>"],
+    ["XML or HTML", '<html lang="en">'],
+    ["data that is not JSON", "<PLACEHOLDER ROW>\n"],
     ["YAML", "---\nmessages:"],
     ["YAML", "- role: user\n"],
     ["YAML", "messages:\n  - role: user\n"],
