@@ -4,7 +4,7 @@ import { buildCall, choice, toArguments, toLogprobs, toTools } from "../messages
 import { deriveFinish } from "../messages/finish-reason.ts";
 import { type Json, literal, nonEmpty } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
-import { buildTrajectory, findLastTime, findReward, isUuid, stemOf } from "./build-trajectory.ts";
+import { buildTrajectory, findLastTime, findReward, isUuid, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 export const atif: Format = {
@@ -29,7 +29,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord, links: Links) => {
   const lastStep = value.items("steps").at(-1);
   record.identity = { id: findId(value), changedAt: findLastTime([lastStep?.get("timestamp")]) };
   const { documents, ...read } = readAtif(run, record, links);
-  const ids = [value.get("trajectory_id"), value.get("session_id"), stemOf(file)];
+  const ids = [value.get("trajectory_id"), value.get("session_id"), ...listFileIds(file)];
   return { documents, ...buildTrajectory({ ...read, reward: findReward(run, { record: value, ids }) }) };
 };
 
@@ -81,7 +81,7 @@ const modelOf = (document: Value | undefined) => document?.get("agent", "model_n
 const openAtifReader = (run: FormatRun, links: Links, model: string | undefined) => {
   const documents: Value[] = [];
   const seen = new Set<string>();
-  const readReference = (reference: Reference, from: string, missing: string) => {
+  const readReference = (reference: Reference, from: LocatedDocument, missing: string) => {
     const document = links.find(reference, from);
     if (!document) run.note(missing);
     if (!document || seen.has(document.file)) return undefined;
@@ -89,11 +89,12 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     documents.push(document.value);
     return document;
   };
-  const readContinuation = ({ value, file }: LocatedDocument) => {
+  const readContinuation = (located: LocatedDocument) => {
+    const { value, file } = located;
     const path = value.textAt("continued_trajectory_ref");
     if (path === undefined) return undefined;
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
-    return readReference({ path, ids: [] }, file, missing);
+    return readReference({ path, ids: [] }, located, missing);
   };
   /** If no step has `is_copied_context`, removes the common start of `steps` and `before`. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
@@ -126,11 +127,11 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
   };
-  const subagentsOf = ({ value, file }: LocatedDocument) => [
-    ...listEmbedded(value).map((document) => ({ value: document, file })),
-    ...listSubagents(value).flatMap((reference) => {
+  const subagentsOf = (located: LocatedDocument) => [
+    ...listEmbedded(located.value).map((value) => ({ ...located, value })),
+    ...listSubagents(located.value).flatMap((reference) => {
       const missing = `a subagent's trajectory is missing: ${reference.path ?? reference.ids[0]}`;
-      return readReference(reference, file, missing) ?? [];
+      return readReference(reference, located, missing) ?? [];
     }),
   ];
   const readHistories = (located: LocatedDocument): { parts: LocatedDocument[]; histories: readonly History[] } => {
@@ -302,9 +303,9 @@ const openLinks = (run: FormatRun) => {
       }
       return seen.size > 1;
     },
-    find(reference: Reference, from: string): LocatedDocument | undefined {
-      for (const file of filesOf(reference, from)) {
-        const value = run.readDocument({ file: from }, relative(dirname(from), file));
+    find(reference: Reference, from: LocatedDocument): LocatedDocument | undefined {
+      for (const file of filesOf(reference, from.file)) {
+        const value = run.readDocument(from, relative(dirname(from.file), file));
         if (value?.get("steps")) return { value, file };
       }
       return undefined;

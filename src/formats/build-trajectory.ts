@@ -85,14 +85,21 @@ export const buildException = (message: Json, type?: Json, traceback?: Json) => 
   return { type: type ?? "error", message: isData ? literal(message.raw, message) : message, traceback };
 };
 
-export const stemOf = (file: string) => basename(file).replace(/\.(?:jsonl?|ndjson)(?:\.gz|\.zst)?$/, "");
+/** The names of the file for `--rewards`: without all known endings first, and the full name last. */
+export const listFileIds = (file: string) => {
+  const names = [basename(file)];
+  for (let [name = ""] = names; fileEnding.test(name); [name = ""] = names) names.unshift(name.replace(fileEnding, ""));
+  return names;
+};
 
-/** Returns the ids for `--rewards`, or the file's name without an extension if the record is a whole file. */
+const fileEnding = /\.(?:gz|zst|jsonl?|ndjson|traj|eval)$/;
+
+/** Returns the ids for `--rewards`, or the names of the file if the record is a whole file. */
 export const listRewardIds = ({ options }: FormatRun, { value, file, isWhole = false }: SourceRecord) => {
   const id = value.get("id");
   if (id && options.rewards?.has(id.text ?? id.raw)) return [id];
   const ids = rewardIdKeys.flatMap((key) => value.get(key) ?? value.get("metadata", key) ?? []);
-  return ids.length > 0 || !isWhole ? ids : [stemOf(file)];
+  return ids.length > 0 || !isWhole ? ids : listFileIds(file);
 };
 
 /** Different ids of a record can be equal to ids of other records, so only `id` overrides the others. */

@@ -118,7 +118,8 @@ const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []
   const { usedKeys, isDataset, answerKey, listMembers } = rows;
   const answer = answerKey?.(row);
   const top = (listMembers?.(row) ?? row.members()).filter(([key]) => key !== answer && !usedKeys.includes(key));
-  const metadata = [...top, ...completionMembers, ...row.flatMembers("metadata")].filter(([, { isFlat }]) => isFlat);
+  // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
+  const metadata = [...top, ...completionMembers, ...row.members("metadata")].filter(([, { isScalar }]) => isScalar);
   const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
   return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
 };

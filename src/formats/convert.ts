@@ -1,22 +1,16 @@
 /** Converts inputs of other tools to lines with one group each. */
-import { basename, dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
-import { type ProblemLocation, Problems } from "../check/rules/problems.ts";
-import type { RuleData } from "../check/rules/rules.ts";
-import { type FaultyText, reportSyntaxFault } from "../check/rules/syntax-faults.ts";
-import { getErrorCode, readRegularFile } from "../files.ts";
+import { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
-import { inputUnreadable } from "../input/failures.ts";
 import * as input from "../input/index.ts";
-import { bomLength } from "../json/json-bytes.ts";
-import { requireFault } from "../json/reader.ts";
-import { closeTruncated } from "../json/table.ts";
-import { Value } from "../messages/value.ts";
+import type { Value } from "../messages/value.ts";
 import { pluralize, toOptionArgs } from "../sentences.ts";
+import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
 import { formatRewardFrom } from "./build-trajectory.ts";
 import { leaveOutCopies } from "./copies.ts";
-import type { Format, FormatOptions, FormatRun, Rollout } from "./format.ts";
+import { openDocuments } from "./documents.ts";
+import type { Format, FormatOptions, FormatRun } from "./format.ts";
 import { groupByKey } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
@@ -76,8 +70,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     conversion: {
       formats: formats.map(({ format, files }) => ({ format, files: files.length })),
       rewardFrom: rewards ? "from --rewards" : options.rewardFrom && `\`${formatRewardFrom(options.rewardFrom)}\``,
-      // Converting records again changes `run.notes`, so the result gets a copy.
-      notes: new Map(run.notes),
+      notes: run.notes,
       recordProblems: run.problems,
       /** The number of records that are not JSON and have no known group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
@@ -106,150 +99,36 @@ const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFo
   return { ...run, ...used, problems: new Problems(), notes: new Map<string, number>() };
 };
 
-interface BrokenRecord extends Pick<RuleData<"record-invalid">, "contradictsGivenFormat"> {
-  location: ProblemLocation;
-  fault: string | FaultyText;
-  keys?: readonly string[] | undefined;
-}
+/** A conversion of all files of one format. */
+export type FormatConversion = Awaited<ReturnType<typeof openConversion>>;
 
-const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
-  const { host, receipt, problems } = run;
+/** The keys of the first converted record. */
+const noKeys: Readonly<Record<"all" | "flat", readonly string[]>> = { all: [], flat: [] };
+
+const openConversion = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
-  const name = `${title} (as groups)`;
-  const formatRun = openFormatRun(files, run);
-  const { groupBy } = run.options;
-  const isGroupedByKey = groupBy !== undefined && format.isGrouped !== true;
-  const converter = groupByKey(format.open(formatRun), format, groupBy);
-  const output = lines.openGroupLines(await input.openSpool(host), run);
+  const { groupBy, from, messagesFrom } = run.options;
+  const { formatRun, endCounting } = openFormatRun(files, run);
+  const { problems, receipt } = run;
+  return {
+    ...{ files, format, problems, receipt, formatRun, endCounting },
+    name: `${title} (as groups)`,
+    isFormatGiven: from !== "auto" && messagesFrom === undefined,
+    isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
+    converter: groupByKey(format.open(formatRun), format, groupBy),
+    output: lines.openGroupLines(await input.openSpool(run.host), run),
+    broken: openBrokenGroups(),
+    keys: noKeys,
+    hasRecordedGroups: false,
+  };
+};
+
+const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
+  const { host, receipt } = run;
+  const conversion = await openConversion(files, format, run);
+  const { output, converter, broken } = conversion;
   const { groups } = output;
-  const ungrouped = new Map<lines.ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
-  let knownKeys: readonly string[] = [];
-  let hasRecordedGroups = false;
-  let flatKeys: readonly string[] = [];
-  const isFormatGiven = run.options.from !== "auto" && run.options.messagesFrom === undefined;
-
-  /** The faults of rollouts with an id, because another copy can be complete. */
-  const faultsWithId = new Map<lines.WrittenRollout, () => void>();
-
-  const breakGroup = (rollout: Rollout, at: records.RolloutPosition, broken: BrokenRecord) => {
-    const { location, keys, fault, contradictsGivenFormat } = broken;
-    const key = rollout.group ?? `broken ${at.record} ${rollout.part?.span.start} ${at.file.name}`;
-    const { group, rollout: written } = output.addBroken(key, at, rollout);
-    const report = () => {
-      group.isBroken = true;
-      if (rollout.group === undefined) ungrouped.set(group, { keys, location });
-      const shown = { ...location, readAt: `${name}:${group.position + 1}` };
-      if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
-      else problems.report("record-invalid", { format: format.name, fault, contradictsGivenFormat }, shown);
-    };
-    if (rollout.id === undefined) report();
-    else faultsWithId.set(written, report);
-  };
-
-  const dropCopies = async () => {
-    const copies = output.dropCopies();
-    for (const { copy } of copies) faultsWithId.delete(copy);
-    for (const report of faultsWithId.values()) report();
-    if (copies.length > 0) run.notes.set("left out a copy of a rollout", copies.length);
-    const notes = new Map(run.notes);
-    if (receipt) await leaveOutCopies(copies, { format, converter, receipt });
-    // Converting records again changes the notes.
-    run.notes.clear();
-    for (const [text, count] of notes) run.notes.set(text, count);
-    return copies;
-  };
-
-  const breakUnreadable = (raw: input.RawRecord, at: records.RolloutPosition) => {
-    const { bytes, member } = raw;
-    const fault = raw.fault === undefined ? requireFault(bytes) : undefined;
-    // If NaN and Infinity are the only faults, the record still names its groups.
-    const lenient = fault && Value.parsePython(bytes);
-    const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
-    const value = lenient ?? (completeStart && Value.parse(completeStart));
-    const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
-    const text = fault && { bytes, fault, isLast: records.isAtEnd(raw), isDocument: !isLine, isFormatGiven };
-    const record = value && records.toRecord(value, raw, at);
-    const converted = record && records.convertRecord(converter, record);
-    const mayLackGroup = !lenient && hasRecordedGroups && record?.isGroupDerived === true;
-    const rollouts = mayLackGroup ? undefined : converted;
-    const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
-    const location = records.locateByte(raw, fault?.at ?? 0);
-    for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
-      breakGroup({ group }, at, { fault: text ?? raw.fault ?? "", location });
-    if (lenient) receipt?.addRecord(format, records.toRecord(lenient, raw, at));
-  };
-
-  const convertRaw = (raw: input.RawRecord, at: records.RolloutPosition) => {
-    const record = records.parseRecord(format, raw, at);
-    if (!record) return breakUnreadable(raw, at);
-    const { value } = record;
-    const rollouts = records.convertRecord(converter, record);
-    if (record.group !== undefined && record.isGroupDerived !== true) hasRecordedGroups = true;
-    if (!rollouts) return;
-    const listKeys = () => (value.isText ? undefined : value.members().map(([key]) => key));
-    for (const [position, rollout] of rollouts.entries()) {
-      const { error, exception } = rollout;
-      if (exception !== undefined) formatRun.note("converted a failed rollout to an exception of its group");
-      if (!error) output.add(rollout, value, { ...at, position });
-      else {
-        const contradictsGivenFormat = isFormatGiven && !format.recognizes(record);
-        const syntax = records.findSyntaxFault(raw, record, error.value);
-        const { fault, location } = syntax ?? {
-          fault: error.message,
-          location: records.locateInRecord(raw, error.value),
-        };
-        const broken = { fault, location, keys: listKeys(), contradictsGivenFormat };
-        breakGroup(rollout, { ...at, position }, broken);
-      }
-    }
-    const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
-    if (isConverted && rollouts.length > 0 && knownKeys.length === 0) {
-      knownKeys = listKeys() ?? [];
-      flatKeys = [...value.flatMembers(), ...value.flatMembers("metadata")].flatMap(([key]) =>
-        key === "reward" ? [] : key,
-      );
-    }
-    receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
-  };
-
-  const breakAmbiguous = () => {
-    // A JSON record without any key of the first converted record is not part of a converted group.
-    const possible = new Map(
-      [...ungrouped].filter(([, { keys }]) => keys?.some((key) => knownKeys.includes(key)) !== false),
-    );
-    if (possible.size === 0) return;
-    const hasOwnFile = ({ rollouts: [first, ...others] }: lines.ConvertedGroup) =>
-      others.every(({ file }) => file === first?.file);
-    // If groups have several records, and all of them in one file, then a record belongs to a group of its own file.
-    const areFilesApart = groups.some(({ rollouts }) => rollouts.length > 1) && groups.every(hasOwnFile);
-    const members = groups.flatMap((group) =>
-      group.rollouts.map(({ file, record, span }) => ({
-        fileSet: isGroupedByKey ? 0 : areFilesApart ? file.position : file.fileSet,
-        group: group.position,
-        isUnknown: possible.has(group),
-        file,
-        record,
-        start: span?.start ?? 0,
-        unknown: possible.get(group),
-      })),
-    );
-    members.sort((a, b) => a.file.position - b.file.position || a.record - b.record || a.start - b.start);
-    for (const [position, by] of findAmbiguousGroups(members, true)) {
-      const [group, member] = [groups[position], members[by]];
-      if (!group || !member || group.isBroken) continue;
-      group.isBroken = true;
-      const { label, line } = member.file.records.locate(member.record);
-      const location = { file: name, line: position + 1, path: [] };
-      const { keys, location: fault = {} } = member.unknown ?? {};
-      const at = fault.column === undefined ? line : `${fault.line}:${fault.column}`;
-      // Several records of a document can be on one line.
-      const path = format.records.text === "document" ? (fault.path ?? []).join(".") : "";
-      const unknownRecord = `the record at ${label}:${at}${path === "" ? "" : ` (${path})`}`;
-      problems.report("ambiguous-group", { position: unknownRecord, isJson: keys !== undefined }, location);
-    }
-  };
-
   try {
     if (converter.preview) {
       await visitRecords(files, host, (raw, at) => {
@@ -265,45 +144,81 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
         at.file.fileSet = folderFileSets.get(folder) ?? at.file.fileSet;
         folderFileSets.set(folder, at.file.fileSet);
       }
-      convertRaw(raw, at);
+      convertRaw(conversion, raw, at);
       return output.flushFull();
     });
-    const copies = await dropCopies();
+    conversion.endCounting();
+    const copies = output.dropCopies();
+    broken.reportAll(copies);
+    if (copies.length > 0) run.notes.set("left out a copy of a rollout", copies.length);
+    if (receipt) await leaveOutCopies(copies, { format, converter, receipt });
     for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
       if (!file) continue;
       const location = { file: file.records.locate(position).label, path: [] };
-      breakGroup({ group }, { file, record: position, position: -1 }, { fault, location });
+      breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
     }
-    breakAmbiguous();
+    breakAmbiguous(conversion);
     const bytes = await output.end(host);
     const originals = lines.createLineOrigin({ files, groups, copies, format, converter });
-    const keyUse = isGroupedByKey ? lines.findKeyUse(groups, flatKeys) : undefined;
-    const source: input.Source = { name, bytes, originals: { ...originals, keyUse } };
-    return {
-      source,
-      groups,
-      copies,
-      unreadable: [...ungrouped.values()].filter(({ keys }) => keys === undefined).length,
-    };
+    const keyUse = conversion.isGroupedByKey ? lines.findKeyUse(groups, conversion.keys.flat) : undefined;
+    const source: input.Source = { name: conversion.name, bytes, originals: { ...originals, keyUse } };
+    return { source, groups, copies, unreadable: broken.countUnreadable() };
   } catch (thrown) {
     await output.discard();
     throw thrown;
   }
 };
 
-const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionRun): FormatRun => {
+const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
+  const { format, converter, keys, receipt } = conversion;
+  const record = records.parseRecord(format, raw, at);
+  if (!record) return breakUnreadable(conversion, raw, at);
+  const { value } = record;
+  const rollouts = records.convertRecord(converter, record);
+  if (record.group !== undefined && record.isGroupDerived !== true) conversion.hasRecordedGroups = true;
+  if (!rollouts) return;
+  for (const [position, rollout] of rollouts.entries()) {
+    const { error, exception } = rollout;
+    if (exception !== undefined) conversion.formatRun.note("converted a failed rollout to an exception of its group");
+    if (!error) conversion.output.add(rollout, value, { ...at, position });
+    else {
+      const contradictsGivenFormat = conversion.isFormatGiven && !format.recognizes(record);
+      const { fault, location } = records.findSyntaxFault(raw, record, error) ?? {
+        fault: error.message,
+        location: records.locateInRecord(raw, error.value),
+      };
+      const broken = { fault, location, keys: listKeys(value), contradictsGivenFormat };
+      breakGroup(conversion, rollout, { ...at, position }, broken);
+    }
+  }
+  const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
+  if (isConverted && rollouts.length > 0 && keys.all.length === 0) {
+    const flat = [...value.flatMembers(), ...value.flatMembers("metadata")].map(([key]) => key);
+    conversion.keys = { all: listKeys(value) ?? [], flat: flat.filter((key) => key !== "reward") };
+  }
+  receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
+};
+
+const listKeys = (value: Value) => (value.isText ? undefined : value.members().map(([key]) => key));
+
+/** Records are converted again after `endCounting`, which ends the counts of notes. */
+const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionRun) => {
   const { documents, receipt, notes } = run;
-  const note = (text: string) => void notes.set(text, (notes.get(text) ?? 0) + 1);
+  let isCounting = true;
+  const note = (text: string) => {
+    if (isCounting) notes.set(text, (notes.get(text) ?? 0) + 1);
+  };
   const firstRecords = new Map<string, string>();
-  return {
+  const formatRun: FormatRun = {
     ...run,
     note,
     files: files.map((file) => file.name),
-    readDocument: ({ file, member }, path) => {
-      if (member === undefined) return documents.documentAt(file, path);
+    readDocument: ({ file, value }, path) => documents.require(documents.findFile(file, path), value),
+    readSettings: ({ file, member }, path) => {
+      if (member === undefined) return documents.findFile(file, path)?.value;
       const archive = files.find(({ name }) => name === file)?.records;
-      return documents.load(`${file}!${path}`, () => archive?.readSibling?.(path));
+      return documents.load(`${file}!${path}`, () => archive?.readSibling?.(path))?.value;
     },
     isFirst: (id, { file, position }) => {
       const own = `${position} ${file}`;
@@ -317,6 +232,10 @@ const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionR
       return [];
     },
   };
+  const endCounting = () => {
+    isCounting = false;
+  };
+  return { formatRun, endCounting };
 };
 
 const maxRecordsAtOnce = 256;
@@ -338,45 +257,5 @@ const visitRecords = async (
         if (visiting) await visiting;
       }
     }
-  }
-};
-
-/** Finds a document next to a remote file only if this document is an input. */
-const openDocuments = (sources: readonly input.Source[]) => {
-  const remotes = new Map(
-    sources.flatMap((source) => (input.isRemote(source.name) ? [[join(source.name), source]] : [])),
-  );
-  const foundNames = new Set<string>();
-  /** Caches the last document, because all records of a file use the same document. */
-  let latest: { name: string; value: Value | undefined } | undefined;
-  const load = (name: string, read: () => Buffer | undefined) => {
-    if (latest?.name === name) return latest.value;
-    const bytes = read();
-    if (bytes) foundNames.add(name);
-    latest = { name, value: bytes && Value.parse(bytes.subarray(bomLength(bytes)), name) };
-    return latest.value;
-  };
-  return {
-    foundNames,
-    load,
-    documentAt: (file: string, path: string) => {
-      const name = join(dirname(file), path);
-      const remote = remotes.get(name);
-      if (remote) {
-        const { name: url, bytes } = remote;
-        return load(url, () => (bytes.size > input.maxDocumentBytes ? undefined : input.readHead(bytes, bytes.size)));
-      }
-      return file === "-" || input.isRemote(file) ? undefined : load(name, () => readDocumentFile(name));
-    },
-  };
-};
-
-const readDocumentFile = (path: string) => {
-  try {
-    return readRegularFile(path);
-  } catch (thrown) {
-    const code = getErrorCode(thrown);
-    if (["ENOENT", "ENOTDIR", "EISDIR"].includes(code)) return undefined;
-    throw inputUnreadable(basename(path), code, { cause: thrown });
   }
 };

@@ -74,8 +74,10 @@ export interface FormatRun extends ConversionNotes {
   skip(value: Value, subject: string): readonly never[];
   readonly options: FormatOptions;
   readonly files: readonly string[];
-  /** Reads a document next to the record's file or in the record's archive. */
-  readDocument(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
+  /** Reads a document next to the record's file. @throws ConversionError if the document is not JSON */
+  readDocument(record: Pick<SourceRecord, "file" | "value">, path: string): Value | undefined;
+  /** Reads settings next to the record's file or in the record's archive. NaN and Infinity become empty objects. */
+  readSettings(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   /** True for the first record with the id, each time that this record is converted. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   readonly usedRewardIds: Set<string>;

@@ -1,5 +1,7 @@
 /** Writes groups as lines of rollcall's format, and maps the lines to records. */
 import { hash } from "node:crypto";
+import { Problems } from "../check/rules/problems.ts";
+import { invalidInput } from "../groups/failures.ts";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/json-bytes.ts";
@@ -42,6 +44,9 @@ export const crossFileMark = "\0";
 
 const maxBufferedBytes = 2 ** 20;
 
+/** The positions of this many rollouts, each in its own group, take about 1.5 GB. */
+const maxRollouts = 2_000_000;
+
 const lineStart = '{"trajectories":[';
 const lineEnd = ({ rollouts, members }: ConvertedGroup) => {
   const exceptions = rollouts.flatMap(({ exception }) => (exception === "" ? [] : exception));
@@ -55,7 +60,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
   const groups: ConvertedGroup[] = [];
   const byKey = new Map<string, ConvertedGroup>();
   const pending = new JsonWriter();
-  let flushed = 0;
+  let [count, flushed] = [0, 0];
   let current: ConvertedGroup | undefined;
   let isInOrder = true;
   let ordered: input.Spool | undefined;
@@ -69,6 +74,15 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
     groups.push(group);
     byKey.set(fullKey, group);
     return group;
+  };
+  /** @throws Failure `invalid-input` */
+  const addTo = (group: ConvertedGroup, rollout: WrittenRollout) => {
+    group.rollouts.push(rollout);
+    if (++count <= maxRollouts) return;
+    const refusal = new Problems();
+    const limits = { records: maxRollouts, trajectories: maxRollouts };
+    refusal.report("too-many-records", limits, { file: rollout.file.name });
+    throw invalidInput(refusal);
   };
   const writeText = (text: string) => pending.write(Buffer.from(text, "latin1"));
   const toLatin1Json = (json: Json) => {
@@ -103,14 +117,14 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       const span = part?.span;
       // Spread syntax would need twice the memory.
       const written = { file, record: at, position, start, length, span, digest, index, exception, id, changedAt };
-      group.rollouts.push(written);
+      addTo(group, written);
     },
     addBroken(key: string, at: RolloutPosition, { part, id, changedAt }: Rollout) {
       const group = groupOf(key, at.file);
       isInOrder = false;
       const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
       const rollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true } as const;
-      group.rollouts.push(rollout);
+      addTo(group, rollout);
       return { group, rollout };
     },
     /** Expects that all rollouts were added. */

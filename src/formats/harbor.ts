@@ -38,10 +38,9 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   record.group = JSON.stringify([dirname(dirname(file)), task.raw]);
   const changedAt = findLastTime([value.get("finished_at"), value.get("started_at")]);
   record.identity = { id: value.textAt("id"), changedAt };
-  const agent = run.readDocument(record, trajectoryFile);
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
-  if (error && (rewards.length === 0 || !agent)) {
+  if (error && (rewards.length === 0 || !run.readSettings(record, trajectoryFile))) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
     return [{ exception: buildException(message, type, traceback) }];
@@ -50,18 +49,17 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   // The other trials of the task stay a group.
   if (steps?.has(0)) record.group = JSON.stringify([file, task.raw]);
   if (steps?.has(0)) throw steps.error("trials of several steps are not supported (omit the trial)");
-  return [convertTrajectory(run, record, { agent, rewards })];
+  return [convertTrajectory(run, record, rewards)];
 };
 
-type TrialParts = Readonly<{ agent: Value | undefined; rewards: Members }>;
-
-const convertTrajectory = (run: FormatRun, record: SourceRecord, { agent, rewards }: TrialParts) => {
+const convertTrajectory = (run: FormatRun, record: SourceRecord, rewards: Members) => {
   const { value } = record;
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => readReward(value, rewards) });
   const type = value.get("exception_info", "exception_type");
+  const agent = run.readDocument(record, trajectoryFile);
   if (agent?.document === undefined)
-    throw value.error(`the trajectory ${trajectoryFile} is missing or not JSON (add the file to the trial's folder)`);
+    throw value.error(`the trajectory ${trajectoryFile} is missing (add the file to the trial's folder)`);
   const atif = readAtif(run, { value: agent, file: agent.document });
   const trajectory = buildTrajectory({
     ...atif,

@@ -1,5 +1,5 @@
 /** Converts logs of Inspect. */
-
+import { hash } from "node:crypto";
 import type { Path } from "../json/table.ts";
 import { buildCall, choice, hasCalls, toToolCall } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
@@ -11,6 +11,7 @@ import {
   convertPart,
   findLastTime,
   findReward,
+  listFileIds,
   missingReward,
   readPath,
 } from "./build-trajectory.ts";
@@ -42,20 +43,32 @@ const chunkedSample = /_epoch_\d+\/sample\.json$/;
 const groupOfMember = (member: string) => /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/.exec(member)?.[1];
 
 const convertRollouts = (run: FormatRun, record: SourceRecord) => {
-  const { value, member } = record;
+  const { value, member, file } = record;
   if (member !== undefined) {
-    const log = run.readDocument(record, "header.json") ?? run.readDocument(record, "_journal/start.json");
-    return [convertRollout(run, value, log, chunkedSample.test(member))];
+    const log = run.readSettings(record, "header.json") ?? run.readSettings(record, "_journal/start.json");
+    const isOnly =
+      log?.get("eval", "dataset", "samples")?.number === 1 && (log.get("eval", "config", "epochs")?.number ?? 1) === 1;
+    return [convertRollout(run, value, { log, file, isOnly, isChunked: chunkedSample.test(member) })];
   }
-  return value.requireItems("samples").map((sample) => convertRollout(run, sample, value));
+  const samples = value.requireItems("samples");
+  const isOnly = samples.length === 1;
+  return samples.map((sample) => convertRollout(run, sample, { log: value, file, isOnly, isChunked: false }));
 };
 
-const convertRollout = (run: FormatRun, sample: Value, log: Value | undefined, isChunked = false) => {
+interface SampleLog {
+  log: Value | undefined;
+  file: string;
+  /** True if the log has no other sample. */
+  isOnly: boolean;
+  isChunked: boolean;
+}
+
+const convertRollout = (run: FormatRun, sample: Value, { log, file, isOnly, isChunked }: SampleLog) => {
   const id = sample.get("id");
   const group = id?.text ?? id?.raw;
   const events = findEvents(sample).map((event) => event.get("timestamp"));
   const changedAt = findLastTime([...events, sample.get("completed_at"), sample.get("started_at")]);
-  return convertPart(sample, { group, id: sample.textAt("uuid"), changedAt }, () => {
+  return convertPart(sample, { group, id: findId(sample, log), changedAt }, () => {
     if (group === undefined) throw sample.error("id is missing");
     const fix = "pass the log from before `inspect log convert-chunked`";
     if (isChunked) throw sample.error(`the sample is stored in chunks, which are not supported (${fix})`);
@@ -66,7 +79,7 @@ const convertRollout = (run: FormatRun, sample: Value, log: Value | undefined, i
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
     return buildTrajectory({
-      reward: findSampleReward(run, sample, scores),
+      reward: findSampleReward(run, sample, { scores, names: isOnly ? listFileIds(file) : [] }),
       ...readMessages(run, sample),
       metrics: convertMetrics(run, scores),
       metadata: convertMetadata(sample, log, scores, startTime),
@@ -75,9 +88,24 @@ const convertRollout = (run: FormatRun, sample: Value, log: Value | undefined, i
   });
 };
 
+/** Before 0.3.70, samples have no uuid. `inspect score` and `inspect eval-retry` keep the task, and reuse samples. */
+const findId = (sample: Value, log: Value | undefined) => {
+  const textOf = (key: string) => log?.get("eval", key)?.text ?? "";
+  const run = ["task_id", "run_id", "created"].map(textOf).find((text) => text !== "");
+  const uuid = sample.textAt("uuid");
+  if (uuid !== undefined || run === undefined) return uuid;
+  const epoch = ["id", "epoch"].map((key) => sample.get(key)?.data);
+  const messages = sample.items("messages").map((message) => [message.textAt("role"), message.get("content")?.data]);
+  return hash("sha256", JSON.stringify([run, textOf("task"), textOf("model"), epoch, messages]), "hex");
+};
+
 type Scores = ReadonlyMap<string, Value>;
 
-const findSampleReward = (run: FormatRun, sample: Value, scores: Scores) => {
+const findSampleReward = (
+  run: FormatRun,
+  sample: Value,
+  { scores, names }: { scores: Scores; names: readonly string[] },
+) => {
   const { rewardFrom, rewards } = run.options;
   if (!rewardFrom && !rewards) {
     throw missingReward(
@@ -92,7 +120,7 @@ const findSampleReward = (run: FormatRun, sample: Value, scores: Scores) => {
   };
   const readOther = (value: Value) => convertGrade(run, value);
   const id = sample.get("id");
-  const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid")];
+  const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid"), ...names];
   return findReward(run, { record: sample, ids, findValue, readOther });
 };
 

@@ -5,7 +5,7 @@ import { decideFinish } from "../messages/finish-reason.ts";
 import { literal, replaceMembers } from "../messages/output-json.ts";
 import { convertItem, convertOutput } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
-import { buildTrajectory, findReward, stemOf } from "./build-trajectory.ts";
+import { buildTrajectory, findReward, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 export const miniSweAgent: Format = {
@@ -48,9 +48,8 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
     throw version.error("trajectory_format is not mini-swe-agent-1 or mini-swe-agent-1.<n>");
   const messages = value.isList ? value.items() : value.requireItems("messages");
-  const stem = stemOf(file);
   return buildTrajectory({
-    reward: findReward(run, { record: value, ids: [instance, ...new Set([stem.replace(/\.traj$/, ""), stem])] }),
+    reward: findReward(run, { record: value, ids: [instance, ...listFileIds(file)] }),
     turns: messages.flatMap((message) => convertTurns(run, message)),
     metrics: value.members("info", "model_stats").filter(([, { isNumber }]) => isNumber),
     metadata: [...value.flatMembers("info"), ...value.flatMembers()],

@@ -52,6 +52,11 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
 const convertTrajectory = (run: FormatRun, row: Value) => {
   const params = row.require("responses_create_params");
   const response = row.require("response");
+  const transition = response.items("output").find(({ isList }) => isList);
+  if (transition)
+    throw transition.error(
+      "transitions are not supported, because they repeat the turns (collect the rollouts with return_transitions: false)",
+    );
   const ids = [row.get("_ng_task_index"), response.get("id")];
   const reward = findReward(run, { record: row, ids, readOwn: () => requireReward(row, "reward") });
   const instructions = params.get("instructions");

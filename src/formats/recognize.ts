@@ -253,7 +253,7 @@ const canConvert = (format: Format, { value, ...at }: SourceRecord, options: For
   const run: FormatRun = {
     options: { ...options, rewards: undefined },
     files: [at.file],
-    ...{ readDocument: ignore, note: ignore, isFirst: () => true, skip: () => [] },
+    ...{ readDocument: ignore, readSettings: ignore, note: ignore, isFirst: () => true, skip: () => [] },
     usedRewardIds: new Set(),
     usedRewardParts: new Set(),
     receipt: undefined,

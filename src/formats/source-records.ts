@@ -2,9 +2,10 @@
 import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
-import { findFault, type SyntaxFault } from "../json/reader.ts";
+import { findFault, requireFault, type SyntaxFault } from "../json/reader.ts";
 import { ConversionError, Value } from "../messages/value.ts";
 import type { ConvertibleInputs } from "./convert.ts";
+import { DocumentError } from "./documents.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
 
 export interface ConvertedFile {
@@ -85,8 +86,17 @@ export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = 
 
 const nonFinite = /^(?:NaN|-?Infinity)/;
 
-/** Finds NaN or Infinity at the value, in the string of JSON that the value is, or in a Parquet column. */
-export const findSyntaxFault = (raw: input.RawRecord, record: SourceRecord, value: Value) => {
+/** Finds the fault of the document, or NaN or Infinity at the value, in its string of JSON, or in a Parquet column. */
+export const findSyntaxFault = (raw: input.RawRecord, record: SourceRecord, error: ConversionError) => {
+  if (error instanceof DocumentError) {
+    const { name, bytes } = error.document;
+    const fault = requireFault(bytes);
+    return {
+      fault: { bytes, fault, isLast: true, isDocument: true },
+      location: locateByte({ bytes, start: 0, line: 1, label: name }, fault.at),
+    };
+  }
+  const { value } = error;
   const { bytes, text = "", span } = value;
   if (bytes === record.value.bytes && value.isObject && !raw.isComposed) {
     const isNonFinite = nonFinite.test(raw.bytes.toString("latin1", span.start, span.end + "-Infinity".length));
@@ -105,7 +115,9 @@ export const findSyntaxFault = (raw: input.RawRecord, record: SourceRecord, valu
   };
 };
 
-export const locateByte = (raw: input.RawRecord, offset: number) => {
+type RecordBytes = Pick<input.RawRecord, "bytes" | "start" | "line" | "label"> & Partial<input.RawRecord>;
+
+export const locateByte = (raw: RecordBytes, offset: number) => {
   const { bytes, start, line, label, isComposed, within } = raw;
   if (isComposed) return { file: label };
   const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };

@@ -1,9 +1,8 @@
 /** Converts trajectories of SWE-agent. */
-import { basename } from "node:path";
 import { choice, hasCalls, toToolCalls } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import type { Value } from "../messages/value.ts";
-import { buildTrajectory, findReward } from "./build-trajectory.ts";
+import { buildTrajectory, findReward, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
 export const sweAgent: Format = {
@@ -25,7 +24,8 @@ export const sweAgent: Format = {
 
 const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
-  const instance = basename(file).replace(/\.traj(?:\.gz|\.zst)?$/, "");
+  const ids = listFileIds(file);
+  const [instance = file] = ids;
   record.group = instance;
   // Without a call of the model, a person or an earlier trajectory wrote the turns.
   const isSampled = value.get("info", "model_stats", "api_calls")?.number !== 0;
@@ -34,7 +34,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const attempts = value.items("attempts");
   if (attempts.length > 1) run.note("converted only the attempt that SWE-agent chose");
   return buildTrajectory({
-    reward: findReward(run, { record: value, ids: [instance] }),
+    reward: findReward(run, { record: value, ids }),
     turns,
     metrics: value.metricMembers("info", "model_stats"),
     metadata: [["instance_id", instance], ...value.flatMembers("info"), ...value.flatMembers()],

@@ -42,7 +42,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   if (simulations?.isList)
     return simulations.items().map((simulation) => convertRollout(run, simulation, { file, value }));
   if (value.has("info") && value.has("tasks")) return listMissing(run, record);
-  const results = run.readDocument(record, join("..", "results.json"));
+  const results = run.readSettings(record, join("..", "results.json"));
   if (!results) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
   return [convertRollout(run, value, { file: resultsOf(file), value: results })];
 };

@@ -41,7 +41,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     tools: toTools(unwrap(row.get("tool_defs") ?? unwrap(row.get("info"))?.get("oai_tools"))),
     policy: { start: row.get("policy_version"), end: undefined },
     metrics,
-    metadata: convertMetadata(row, metrics, run.readDocument(record, "metadata.json")),
+    metadata: convertMetadata(row, metrics, run.readSettings(record, "metadata.json")),
   });
   for (const [key] of run.receipt ? metrics : []) {
     const repeated = row.get(key);

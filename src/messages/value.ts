@@ -52,9 +52,10 @@ export class Value {
   }
 
   /** NaN and Infinity become empty objects. */
-  static parsePython(bytes: Buffer): Value | undefined {
+  static parsePython(bytes: Buffer, document?: string): Value | undefined {
     // The length stays the same, so that all positions stay valid.
-    return Value.parse(bytes) ?? Value.parse(replaceNonFinite(bytes, (word) => "{}".padEnd(word.length)));
+    const replaced = () => replaceNonFinite(bytes, (word) => "{}".padEnd(word.length));
+    return Value.parse(bytes, document) ?? Value.parse(replaced(), document);
   }
 
   /** The id is unique in a record and its documents. */

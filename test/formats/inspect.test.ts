@@ -61,6 +61,10 @@ describe("an archive of Inspect", () => {
       [3, 3, "header"],
       [1, 1, "header"],
     ]);
+    const scored = { ...header, text: header.text.replace("}}", '},"results":{"mean":NaN}}') };
+    expect(idsOf((await convertFile(evalFile(archiveOf([scored, member(1)])), byMatch)).lines)).toEqual([
+      [1, 1, "header"],
+    ]);
     const begun = await convertFile(evalFile(archiveOf([{ ...start, method: "zstd" }, member(1)])), byMatch);
     expect(idsOf(begun.lines)).toEqual([[1, 1, "start"]]);
   });

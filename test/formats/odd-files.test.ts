@@ -9,7 +9,7 @@ import { readRewardsFile } from "../../src/formats/index.ts";
 import { readDataset } from "../../src/groups/index.ts";
 import { testHost } from "../support/host.ts";
 import { runRollcall } from "../support/run.ts";
-import { convertFiles, folderOf } from "./converting.ts";
+import { convertFiles, convertRows, folderOf, turn, user } from "./converting.ts";
 
 const chat = (reward: unknown, role = "assistant") => ({
   messages: [
@@ -126,5 +126,16 @@ describe("rows of another tool", () => {
     const folder = folderOf({ "a.jsonl": [chat(0), long, chat("none")] });
     const { stderr } = await runRollcall(["check", "a.jsonl"], { cwd: folder });
     expect(stderr).toContain("a.jsonl:3: reward: cannot convert this openai-chat record");
+  });
+});
+
+describe("a conversion", () => {
+  it("is refused if the positions of its rollouts would fill the memory", { tags: "slow" }, async () => {
+    const exchange = { request: { messages: [user("q")] }, response: { choices: [turn("a")] } };
+    const group = { trajectories: [{ exchanges: { chat_completions: [exchange] } }], exceptions: [] };
+    const line = JSON.stringify(group).replace('"exceptions":[', `"exceptions":[${"1,".repeat(2_000_000)}1`);
+    const { code, stderr } = await convertRows([line]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("more than 2000000 lines or groups")]);
+    expect(stderr).toContain("[too-many-records]");
   });
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
-import { convertFile, turn, user } from "./converting.ts";
+import { convertFile, convertRows, turn, user } from "./converting.ts";
 
 describe("rows of TRL", () => {
   it("are converted from Parquet like lines, without keys that are null", async () => {
@@ -23,6 +23,23 @@ describe("rows of TRL", () => {
     const stopped = made(["a", "stop"], `"reward":1,"metadata":{${seed},${finish}"stop"}`);
     const cut = made(["b", "length"], `"reward":0.5,"metadata":{${finish}"length"}`);
     expect((await convertFile(file, ["--exact"])).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
+    const lines = [
+      '{"prompt":"q","completion":"a","reward":1,"seed":9007199254740993,"finish_reason":"stop"}',
+      '{"prompt":"q","completion":"b","reward":0.5,"seed":null,"finish_reason":"length"}',
+    ];
+    expect((await convertRows(lines, ["--exact"])).lines).toEqual([`{"trajectories":[${stopped},${cut}]}`]);
+  });
+
+  it("name the row of Parquet whose unknown group makes another group ambiguous", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "trl-")), "completions.parquet");
+    const columnData = [
+      { name: "prompt", data: ["q", "q", null], type: "STRING" as const },
+      { name: "completion", data: ["a", "b", "c"], type: "STRING" as const },
+      { name: "reward", data: [1, 0.5, 0], type: "DOUBLE" as const },
+    ];
+    writeFileSync(file, new Uint8Array(parquetWriteBuffer({ columnData })));
+    const { stderr } = await convertFile(file, ["--on-invalid", "skip"]);
+    expect(stderr).toContain(`row 3 of ${file} has an unknown group and may belong to this group`);
   });
 
   it("are refused in Parquet for NaN as the reward, and add reward columns without NaN", async () => {

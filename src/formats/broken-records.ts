@@ -1,0 +1,121 @@
+/** Makes groups invalid if one of their records cannot be converted, or can be a record of theirs. */
+import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
+import type { ProblemLocation } from "../check/rules/problems.ts";
+import type { RuleData } from "../check/rules/rules.ts";
+import { type FaultyText, reportSyntaxFault } from "../check/rules/syntax-faults.ts";
+import type * as input from "../input/index.ts";
+import { requireFault } from "../json/reader.ts";
+import { closeTruncated } from "../json/table.ts";
+import { Value } from "../messages/value.ts";
+import type { FormatConversion } from "./convert.ts";
+import type { DroppedCopy } from "./copies.ts";
+import type { Rollout } from "./format.ts";
+import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
+import * as records from "./source-records.ts";
+
+interface BrokenRecord extends Pick<RuleData<"record-invalid">, "contradictsGivenFormat"> {
+  location: ProblemLocation;
+  fault: string | FaultyText;
+  /** The keys of the record. Undefined for other text than JSON. */
+  keys?: readonly string[] | undefined;
+}
+
+export const openBrokenGroups = () => {
+  /** The faults of rollouts with an id, because another copy can be complete. */
+  const reports = new Map<WrittenRollout, () => void>();
+  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
+  return {
+    reports,
+    /** The groups of records without a known group. */
+    ungrouped,
+    reportAll(copies: readonly DroppedCopy[]) {
+      for (const { copy } of copies) reports.delete(copy);
+      for (const report of reports.values()) report();
+    },
+    countUnreadable: () => [...ungrouped.values()].filter(({ keys }) => keys === undefined).length,
+  };
+};
+
+export const breakGroup = (
+  { format, name, output, problems, broken: { reports, ungrouped } }: FormatConversion,
+  rollout: Rollout,
+  at: records.RolloutPosition,
+  { location, keys, fault, contradictsGivenFormat }: BrokenRecord,
+) => {
+  const key = rollout.group ?? `broken ${at.record} ${rollout.part?.span.start} ${at.file.name}`;
+  const { group, rollout: written } = output.addBroken(key, at, rollout);
+  const report = () => {
+    group.isBroken = true;
+    if (rollout.group === undefined) ungrouped.set(group, { keys, location });
+    const shown = { ...location, readAt: `${name}:${group.position + 1}` };
+    if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
+    else problems.report("record-invalid", { format: format.name, fault, contradictsGivenFormat }, shown);
+  };
+  if (rollout.id === undefined) report();
+  else reports.set(written, report);
+};
+
+/** Breaks the groups that the readable start of the record names. */
+export const breakUnreadable = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
+  const { format, converter, receipt, isFormatGiven, hasRecordedGroups } = conversion;
+  const { bytes, member } = raw;
+  const fault = raw.fault === undefined ? requireFault(bytes) : undefined;
+  // If NaN and Infinity are the only faults, the record still names its groups.
+  const lenient = fault && Value.parsePython(bytes);
+  const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
+  const value = lenient ?? (completeStart && Value.parse(completeStart));
+  const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
+  const text = fault && { bytes, fault, isLast: records.isAtEnd(raw), isDocument: !isLine, isFormatGiven };
+  const record = value && records.toRecord(value, raw, at);
+  const converted = record && records.convertRecord(converter, record);
+  const mayLackGroup = !lenient && hasRecordedGroups && record?.isGroupDerived === true;
+  const rollouts = mayLackGroup ? undefined : converted;
+  const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
+  const location = records.locateByte(raw, fault?.at ?? 0);
+  for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
+    breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location });
+  if (lenient) receipt?.addRecord(format, records.toRecord(lenient, raw, at));
+};
+
+export const breakAmbiguous = ({ format, name, output, problems, broken, ...conversion }: FormatConversion) => {
+  const { groups } = output;
+  // A JSON record without any key of the first converted record is not part of a converted group.
+  const isPossible = (keys: BrokenRecord["keys"]) => keys?.some((key) => conversion.keys.all.includes(key)) !== false;
+  const possible = new Map([...broken.ungrouped].filter(([, { keys }]) => isPossible(keys)));
+  if (possible.size === 0) return;
+  const hasOwnFile = ({ rollouts: [first, ...others] }: ConvertedGroup) =>
+    others.every(({ file }) => file === first?.file);
+  // If groups have several records, and all of them in one file, then a record belongs to a group of its own file.
+  const areFilesApart = groups.some(({ rollouts }) => rollouts.length > 1) && groups.every(hasOwnFile);
+  const members = groups.flatMap((group) =>
+    group.rollouts.map(({ file, record, span }) => ({
+      fileSet: conversion.isGroupedByKey ? 0 : areFilesApart ? file.position : file.fileSet,
+      group: group.position,
+      isUnknown: possible.has(group),
+      file,
+      record,
+      start: span?.start ?? 0,
+      unknown: possible.get(group),
+    })),
+  );
+  members.sort((a, b) => a.file.position - b.file.position || a.record - b.record || a.start - b.start);
+  for (const [position, by] of findAmbiguousGroups(members, true)) {
+    const [group, member] = [groups[position], members[by]];
+    if (!group || !member || group.isBroken) continue;
+    group.isBroken = true;
+    const { keys, location: fault = {} } = member.unknown ?? {};
+    // Several records of a document can be on one line.
+    const path = format.records.text === "document" ? (fault.path ?? []).join(".") : "";
+    const unknownRecord = `${describePosition(member, fault)}${path === "" ? "" : ` (${path})`}`;
+    const location = { file: name, line: position + 1, path: [] };
+    problems.report("ambiguous-group", { position: unknownRecord, isJson: keys !== undefined }, location);
+  }
+};
+
+/** A row of Parquet has no line. */
+const describePosition = ({ file, record }: Pick<WrittenRollout, "file" | "record">, fault: ProblemLocation) => {
+  const { label, line } = file.records.locate(record);
+  const [, container, row] = /^(.*)#row (\d+)$/.exec(label) ?? [];
+  if (container !== undefined) return `row ${row} of ${container}`;
+  return `the record at ${label}:${fault.column === undefined ? line : `${fault.line}:${fault.column}`}`;
+};
