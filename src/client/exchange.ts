@@ -157,7 +157,7 @@ export const isForwardedByProxy = ({ to, proxy }: Route) =>
   proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
 /** Between two pieces, undici can read an early reply. */
-const pieceBytes = 64 * 1024;
+const pieceBytes = 512 * 1024;
 
 /** undici reports a closed socket two turns of the event loop late. */
 const waitForSocketEvents = () =>
