@@ -5,8 +5,8 @@ import type { Severity } from "../failure.ts";
 import { invalidInput } from "../groups/failures.ts";
 import { rewardTolerance } from "../groups/metrics/metrics.ts";
 import { addToSketch } from "../groups/metrics/sketch.ts";
-import { findBounds } from "../groups/metrics/sums.ts";
-import type { Part } from "../groups/parts/parts.ts";
+import { digestBytes } from "../groups/parts/column.ts";
+import { kinds, type Part } from "../groups/parts/parts.ts";
 import type { ScanResult } from "../groups/parts/scan-result.ts";
 import { finishReasons, roles } from "../input/index.ts";
 import { type Span, sliceText } from "../json/json-bytes.ts";
@@ -81,14 +81,13 @@ const requestType = defineObjectType(
 const requestKeys = ["trajectory_groups", "split"] as const;
 const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
-type CheckedPart = { kind: Part["kind"]; trajectories?: number; facts?: readonly TrajectoryFacts[] | undefined };
+/** The number of facts of a part that is not valid. */
+const noFacts = -1;
 
 /** An index of this many parts takes about 600 MB. */
 const maxRecords = 10_000_000;
 /** The facts of this many trajectories take about 400 MB. */
 const maxTrajectories = 1_000_000;
-
-const emptyBuffer = Buffer.alloc(0);
 
 export class Checker {
   readonly result: ScanResult;
@@ -101,6 +100,7 @@ export class Checker {
   #isInvalid = false;
   #isWarned = false;
   readonly #facts: TrajectoryFacts[] = [];
+  #rewards = new Float64Array(64);
 
   constructor(file: string, { result, index, groupBy }: ScanOptions) {
     this.result = result;
@@ -123,7 +123,7 @@ export class Checker {
     const closed = json.closeTruncated(block.table.bytes.subarray(span.start, span.start + faultAt));
     const value = closed && json.readRoot(closed);
     const key = value && this.#readGroupKey(value, () => undefined);
-    this.#addPart(block.table, span, { kind: key === undefined ? "unreadable" : "trajectory" });
+    this.#addInvalid(span.start, span.end, key === undefined ? "unreadable" : "trajectory");
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
@@ -140,7 +140,7 @@ export class Checker {
     if (kindAt(table, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(table, node) }, node);
       const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
-      this.#addPart(table, json.spanOf(value), { kind: mayBeTrajectory ? "unreadable" : "group" });
+      this.#addInvalid(json.startOf(table, node), json.endOf(table, node), mayBeTrajectory ? "unreadable" : "group");
       return;
     }
     const { derived: shape } = requestType.shape.read(table, node);
@@ -159,7 +159,7 @@ export class Checker {
     check(table, node, this.#report);
     this.#addRequest(value, kindOf(table, split) === Kind.string ? json.readString(table, split) : undefined);
     if (repeatedKeys.length > 0 || kindOf(table, list) !== Kind.array) {
-      this.#addPart(table, json.spanOf(value), { kind: "group" });
+      this.#addInvalid(json.startOf(table, node), json.endOf(table, node), "group");
       return;
     }
     for (const [at, group] of json.childrenOf({ table, node: list })) {
@@ -185,36 +185,49 @@ export class Checker {
     if (kindAt(table, node) !== Kind.object) {
       reportWrongType(table, { node, field: "a group", wanted: "an object" }, this.#report);
       this.#reportSecrets();
-      this.#addPart(table, json.spanOf(value), { kind: "group" });
+      this.#addInvalid(json.startOf(table, node), json.endOf(table, node), "group");
       return;
     }
     check(table, node, this.#report);
     const list = shape.at(table, shape.slots.trajectories);
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
-    const facts = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : undefined;
-    if (facts?.length === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
-    const { min, max } = findBounds(facts?.map(({ version }) => version) ?? []);
-    if (min < max) this.#report("mixed-policy-versions", { min, max }, node);
-    if (facts && facts.length > 1) this.#comparePrompts(table, facts, node);
-    this.#reportSecrets();
-    const validFacts = this.#isInvalid ? undefined : facts;
-    if (validFacts) this.result.tally.addGroup({ rewards: validFacts.map(({ reward }) => reward), exceptions });
-    const count = facts?.length ?? countElements(table, list);
-    this.#addPart(table, json.spanOf(value), { kind: "group", trajectories: count, facts: validFacts });
-  }
-
-  #comparePrompts(table: JsonTable, facts: readonly TrajectoryFacts[], group: number) {
-    const prompts: Span[] = [];
-    for (const { list, choices } of facts) {
-      const prompt = findPrompt({ table, list, choices });
-      if (prompt) prompts.push(prompt);
+    const found = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : noFacts;
+    if (found === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
+    let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (let at = 0; at < found; at++) {
+      const { version } = this.#factsAt(at);
+      if (version < min) min = version;
+      if (version > max) max = version;
     }
-    const { count } = countPrompts(table.bytes, prompts);
-    if (count > 1) this.#report("mixed-prompts", { prompts: count }, group);
+    if (min < max) this.#report("mixed-policy-versions", { min, max }, node);
+    if (found > 1) this.#comparePrompts(table, found, node);
+    this.#reportSecrets();
+    const count = found === noFacts ? countElements(table, list) : found;
+    const valid = this.#isInvalid ? noFacts : found;
+    if (valid !== noFacts) this.result.tally.addGroup({ rewards: this.#collectRewards(valid), exceptions });
+    this.#addPart(json.startOf(table, node), json.endOf(table, node), "group", count, valid);
   }
 
-  #inspectTrajectories(table: JsonTable, list: number): readonly TrajectoryFacts[] | undefined {
+  /** Returns the rewards of the first facts. Later calls reuse the memory of the returned array. */
+  #collectRewards(count: number) {
+    if (count > this.#rewards.length) this.#rewards = new Float64Array(2 * count);
+    for (let at = 0; at < count; at++) this.#rewards[at] = this.#factsAt(at).reward;
+    return this.#rewards.subarray(0, count);
+  }
+
+  #comparePrompts(table: JsonTable, count: number, group: number) {
+    const known: TrajectoryFacts[] = [];
+    for (let at = 0; at < count; at++) {
+      const facts = this.#factsAt(at);
+      if (facts.promptEnd > 0) known.push(facts);
+    }
+    const prompts = countPrompts(table, known);
+    if (prompts > 1) this.#report("mixed-prompts", { prompts }, group);
+  }
+
+  /** Returns the number of facts, or `noFacts` if a trajectory has no facts. */
+  #inspectTrajectories(table: JsonTable, list: number) {
     let [areObjects, areTyped] = [json.countNumbers(table, list) === 0, true];
     let count = 0;
     const end = json.nodeAfter(table, list);
@@ -225,7 +238,7 @@ export class Checker {
       if (count > maxTrajectories) this.#refuse();
     }
     if (!areObjects) checkElements(table, list, { kind: Kind.object, field: "trajectories" }, this.#report);
-    return areObjects && areTyped ? this.#facts.slice(0, count) : undefined;
+    return areObjects && areTyped ? count : noFacts;
   }
 
   /** Bounds the memory of the index. @throws Failure `invalid-input` */
@@ -239,8 +252,11 @@ export class Checker {
 
   /** Later calls reuse the returned object. */
   #factsAt(position: number): TrajectoryFacts {
-    this.#facts[position] ??= createTrajectoryFacts();
-    return this.#facts[position];
+    const known = this.#facts[position];
+    if (known) return known;
+    const facts = createTrajectoryFacts();
+    this.#facts[position] = facts;
+    return facts;
   }
 
   #checkTrajectory(value: CheckedValue): void {
@@ -249,51 +265,62 @@ export class Checker {
     inspectTrajectory(table, node, facts, this.#report);
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
-    this.#addPart(table, json.spanOf(value), { kind: "trajectory", facts: this.#isInvalid ? undefined : [facts] });
+    this.#addPart(json.startOf(table, node), json.endOf(table, node), "trajectory", 1, this.#isInvalid ? noFacts : 1);
     if (key === undefined) return;
     this.result.parts.setKey(key);
-    const prompt = this.#isInvalid ? undefined : findPrompt({ table, ...facts });
+    const prompt = this.#isInvalid ? undefined : findPrompt(table, facts);
     if (prompt) this.result.parts.setPrompt(this.#block.reader.fingerprintOf(prompt.start, prompt.end));
   }
 
-  #addPart(table: JsonTable, { start, end }: Span, { kind, trajectories, facts }: CheckedPart): void {
+  #addInvalid(start: number, end: number, kind: Part["kind"]) {
+    this.#addPart(start, end, kind, kind === "trajectory" ? 1 : 0, noFacts);
+  }
+
+  /** @param valid the number of facts of a valid part, or `noFacts` */
+  #addPart(start: number, end: number, kind: Part["kind"], trajectories: number, valid: number): void {
     const { parts, rewards, tally } = this.result;
     if (parts.count >= maxRecords) this.#refuse();
-    const valid = facts !== undefined;
-    const count = trajectories ?? (kind === "trajectory" ? 1 : 0);
+    const { columns } = parts;
+    const { table, reader } = this.#block;
     let training = 0;
     let version = Number.NaN;
-    const { min, max } = findBounds(facts?.map(({ reward }) => reward) ?? []);
-    for (const trajectory of facts ?? []) {
+    let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (let at = 0; at < valid; at++) {
+      const trajectory = this.#factsAt(at);
       const { reward, node } = trajectory;
       tally.addMeasured(trajectory);
+      if (reward < min) min = reward;
+      if (reward > max) max = reward;
       if (Number.isFinite(reward)) addToSketch(rewards, reward);
-      parts.fingerprints.push(this.#block.reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node)));
+      columns.fingerprint.push(reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node)));
       training |= trajectory.training;
       if (Number.isNaN(version) || trajectory.version > version) version = trajectory.version;
     }
-    for (let at = 0; !valid && at < count; at++) parts.fingerprints.push(0);
-    const bytes = parts.hasDigests ? table.bytes.subarray(start, end) : emptyBuffer;
-    parts.push(
-      {
-        // The object lists each property, because spread syntax is slower.
-        kind,
-        valid,
-        warned: this.#isWarned,
-        trajectories: count,
-        reward: kind === "trajectory" ? (facts?.[0]?.reward ?? 0) : 0,
-        equal: valid && count > 1 && max - min <= rewardTolerance,
-        version,
-        training,
-        source: this.#index,
-        line: this.#line,
-        start: this.#block.start + start,
-        length: end - start,
-        checksum: parts.hasDigests ? crc32(bytes) : 0,
-      },
-      // Pooled memory from `Buffer.from` is faster than a new buffer from `hash`.
-      parts.hasDigests ? Buffer.from(hash("sha256", bytes, "binary"), "latin1") : emptyBuffer,
-    );
+    if (valid === noFacts) columns.fingerprint.length += trajectories;
+    const isTrajectory = kind === "trajectory";
+    columns.source.push(this.#index);
+    columns.start.push(this.#block.start + start);
+    columns.length.push(end - start);
+    columns.line.push(this.#line);
+    columns.kind.push(kinds.indexOf(kind));
+    columns.valid.push(valid === noFacts ? 0 : 1);
+    columns.warned.push(this.#isWarned ? 1 : 0);
+    columns.equal.push(valid !== noFacts && trajectories > 1 && max - min <= rewardTolerance ? 1 : 0);
+    columns.trajectories.push(trajectories);
+    columns.reward.push(isTrajectory && valid !== noFacts ? this.#factsAt(0).reward : 0);
+    columns.version.push(version);
+    columns.training.push(training);
+    columns.key.length++;
+    columns.prompt.length++;
+    if (parts.hasDigests) this.#addDigest(table.bytes.subarray(start, end));
+    else columns.checksum.length++;
+  }
+
+  #addDigest(bytes: Uint8Array) {
+    const { parts } = this.result;
+    parts.columns.checksum.push(crc32(bytes));
+    // Pooled memory from `Buffer.from` is faster than a new buffer from `hash`.
+    parts.digests.append(Buffer.from(hash("sha256", bytes, "binary"), "latin1").subarray(0, digestBytes));
   }
 
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {

@@ -12,20 +12,29 @@ export const createMessageFacts = () => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
+  /**
+   * The byte after the prompt: the messages before the first choice or, without choices, before the first assistant
+   * turn. 0 if no user message precedes the first assistant turn, because a greeting or a system message has no task.
+   */
+  promptEnd: 0,
   /** The finish reason of the last choice if it is `length`, or 0. */
   cutNode: 0,
-  /** Three nodes for each event: a call, its id and its name, or 0, the id of a result and `resultMark`. Missing: 0. */
-  events: [0],
   eventCount: 0,
   /** The index in `events` of the first call in the last message, or `eventCount` if that message has no call. */
   lastCallsIndex: 0,
 });
 
+/**
+ * The events of the last inspected messages. Three nodes for each event: a call, its id and its name, or 0, the id of a
+ * result and `resultMark`. Missing: 0.
+ */
+let events = new Int32Array(256);
+
 type MessageFacts = ReturnType<typeof createMessageFacts>;
 type ProblemReporter = (table: JsonTable, message: number, report: RuleReporter) => void;
 
 const roleNames = [...roles];
-const [assistant, tool] = [roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
+const [user, assistant, tool] = [roleNames.indexOf("user"), roleNames.indexOf("assistant"), roleNames.indexOf("tool")];
 
 const messageShape = new Shape(
   ["role", "content", "tool_calls", "tool_call_id", "message", "logprobs", "finish_reason"],
@@ -62,10 +71,14 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
   facts.hasAssistantTurn = false;
   facts.callsTools = false;
   facts.cutNode = 0;
+  facts.promptEnd = 0;
   facts.eventCount = 0;
   facts.lastCallsIndex = -1;
+  let [hasTask, messagesEnd] = [false, 0];
   const end = json.nodeAfter(table, list);
   for (let entry = list + nodeSize; entry < end; entry = json.nodeAfter(table, entry)) {
+    const promptEnd = hasTask ? messagesEnd : 0;
+    messagesEnd = json.endOf(table, entry);
     if (kindAt(table, entry) !== Kind.object) {
       areObjects = false;
       continue;
@@ -80,9 +93,12 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     for (let at = 0; at < reporters.length; at++) reporters[at]?.(table, message, report);
     if (callsKind === Kind.null && !isChoice)
       report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
+    if (facts.choices === 0 && (isChoice || (roleIndex === assistant && !facts.hasAssistantTurn)))
+      facts.promptEnd = promptEnd;
     if (isChoice) facts.choices++;
     if (isChoice && hasLogprobs) facts.choicesWithLogprobs++;
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
+    else if (roleIndex === user && !facts.hasAssistantTurn) hasTask = true;
     if (roleIndex === tool) {
       const idNode = messageShape.at(table, slots.tool_call_id);
       addEvent(facts, 0, kindOf(table, idNode) === Kind.string ? idNode : 0, resultMark);
@@ -100,11 +116,6 @@ const reportFinish: ProblemReporter = (table, _, report) => {
   const isString = kindOf(table, node) === Kind.string;
   const reason = isString ? `\`${shortenName(json.readString(table, node))}\`` : describeValue(table, node);
   report("unknown-finish-reason", { reason }, node);
-};
-
-export const readMessage = (table: JsonTable, entry: number) => {
-  const { isChoice, roleIndex } = messageShape.read(table, entry);
-  return { isChoice, role: roleNames[roleIndex] };
 };
 
 const reportRole: ProblemReporter = (table, message, report) => {
@@ -128,11 +139,16 @@ const eventSize = 3;
 const resultMark = -1;
 
 const addEvent = (facts: MessageFacts, call: number, idNode: number, nameNode: number) => {
-  const { events, eventCount } = facts;
-  events[eventCount] = call;
-  events[eventCount + 1] = idNode;
-  events[eventCount + 2] = nameNode;
-  facts.eventCount += eventSize;
+  const at = facts.eventCount;
+  facts.eventCount = at + eventSize;
+  if (facts.eventCount > events.length) {
+    const grown = new Int32Array(2 * events.length);
+    grown.set(events);
+    events = grown;
+  }
+  events[at] = call;
+  events[at + 1] = idNode;
+  events[at + 2] = nameNode;
 };
 
 const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
@@ -153,7 +169,7 @@ const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
 
 const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);
 
-const readToolName = (table: JsonTable, events: readonly number[], at: number) => {
+const readToolName = (table: JsonTable, at: number) => {
   const nameNode = events[at + 2] ?? 0;
   return nameNode > 0 ? json.readString(table, nameNode) : undefined;
 };
@@ -165,30 +181,30 @@ export const inspectToolCalls = (
   offered: ReadonlySet<string> | undefined,
   report: RuleReporter,
 ) => {
-  const { events, eventCount, lastCallsIndex } = facts;
+  const { eventCount, lastCallsIndex } = facts;
   for (let at = 0; offered && at < eventCount; at += eventSize) {
-    const name = readToolName(table, events, at);
+    const name = readToolName(table, at);
     if (name === undefined || offered.has(name)) continue;
     report("undeclared-tool", { name: shortenName(name) }, events[at + 2] ?? 0);
   }
   if (lastCallsIndex === eventCount && areAnsweredInOrder(table, facts)) return;
-  const { waiting, answeredTools } = matchToolCalls(table, events, lastCallsIndex);
+  const { waiting, answeredTools } = matchToolCalls(table, lastCallsIndex);
   for (const at of waiting) {
     const name = () => {
-      const whole = readToolName(table, events, at);
+      const whole = readToolName(table, at);
       return whole && shortenName(whole);
     };
     report("missing-tool-result", { name }, events[at] ?? 0);
   }
   // In the last message, a call needs a result only if an earlier call of the same tool has a result.
   for (let at = lastCallsIndex; at < eventCount; at += eventSize) {
-    const name = answeredTools.size > 0 ? readToolName(table, events, at) : undefined;
+    const name = answeredTools.size > 0 ? readToolName(table, at) : undefined;
     if (name !== undefined && answeredTools.has(name))
       report("trailing-tool-call", { name: shortenName(name) }, events[at] ?? 0);
   }
 };
 
-const areAnsweredInOrder = (table: JsonTable, { events, eventCount }: MessageFacts) => {
+const areAnsweredInOrder = (table: JsonTable, { eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
     // A call without an id needs no result.
@@ -211,7 +227,7 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
 };
 
 /** A result without an id answers the first call of the id that has waited longest. */
-const matchToolCalls = (table: JsonTable, events: readonly number[], end: number) => {
+const matchToolCalls = (table: JsonTable, end: number) => {
   const waiting = new Map<string, number[]>();
   const answeredTools = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {
@@ -224,7 +240,7 @@ const matchToolCalls = (table: JsonTable, events: readonly number[], end: number
     const key = id ?? waiting.keys().next().value ?? "";
     const calls = waiting.get(key) ?? [];
     for (const call of id === undefined ? calls.splice(0, 1) : calls.splice(0)) {
-      const name = readToolName(table, events, call);
+      const name = readToolName(table, call);
       if (name !== undefined) answeredTools.add(name);
     }
     if (calls.length === 0) waiting.delete(key);

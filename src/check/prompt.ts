@@ -3,49 +3,32 @@ import { hash } from "node:crypto";
 import { type Span, sliceText } from "../json/json-bytes.ts";
 import { nodeSize } from "../json/reader.ts";
 import * as json from "../json/table.ts";
-import { readMessage } from "./messages.ts";
+import { createMessageFacts, inspectMessages } from "./messages.ts";
 import { Kind, kindAt } from "./shape.ts";
 
-/** A list of messages and choices, and the number of its choices. */
-interface Conversation {
-  readonly table: json.JsonTable;
+/** The node of a list of messages and choices, and the byte after its prompt; 0 if the prompt is unknown. */
+interface Prompt {
   readonly list: number;
-  readonly choices: number;
+  readonly promptEnd: number;
 }
 
-/**
- * Returns the byte range of the messages before the first choice or, without choices, before the first assistant turn.
- * Returns undefined if no user message precedes the first assistant turn, because such a prompt is unknown: a system
- * message or a greeting does not state a task.
- */
-export const findPrompt = ({ table, list, choices }: Conversation): Span | undefined => {
-  const after = json.nodeAfter(table, list);
-  const first = list + nodeSize;
-  let isKnown = false;
-  let hasAnswer = false;
-  let end = 0;
-  for (let entry = first; entry < after; entry = json.nodeAfter(table, entry)) {
-    if (kindAt(table, entry) === Kind.object) {
-      const { isChoice, role } = readMessage(table, entry);
-      hasAnswer ||= role === "assistant";
-      if (isChoice || (choices === 0 && hasAnswer))
-        return isKnown ? { start: json.startOf(table, first), end } : undefined;
-      isKnown ||= role === "user" && !hasAnswer;
-    }
-    end = json.endOf(table, entry);
-  }
-  return undefined;
-};
+/** Returns undefined if the prompt is unknown. */
+export const findPrompt = (table: json.JsonTable, prompt: Prompt): Span | undefined =>
+  prompt.promptEnd > 0 ? toSpan(table, prompt) : undefined;
+
+const toSpan = (table: json.JsonTable, { list, promptEnd }: Prompt): Span => ({
+  start: json.startOf(table, list + nodeSize),
+  end: promptEnd,
+});
 
 /** Finds the prompt of a trajectory of any shape. */
 export const findPromptOf = (trajectory: json.JsonValue): Span | undefined => {
-  const list = json.memberAt(trajectory, "messages_and_choices");
-  if (!list || kindAt(list.table, list.node) !== Kind.array) return undefined;
-  const { table, node } = list;
-  const entries = json.elementsOf(list);
-  const isChoice = (entry: json.JsonValue) =>
-    kindAt(entry.table, entry.node) === Kind.object && readMessage(entry.table, entry.node).isChoice;
-  return findPrompt({ table, list: node, choices: entries.filter(isChoice).length });
+  const messages = json.memberAt(trajectory, "messages_and_choices");
+  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return undefined;
+  const { table, node: list } = messages;
+  const facts = createMessageFacts();
+  inspectMessages(table, list, facts, () => undefined);
+  return findPrompt(table, { list, promptEnd: facts.promptEnd });
 };
 
 /** Equal values have equal digests: white space, escapes, the order of keys and spellings of numbers do not count. */
@@ -79,12 +62,45 @@ const hasExactDouble = (text: string) => {
   return Number.isFinite(number) && (number !== 0 || !/[1-9]/.test(text.replace(/e.*/i, "")));
 };
 
-/** Compares the prompts of several trajectories in the same bytes. */
-export const countPrompts = (bytes: Buffer, prompts: readonly Span[]): { count: number; other: number } => {
-  const [first] = prompts;
-  const hasFirstBytes = ({ start, end }: Span) =>
-    first !== undefined && bytes.compare(bytes, first.start, first.end, start, end) === 0;
-  if (prompts.every(hasFirstBytes)) return { count: Math.min(1, prompts.length), other: 0 };
-  const digests = prompts.map((prompt) => digestPrompt(bytes, prompt).toString("latin1"));
-  return { count: new Set(digests).size, other: digests.findIndex((digest) => digest !== digests[0]) };
+/** More prompts are compared by their digests, because the time for pairs is quadratic. */
+const maxCompared = 16;
+
+/** Counts the different values of known prompts in a table. */
+export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[]): number => {
+  const different: Prompt[] = [];
+  for (const prompt of prompts) {
+    const results = different.map((known) => compare(table, known, prompt));
+    if (results.includes("same")) continue;
+    if (results.includes("unclear") || different.length === maxCompared) return countDigests(table, prompts);
+    different.push(prompt);
+  }
+  return different.length;
 };
+
+const countDigests = (table: json.JsonTable, prompts: readonly Prompt[]) => {
+  const digests = prompts.map((prompt) => digestPrompt(table.bytes, toSpan(table, prompt)).toString("latin1"));
+  return new Set(digests).size;
+};
+
+/** Without a second reading: `unclear` if the difference may be the order of keys, or the spelling of a value. */
+const compare = (table: json.JsonTable, a: Prompt, b: Prompt): "same" | "different" | "unclear" => {
+  const { bytes } = table;
+  let at = json.startOf(table, a.list + nodeSize);
+  const distance = json.startOf(table, b.list + nodeSize) - at;
+  // For a difference in the first bytes, a loop is faster than `Buffer.compare`.
+  while (at < a.promptEnd && at + distance < b.promptEnd && bytes[at] === bytes[at + distance]) at++;
+  const ends = Number(at === a.promptEnd) + Number(at + distance === b.promptEnd);
+  if (ends > 0) return ends === 2 ? "same" : "different";
+  let [node, other] = [a.list + nodeSize, b.list + nodeSize];
+  while (json.startOf(table, node + nodeSize) < at) {
+    node += nodeSize;
+    other += nodeSize;
+  }
+  if (!isValueAt(table, node, at) || !isValueAt(table, other, at + distance)) return "unclear";
+  const haveSameLength = json.detailOf(table, node) === json.detailOf(table, other);
+  return haveSameLength && json.readString(table, node) === json.readString(table, other) ? "unclear" : "different";
+};
+
+/** True for a string that contains the byte, but not for a key. */
+const isValueAt = (table: json.JsonTable, node: number, at: number) =>
+  kindAt(table, node) === Kind.string && json.nodeAfter(table, node) > 0 && json.endOf(table, node) > at;

@@ -1,6 +1,5 @@
 /** Names the kinds of JSON values, and computes facts once for each shape of objects. */
 
-import { openBracket } from "../json/json-bytes.ts";
 import { nodeSize, registerKey } from "../json/reader.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
@@ -42,11 +41,11 @@ export const kindsAsFacts = <Value>(value: Value) => value;
 interface Layout {
   /**
    * For each slot, the distance in words from the object's node to the last value of the key; 0 if the key is missing.
-   * A value with arrays has no fixed size. Distances after such a value start at the end of the value.
+   * Arrays and objects have no fixed size. Distances after such a value start at the end of the value.
    */
   readonly distances: Int32Array;
   readonly arraysBefore: Uint8Array;
-  /** The distances to the values with arrays, measured like `distances`. */
+  /** The distances to the arrays and objects, measured like `distances`. */
   readonly arrayDistances: readonly number[];
   /** Bit n is 1 if the key of slot n is repeated. Bit 0 has no meaning. */
   readonly repeats: number;
@@ -112,7 +111,7 @@ export class Shape<Name extends string, Facts> {
       if (distances[slot] !== 0) repeats |= 1 << slot;
       distances[slot] = value - from;
       arraysBefore[slot] = arrayDistances.length;
-      if (!hasArray(table, value)) continue;
+      if ((kindAt(table, value) & (Kind.object | Kind.array)) === 0) continue;
       arrayDistances.push(value - from);
       from = json.nodeAfter(table, value);
     }
@@ -125,19 +124,12 @@ export class Shape<Name extends string, Facts> {
     if (shape === 0 || table.shapes === undefined) return facts;
     if (table.shapes !== this.#shapeSource) {
       this.#shapeSource = table.shapes;
-      this.#knownShapes = Array.from({ length: shapeCount }, () => undefined);
+      this.#knownShapes = new Array(shapeCount);
     }
     this.#knownShapes[shape] = { layout, facts };
     return facts;
   }
 }
-
-const hasArray = (table: JsonTable, value: number) => {
-  for (let node = value; node < json.nodeAfter(table, value); node += nodeSize) {
-    if (json.firstByteAt(table, node) === openBracket) return true;
-  }
-  return false;
-};
 
 /** Maps each key to the node of its last value. */
 export const mapMembers = (table: JsonTable, object: number): ReadonlyMap<string, number> => {

@@ -12,6 +12,7 @@ import type { Check, RuleReporter } from "./types.ts";
 import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
 
 const noMetrics: readonly string[] = [];
+const noValues = new Float64Array();
 
 /** Doubles start as NaN, because V8 recompiles code if an integer becomes a double. */
 export const createTrajectoryFacts = () => ({
@@ -24,7 +25,8 @@ export const createTrajectoryFacts = () => ({
   /** Bits, which `trainingBits` describes. */
   training: 0,
   metricNames: noMetrics,
-  metrics: [Number.NaN],
+  /** The values of `metricNames`, and older values. */
+  metrics: noValues,
   ...createMessageFacts(),
 });
 
@@ -87,10 +89,7 @@ const trajectoryType = defineObjectType(
     exception: anyValue,
     exceptions: anyValue,
   },
-  (kinds, table): { hasFailureKey: boolean; hasNested: boolean } => ({
-    hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
-    hasNested: kinds.metadata === Kind.object && listNestedMembers(table, shape.at(table, slots.metadata)).length > 0,
-  }),
+  (kinds) => ({ hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent) }),
 );
 const { shape } = trajectoryType;
 const { slots } = shape;
@@ -132,7 +131,7 @@ export const inspectTrajectory = (
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
   facts.metricNames = noMetrics;
   if (kinds.metrics === Kind.object) inspectMetrics(table, shape.at(table, slots.metrics), facts, report);
-  if (derived.hasNested) inspectMetadata(table, shape.at(table, slots.metadata), report);
+  if (kinds.metadata === Kind.object) inspectMetadata(table, shape.at(table, slots.metadata), report);
   if (kinds.logs === Kind.array)
     checkElements(table, shape.at(table, slots.logs), { kind: Kind.string, rule: "log-type" }, report);
   const initial = readVersion(table, slots.initial_policy_version);
@@ -194,7 +193,10 @@ const inspectHistories = (table: JsonTable, list: number, report: RuleReporter) 
 const listNestedMembers = (table: JsonTable, object: number): readonly (readonly [string, number])[] =>
   Array.from(mapMembers(table, object)).filter(([, node]) => (kindOf(table, node) & (Kind.object | Kind.array)) !== 0);
 
+const metadataShape = new Shape([], (_, table, object) => listNestedMembers(table, object).length > 0);
+
 const inspectMetadata = (table: JsonTable, object: number, report: RuleReporter) => {
+  if (!metadataShape.read(table, object)) return;
   for (const [name, node] of listNestedMembers(table, object)) {
     report("metadata-nested", { key: shortenName(name), found: describeValue(table, node) }, node);
   }
@@ -210,6 +212,7 @@ const metricsShape = new Shape([], (_, table, object) => {
 const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts, report: RuleReporter) => {
   const names = metricsShape.read(table, object);
   if (names) {
+    if (names.length > facts.metrics.length) facts.metrics = new Float64Array(2 * names.length);
     let areFinite = true;
     for (let at = 0; at < names.length; at++) {
       const value = readMetric(table, object + 2 * nodeSize * (at + 1)) ?? 0;
@@ -219,9 +222,10 @@ const inspectMetrics = (table: JsonTable, object: number, facts: TrajectoryFacts
     facts.metricNames = names;
     if (areFinite) return;
   }
-  facts.metrics.length = 0;
   const metricNames: string[] = [];
-  for (const [name, node] of mapMembers(table, object)) {
+  const members = mapMembers(table, object);
+  if (members.size > facts.metrics.length) facts.metrics = new Float64Array(2 * members.size);
+  for (const [name, node] of members) {
     const value = readMetric(table, node);
     const key = shortenName(name);
     if (value === undefined) report("metric-type", { key, found: describeValue(table, node) }, node);

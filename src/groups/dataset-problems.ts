@@ -28,7 +28,7 @@ export const reportDatasetProblems = async (
   reportStaleGroups(dataset);
   for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
   const { columns, count } = dataset.scan.parts;
-  const bitsOfFiles: number[] = [];
+  const bitsOfFiles = new Uint8Array(dataset.sources.length);
   for (let at = 0; at < count; at++) {
     const file = columns.source.at(at);
     bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
@@ -212,7 +212,7 @@ type MissingFeature = (typeof missingFeatures)[number];
 const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
 
 /** Reports each part without a feature, but only the first part of a file or input that lacks the feature. */
-const reportMissingFeatures = (dataset: IndexedGroups, bitsOfFiles: readonly number[]) => {
+const reportMissingFeatures = (dataset: IndexedGroups, bitsOfFiles: Uint8Array) => {
   const { groups, scan } = dataset;
   const { parts, problems } = scan;
   const { source, training } = parts.columns;
@@ -308,7 +308,7 @@ const formatLocation = ({ path = [], ...location }: ProblemLocation) =>
 const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   const { groups, scan } = dataset;
   const { parts } = scan;
-  const originals = new Map<string, () => Promise<ProblemLocation>>();
+  const originals = new Map<string, () => Promise<string>>();
   let [duplicates, bytesRead] = [0, 0];
   for (const [part, suspects] of findSuspects(parts)) {
     const group = groups.groupOf(part);
@@ -326,14 +326,27 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
       const digest = hash("sha256", trajectory);
       const path = pathOf(parts, part, at);
       const locateOriginal = originals.get(digest);
-      if (!locateOriginal) originals.set(digest, async () => await positions.locateValue(groupPart, path));
+      if (!locateOriginal) originals.set(digest, openOriginal(groupPart, { path, locate }));
       else {
-        const position =
-          ++duplicates > maxLocatedOriginals ? "another position" : formatLocation(await locateOriginal());
+        const position = ++duplicates > maxLocatedOriginals ? "another position" : await locateOriginal();
         reportGroup(dataset, "duplicate-trajectory", { data: { position }, group, part, path, locate });
       }
     }
   }
+};
+
+/** Several copies of a trajectory share the position of the first. */
+const openOriginal = (
+  groupPart: positions.GroupPart,
+  { path, locate }: { path: Path; locate: ReturnType<typeof positions.openPartLocator> },
+) => {
+  const find = async () =>
+    formatLocation(groupPart.source.originals ? await positions.locateValue(groupPart, path) : locate(path));
+  let found: ReturnType<typeof find> | undefined;
+  return async () => {
+    found ??= find();
+    return await found;
+  };
 };
 
 const reportCopies = async (dataset: IndexedGroups, signal?: AbortSignal) => {
@@ -365,5 +378,12 @@ function* findSuspects({ columns: { fingerprint, trajectories }, count }: Parts)
 /** Ignores 0, the fingerprint of trajectories in invalid parts. */
 const findRepeatedNumbers = (numbers: NumberColumn) => {
   const sorted = numbers.values().sort();
-  return new Set(sorted.filter((number, at) => number !== 0 && number === sorted[at - 1]));
+  const repeated = new Set<number>();
+  let before = 0;
+  for (let at = 0; at < sorted.length; at++) {
+    const number = sorted[at] ?? 0;
+    if (number === before && number !== 0) repeated.add(number);
+    before = number;
+  }
+  return repeated;
 };

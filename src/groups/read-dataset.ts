@@ -12,11 +12,11 @@ import * as datasetProblems from "./dataset-problems.ts";
 import { invalidInput, missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
-import { createSketch, mergeSketch, type Sketch } from "./metrics/sketch.ts";
+import { mergeSketch, type Sketch } from "./metrics/sketch.ts";
 import { digestBytes } from "./parts/column.ts";
 import { Groups, openGrouping, type ScatteredPart } from "./parts/groups.ts";
 import { findCommonSplit, type OtherKeys, reportMismatches } from "./parts/requests.ts";
-import { createScanResult, type ScanResult } from "./parts/scan-result.ts";
+import { createScanResult, ScanResult } from "./parts/scan-result.ts";
 import { getPart, type IndexedGroups, mapProblemsToRecords } from "./positions.ts";
 
 export interface ReadSourceOptions {
@@ -140,7 +140,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
       options.onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
     };
     problems.input = source.name;
-    const sourceResult = { ...scan, rewards: createSketch() };
+    const sourceResult = new ScanResult(scan);
     await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputs.inputChanged(source.name) : thrown;
     });

@@ -9,7 +9,7 @@ import { type Bytes, type LineStart, readHead, readRangeNow, ShrunkSourceError }
 export const blockBytes = 2 ** 20;
 
 /** A text of this size, its copy and its table fit together in the processor's cache. */
-const cachedBytes = 2 ** 17;
+export const cachedBytes = 2 ** 17;
 
 /** Complete lines from the offset `start`. The bytes are valid until the next block is read. */
 export type Lines = Readonly<{
@@ -53,8 +53,7 @@ export async function* readBlocks(
   let filled = 0;
   for (let base = start; base < end; ) {
     const at = base + filled;
-    // `readFrames` needs a large first block to recognize a document.
-    const size = Math.min(at === start ? blockBytes : cachedBytes, end - at);
+    const size = Math.min(blockBytes, end - at);
     await setImmediate();
     const bytesRead = source.read(buffer.subarray(filled, filled + size), at);
     if (bytesRead === 0) throw new ShrunkSourceError();
@@ -69,7 +68,7 @@ export async function* readBlocks(
       buffer.copyWithin(0, linesEnd, filled);
       base += linesEnd;
       filled -= linesEnd;
-    } else if (filled + cachedBytes > buffer.length) {
+    } else if (filled + blockBytes > buffer.length) {
       const stop = await findLineEnd(source, { buffer, start: base + filled, end, signal });
       const next = Math.min(stop + 1, end);
       yield { kind: "long", start: base, end: stop, isLast: next === end && end === source.size };

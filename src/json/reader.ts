@@ -102,6 +102,19 @@ export interface KeyUses {
   readonly runPrefixes?: Iterable<number>;
 }
 
+/** A class keeps the types of its fields. V8 forgets the types of an object literal when it runs a second time. */
+export class Table implements JsonTable {
+  readonly bytes: Buffer;
+  readonly words: Int32Array;
+  readonly shapes: object | undefined;
+
+  constructor(bytes: Buffer, words: Int32Array, shapes?: object) {
+    this.bytes = bytes;
+    this.words = words;
+    this.shapes = shapes;
+  }
+}
+
 const useNumbers = { leaf: 1, shapeText: 2 };
 
 export class JsonReader {
@@ -178,7 +191,7 @@ export class JsonReader {
     const table = this.#result("table") / wordBytes;
     const words = this.#words.subarray(table, table + this.#result("length") / wordBytes);
     const bytes = this.#bytes.subarray(this.#input, this.#input + this.#length);
-    return { bytes, words, shapes: this.#shapes };
+    return new Table(bytes, words, this.#shapes);
   }
 
   /**
@@ -200,7 +213,7 @@ export class JsonReader {
     const copy = Buffer.allocUnsafe(this.#result("length"));
     this.#bytes.copy(copy, 0, start, start + copy.length);
     const words = new Int32Array(copy.buffer, copy.byteOffset, copy.length / wordBytes);
-    return { bytes: toBuffer(bytes), words, shapes: this.#shapes };
+    return new Table(toBuffer(bytes), words, this.#shapes);
   }
 
   fault(): SyntaxFault {

@@ -1,7 +1,7 @@
 /** Reads values from the tables that the kernel writes. */
 
 import * as syntax from "./json-bytes.ts";
-import { cacheReader, keyIds, nodeSize, readTable } from "./reader.ts";
+import { cacheReader, keyIds, nodeSize, readTable, Table } from "./reader.ts";
 
 /** A JSON text with its nodes. The node of a key is before the node of its value. */
 export interface JsonTable {
@@ -18,7 +18,7 @@ export interface JsonTable {
   readonly shapes?: object | undefined;
 }
 
-export const emptyTable: JsonTable = { bytes: Buffer.alloc(0), words: new Int32Array() };
+export const emptyTable: JsonTable = new Table(Buffer.alloc(0), new Int32Array());
 
 export const startOf = ({ words }: JsonTable, node: number) => words[node] ?? 0;
 
@@ -107,7 +107,7 @@ export const expandNumbers = (table: JsonTable, array: number, maxCount = Number
     while (syntax.isWhite(bytes[at])) at++;
     at++;
   }
-  return { bytes, words };
+  return new Table(bytes, words);
 };
 
 export type JsonValue = Readonly<{ table: JsonTable; node: number }>;

@@ -23,6 +23,10 @@ export class Tally {
   readonly reward = createSum();
   readonly deviations = createSum();
   readonly byName = new Map<string, ExactSum>();
+  /** The sums of lists of names. Trajectories of a shape share a list. */
+  #sumsByNames = new WeakMap<readonly string[], readonly ExactSum[]>();
+  #lastNames: readonly string[] = [];
+  #lastSums: readonly ExactSum[] = [];
   /** `trajectories` counts trajectories with a choice. `total` counts all calls of `addMeasured`. */
   readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
 
@@ -39,15 +43,22 @@ export class Tally {
   addMeasured({ reward, metricNames, metrics, choices, choicesWithLogprobs }: TrajectoryFacts) {
     this.trajectories++;
     if (Number.isFinite(reward)) addToSum(this.reward, reward);
-    for (let at = 0; at < metricNames.length; at++) addToSum(this.#sumOf(metricNames[at] ?? ""), metrics[at] ?? 0);
-    this.#addSampled({ choices, choicesWithLogprobs, trajectories: Math.min(1, choices), total: 1 });
+    if (metricNames !== this.#lastNames) this.#lastSums = this.#sumsOf(metricNames);
+    for (let at = 0; at < this.#lastSums.length; at++) {
+      const sum = this.#lastSums[at];
+      if (sum) addToSum(sum, metrics[at] ?? 0);
+    }
+    this.sampled.choices += choices;
+    this.sampled.choicesWithLogprobs += choicesWithLogprobs;
+    if (choices > 0) this.sampled.trajectories++;
+    this.sampled.total++;
   }
 
   /** Counts the group, but not its trajectories. */
-  addGroup({ rewards, exceptions }: { rewards: readonly number[]; exceptions: number }, sign: 1 | -1 = 1) {
+  addGroup({ rewards, exceptions }: { rewards: ArrayLike<number>; exceptions: number }, sign: 1 | -1 = 1) {
     this.groups += sign;
     this.exceptions += sign * exceptions;
-    const finite = rewards.every(Number.isFinite) ? rewards : rewards.filter(Number.isFinite);
+    const finite = areFinite(rewards) ? rewards : Float64Array.from(rewards).filter(Number.isFinite);
     if (finite.length < 2) return;
     addToSum(this.deviations, standardDeviation(finite), sign);
     const { min, max } = findBounds(finite);
@@ -86,9 +97,21 @@ export class Tally {
     };
   }
 
+  #sumsOf(names: readonly string[]) {
+    const sums = this.#sumsByNames.get(names) ?? names.map((name) => this.#sumOf(name));
+    this.#sumsByNames.set(names, sums);
+    this.#lastNames = names;
+    return sums;
+  }
+
   #sumOf(key: string) {
     const sum = this.byName.get(key) ?? createSum();
     if (sum.count === 0) this.byName.set(key, sum);
     return sum;
   }
 }
+
+const areFinite = (values: ArrayLike<number>) => {
+  for (let at = 0; at < values.length; at++) if (!Number.isFinite(values[at])) return false;
+  return true;
+};

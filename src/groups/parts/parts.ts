@@ -1,43 +1,44 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
-import { Digests, digestBytes, NumberColumn } from "./column.ts";
+import { Digests, NumberColumn } from "./column.ts";
 
-const createColumns = () => ({
-  source: new NumberColumn("u32"),
+/** A class, because V8 would recompile the checker when a literal makes a second object. */
+class Columns {
+  readonly source = new NumberColumn("u32");
   /** Byte offset in the source. */
-  start: new NumberColumn("f64"),
-  length: new NumberColumn("u32"),
-  line: new NumberColumn("u32"),
+  readonly start = new NumberColumn("f64");
+  readonly length = new NumberColumn("u32");
+  readonly line = new NumberColumn("u32");
   /** CRC-32 of the bytes; 0 if `hasDigests` is false. */
-  checksum: new NumberColumn("u32"),
-  digest: new NumberColumn("u32"),
-  kind: new NumberColumn("u8"),
-  valid: new NumberColumn("u8", 1),
+  readonly checksum = new NumberColumn("u32");
+  readonly digest = new NumberColumn("u32");
+  readonly kind = new NumberColumn("u8");
+  readonly valid = new NumberColumn("u8", 1);
   /** 1 for a part with a warning, but only with `--strict`. */
-  warned: new NumberColumn("u8"),
+  readonly warned = new NumberColumn("u8");
   /** 1 for a valid group of several trajectories with equal rewards. */
-  equal: new NumberColumn("u8"),
-  trajectories: new NumberColumn("u32", 1),
+  readonly equal = new NumberColumn("u8");
+  readonly trajectories = new NumberColumn("u32", 1);
   /** The reward of a valid trajectory; 0 for other parts. */
-  reward: new NumberColumn("f64"),
+  readonly reward = new NumberColumn("f64");
   /** The newest policy version; NaN without a version. */
-  version: new NumberColumn("f64", Number.NaN),
+  readonly version = new NumberColumn("f64", Number.NaN);
   /** A sum of `trainingBits`. */
-  training: new NumberColumn("u8"),
+  readonly training = new NumberColumn("u8");
   /** The index in `keys` plus 1; 0 without a key. */
-  key: new NumberColumn("u32"),
+  readonly key = new NumberColumn("u32");
   /** The fingerprint of the prompt of a trajectory with a group key; 0 if the prompt is unknown. */
-  prompt: new NumberColumn("u32"),
+  readonly prompt = new NumberColumn("u32");
   /** One element per trajectory, not per part. */
-  fingerprint: new NumberColumn("u32"),
-});
+  readonly fingerprint = new NumberColumn("u32");
+}
 
-const kinds = ["group", "trajectory", "unreadable"] as const;
+export const kinds = ["group", "trajectory", "unreadable"] as const;
 type PartKind = (typeof kinds)[number];
 
 export type Part = Readonly<ReturnType<Parts["at"]>>;
 
 export class Parts {
-  readonly columns = createColumns();
+  readonly columns = new Columns();
   readonly keys: string[] = [];
   readonly hasDigests: boolean;
   readonly digests = new Digests(this.columns.digest);
@@ -51,33 +52,11 @@ export class Parts {
     return this.columns.start.length;
   }
 
-  /** @param hash SHA-256 of the bytes; empty if `hasDigests` is false */
-  push(part: Part, hash: Uint8Array) {
-    const { columns } = this;
-    // A loop over the columns takes ten times as long.
-    columns.source.push(part.source);
-    columns.start.push(part.start);
-    columns.length.push(part.length);
-    columns.line.push(part.line);
-    columns.checksum.push(part.checksum);
-    columns.kind.push(kinds.indexOf(part.kind));
-    columns.valid.push(Number(part.valid));
-    columns.warned.push(Number(part.warned));
-    columns.equal.push(Number(part.equal));
-    columns.trajectories.push(part.trajectories);
-    columns.reward.push(part.reward);
-    columns.version.push(part.version);
-    columns.training.push(part.training);
-    columns.key.push(0);
-    columns.prompt.push(0);
-    if (this.hasDigests) this.digests.append(hash.subarray(0, digestBytes));
-  }
-
   append({ columns, keys }: Parts) {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
-    const own = Object.values<NumberColumn>(this.columns);
-    for (const [at, column] of Object.values<NumberColumn>(columns).entries()) own[at]?.appendColumn(column);
+    const own = Object.values<NumberColumn>({ ...this.columns });
+    for (const [at, column] of Object.values<NumberColumn>({ ...columns }).entries()) own[at]?.appendColumn(column);
     const { key } = this.columns;
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }

@@ -2,22 +2,42 @@
 import { Problems } from "../../check/rules/problems.ts";
 import type { Strictness } from "../../check/rules/rules.ts";
 import { Tally } from "../metrics/metrics.ts";
-import { createSketch, mergeSketch } from "../metrics/sketch.ts";
+import { createSketch, mergeSketch, type Sketch } from "../metrics/sketch.ts";
 import { Parts } from "./parts.ts";
 import { type InputShape, Requests } from "./requests.ts";
 
-export const createScanResult = (strictness: Strictness, hasDigests = true) => ({
-  parts: new Parts(hasDigests),
+/** A class, because V8 would recompile the checker when a literal makes a second result. */
+export class ScanResult {
+  readonly parts: Parts;
   /** Metrics of the valid trajectories. */
-  tally: new Tally(),
-  problems: new Problems(strictness),
-  requests: new Requests(),
-  shapes: new Set<InputShape>(),
+  readonly tally: Tally;
+  readonly problems: Problems;
+  readonly requests: Requests;
+  readonly shapes: Set<InputShape>;
   /** Finite rewards of the valid trajectories. */
-  rewards: createSketch(),
-});
+  readonly rewards: Sketch;
 
-export type ScanResult = Readonly<ReturnType<typeof createScanResult>>;
+  constructor(
+    from: Pick<ScanResult, "parts" | "tally" | "problems" | "requests" | "shapes">,
+    rewards = createSketch(),
+  ) {
+    this.parts = from.parts;
+    this.tally = from.tally;
+    this.problems = from.problems;
+    this.requests = from.requests;
+    this.shapes = from.shapes;
+    this.rewards = rewards;
+  }
+}
+
+export const createScanResult = (strictness: Strictness, hasDigests = true) =>
+  new ScanResult({
+    parts: new Parts(hasDigests),
+    tally: new Tally(),
+    problems: new Problems(strictness),
+    requests: new Requests(),
+    shapes: new Set<InputShape>(),
+  });
 
 export const mergeScanResult = (into: ScanResult, later: ScanResult) => {
   mergeSketch(into.rewards, later.rewards);

@@ -6,6 +6,7 @@ import type { Host } from "../../host.ts";
 import * as input from "../../input/index.ts";
 import { composeGroup, listParts, ReadWindow } from "../group-bytes.ts";
 import { countWhile, NumberColumn } from "../parts/column.ts";
+import { ScanResult } from "../parts/scan-result.ts";
 import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRecords } from "../positions.ts";
 import { countUnreadable, type Dataset, type ReadOptions, readSources, reportSkippedFiles } from "../read-dataset.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
@@ -48,7 +49,7 @@ export const selectDataset = async (
   const { split, conversion, skippedFiles, joinedGroups, ownKeys, scan } = dataset;
   return {
     ...{ ...read, split, conversion, skippedFiles, joinedGroups, ownKeys, filteredOut },
-    scan: { ...read.scan, shapes: scan.shapes },
+    scan: new ScanResult({ ...read.scan, shapes: scan.shapes }, read.scan.rewards),
     unreadable: countUnreadable(dataset),
     originalGroup: (group) => kept[group] ?? group,
     close: dataset.close,

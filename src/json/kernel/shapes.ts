@@ -8,7 +8,8 @@ export const booleanShape: u32 = 2;
 export const numberShape: u32 = 3;
 export const stringShape: u32 = 4;
 export const arrayShape: u32 = 5;
-export const leafShape: u32 = 6;
+/** A member that is an object contributes only its kind, so that few shapes are needed. */
+export const objectShape: u32 = 6;
 /** The shape of a registered text (`shapeTextUse`) is this number plus the text's id. */
 export const textShape: u32 = 256;
 /** Shapes with members have higher numbers. */

@@ -278,13 +278,15 @@ function readValue(from: usize): usize {
       node = open;
       open = usize(load<u32>(node, 8));
       putNode(node, u32(at - input()), u32((end - table) >> 2), byte === closeBracket ? 0 : shape);
-      const value = byte === closeBracket ? shapes.arrayShape : node === leaf ? shapes.leafShape : shape;
       if (node === leaf) leaf = 0;
       if (open === 0) continue;
       opening = load<u32>(open, 4);
-      shape = load<u32>(open, 12);
-      if (opening !== openBrace) shape = value;
-      else if (shape !== shapes.noShape) shape = withMember(shape, keyIdOf(node), value, node);
+      const outer = load<u32>(open, 12);
+      const isObject = byte === closeBrace;
+      if (opening !== openBrace) {
+        if (!isObject) shape = shapes.arrayShape;
+      } else if (outer === shapes.noShape) shape = outer;
+      else shape = withMember(outer, keyIdOf(node), isObject ? shapes.objectShape : shapes.arrayShape, node);
     }
   }
 }
