@@ -83,8 +83,10 @@ export const groupOf = (reward) =>
   `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"}],"reward":${reward}}]}\n`;
 
 const longGroupOf = (random, { said, lineBytes, more }) => {
+  const bytes = lineBytes / 4 - structureBytes;
+  const prompt = promptOf(random, { said, bytes });
   const trajectories = Array.from({ length: 4 }, (_, at) => ({
-    ...trajectoryOf(random, { said, bytes: lineBytes / 4 - structureBytes }),
+    ...trajectoryOf(random, { said, bytes, prompt }),
     ...more(at),
   }));
   return `${JSON.stringify({ trajectories })}\n`;
@@ -94,21 +96,29 @@ const longGroupOf = (random, { said, lineBytes, more }) => {
 const structureBytes = 770;
 
 /** Returns a conversation with a tool call and its result. */
-const trajectoryOf = (random, { said: { spoken, calls }, bytes }) => {
-  const text = (role, share) => {
-    const all = spoken[role];
-    const length = Math.max(32, Math.floor((bytes * share) / 1.06));
-    let from = Math.floor(random() * Math.max(1, all.length - length));
-    let text = "";
-    for (; text.length < length; from = 0) text += all.slice(from, from + length - text.length);
-    return text.toWellFormed();
-  };
+const cutText = (random, { said: { spoken }, bytes }, role, share) => {
+  const all = spoken[role];
+  const length = Math.max(32, Math.floor((bytes * share) / 1.06));
+  let from = Math.floor(random() * Math.max(1, all.length - length));
+  let text = "";
+  for (; text.length < length; from = 0) text += all.slice(from, from + length - text.length);
+  return text.toWellFormed();
+};
+
+/** The trajectories of a group begin with the same messages. */
+const promptOf = (random, texts) => [
+  { role: "system", content: cutText(random, texts, "system", 0.25) },
+  { role: "user", content: cutText(random, texts, "user", 0.15) },
+];
+
+const trajectoryOf = (random, { prompt, ...texts }) => {
+  const text = (role, share) => cutText(random, texts, role, share);
+  const { calls } = texts.said;
   const { name, arguments: given } = calls[Math.floor(random() * calls.length)];
   const id = `call_${Math.floor(random() * 1e9)}`;
   return {
     messages_and_choices: [
-      { role: "system", content: text("system", 0.25) },
-      { role: "user", content: text("user", 0.15) },
+      ...prompt,
       {
         finish_reason: "tool_calls",
         index: 0,
