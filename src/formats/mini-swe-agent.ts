@@ -19,8 +19,11 @@ export const miniSweAgent: Format = {
   records: { text: "document" },
   filePattern: /\.traj\.json$/,
   groupsSpanFiles: true,
+  // Before 1.4.0, files have no `trajectory_format`.
   recognizes: ({ value }) =>
-    value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") && value.get("messages")?.isList,
+    (value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") ||
+      (value.get("info")?.hasAny("exit_status", "submission") && value.has("info", "model_stats", "api_calls"))) &&
+    value.get("messages")?.isList,
   open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
 };
 
