@@ -97,7 +97,7 @@ const fileEnding = /\.(?:gz|zst|jsonl?|ndjson|traj|eval)$/;
 /** Returns the ids for `--rewards`, or the names of the file if the record is a whole file. */
 export const listRewardIds = ({ options }: FormatRun, { value, file, isWhole = false }: SourceRecord) => {
   const id = value.get("id");
-  if (id && options.rewards?.has(id.text ?? id.raw)) return [id];
+  if (id && options.rewards?.has(id.plain)) return [id];
   const ids = rewardIdKeys.flatMap((key) => value.get(key) ?? value.get("metadata", key) ?? []);
   return ids.length > 0 || !isWhole ? ids : listFileIds(file);
 };
@@ -142,7 +142,7 @@ export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom) return addParts(run, query, rewardFrom);
   if (rewards) {
-    const names = ids.flatMap((id) => (id instanceof Value ? (id.text ?? id.raw) : (id ?? [])));
+    const names = ids.flatMap((id) => (id instanceof Value ? id.plain : (id ?? [])));
     const [first, ...more] = names.flatMap((name) => rewards.get(name) ?? []);
     if (more.some((json) => json !== first))
       throw record.error(`--rewards has several rewards for ${names.join(" and ")} (omit the reward of one id)`);
@@ -201,7 +201,7 @@ const missingPart = (record: Value, value: Value | undefined, path: Path) => {
 export const formatRewardFrom = (parts: readonly RewardPart[]) =>
   parts.map(({ name, weight }) => (weight === undefined ? name : `${name}*${weight}`)).join(" + ");
 
-export const toReward = (run: FormatRun, value: Value) => {
+const toReward = (run: FormatRun, value: Value) => {
   if (value.isNumber) return value;
   if (!value.canBeMetric) return undefined;
   run.note("converted the rewards true and false to 1 and 0");

@@ -218,7 +218,7 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
   const completions = row.requireItems("completions");
   const count = completions.length;
   const rewards = unwrap(row.get("rewards"));
-  const rowIds = listRewardIds(run, record).map((id) => (id instanceof Value ? (id.text ?? id.raw) : id));
+  const rowIds = listRewardIds(run, record).map((id) => (id instanceof Value ? id.plain : id));
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
@@ -242,19 +242,13 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
   });
 };
 
-const roles = new Map(
-  Object.entries({
-    system: "system",
-    human: "user",
-    user: "user",
-    gpt: "assistant",
-    assistant: "assistant",
-    function_call: "assistant",
-    tool: "tool",
-    observation: "tool",
-    function_response: "tool",
-  }),
-);
+const roleNames = {
+  system: ["system"],
+  user: ["human", "user"],
+  assistant: ["gpt", "assistant", "function_call"],
+  tool: ["tool", "observation", "function_response"],
+};
+const roles = new Map(Object.entries(roleNames).flatMap(([role, names]) => names.map((name) => [name, role] as const)));
 
 export const shareGpt = chatRows({
   name: "sharegpt",
@@ -265,20 +259,18 @@ export const shareGpt = chatRows({
   isDataset: true,
   isLossy: true,
   recognizes: (row) => haveTexts(unwrap(row.get("conversations")), "from"),
-  readPrompt: (row) => {
-    const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
-    return [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat();
-  },
+  readPrompt: (row) => [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat(),
   readTurns: (run, row) => {
     const system = row.get("system");
     return [...(system ? [{ role: "system", content: system }] : []), ...shareGptTurns(run, row)];
   },
 });
 
+const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
+
 const shareGptTurns = (run: FormatRun, row: Value) => {
   const unansweredIds: string[] = [];
   const recorded = row.requireItems("conversations");
-  const isAnswer = (turn: Value) => roles.get(turn.textAt("from") ?? "") === "assistant";
   const finish = openFinish(run, { record: row }, recorded.filter(isAnswer).length);
   let answers = 0;
   return recorded.map((turn, at) => {

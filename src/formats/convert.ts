@@ -76,13 +76,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
       receipt: run.receipt && {
         data: run.receipt.data,
-        records: () => {
-          const written = results.flatMap(({ groups }) => groups);
-          return lines.listRecordMappings(
-            written,
-            results.flatMap(({ copies }) => copies),
-          );
-        },
+        records: () => lines.listRecordMappings(results),
       },
     },
     skipped: skipped.filter((file) => !run.documents.foundNames.has(file) && !isCompanion(file, [...byFormat.keys()])),
@@ -160,7 +154,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     }
     breakAmbiguous(conversion);
     const bytes = await output.end(host);
-    const originals = lines.createLineOrigin({ files, groups, copies, format, converter });
+    const originals = lines.createLineOrigin(conversion, copies);
     const keyUse = conversion.isGroupedByKey ? lines.findKeyUse(groups, conversion.keys.flat) : undefined;
     const source: input.Source = { name: conversion.name, bytes, originals: { ...originals, keyUse } };
     return { source, groups, copies, unreadable: broken.countUnreadable() };

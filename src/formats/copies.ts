@@ -21,6 +21,7 @@ export const dropCopies = (groups: readonly ConvertedGroup[]): readonly DroppedC
   const repeated = findCopies(groups);
   if (repeated.length === 0) return [];
   const newest = new Map<WrittenRollout, GroupedRollout>();
+  const joined = openJoinedGroups();
   const convertible = repeated.filter((copies) => copies.some(({ rollout }) => !rollout.isBroken));
   const replaceable = new Set(convertible.flat().map(({ rollout }) => rollout));
   const broken = new Set(
@@ -28,13 +29,11 @@ export const dropCopies = (groups: readonly ConvertedGroup[]): readonly DroppedC
   );
   for (const copies of repeated) {
     const kept = copies.reduce((best, next) => (isBetter(next, best, broken) ? next : best));
-    for (const { rollout } of copies) newest.set(rollout, kept);
-  }
-  const joined = openJoinedGroups();
-  for (const copies of repeated) {
-    const kept = newest.get(copies[0].rollout)?.group;
-    // A broken group stays alone, so that it breaks no complete group.
-    for (const { group } of copies) if (kept && !broken.has(group) && !broken.has(kept)) joined.join(group, kept);
+    for (const { rollout, group } of copies) {
+      newest.set(rollout, kept);
+      // A broken group stays alone, so that it breaks no complete group.
+      if (!broken.has(group) && !broken.has(kept.group)) joined.join(group, kept.group);
+    }
   }
   moveRollouts(groups, newest, joined.rootOf);
   return Array.from(newest, ([copy, { rollout: kept, group }]) => ({
@@ -69,14 +68,8 @@ interface CopyOptions {
 
 /** Converts the records of the copies again, because their values were counted as converted. */
 export const leaveOutCopies = async (copies: readonly DroppedCopy[], { format, converter, receipt }: CopyOptions) => {
-  const byRecord = new Map<string, WrittenRollout[]>();
-  for (const { copy } of copies) {
-    const key = `${copy.record} ${copy.file.position}`;
-    const ofRecord = byRecord.get(key) ?? [];
-    ofRecord.push(copy);
-    byRecord.set(key, ofRecord);
-  }
-  for (const ofRecord of byRecord.values()) {
+  const rollouts = copies.map(({ copy }) => copy);
+  for (const ofRecord of listsByKey(rollouts, ({ file, record }) => `${record} ${file.position}`)) {
     const [first] = ofRecord;
     const raw = await first?.file.records.reread(first.record);
     const record = first && raw && records.parseRecord(format, raw, first);
@@ -92,29 +85,22 @@ export const pathInGroup = ({ rollouts }: ConvertedGroup, rollout: WrittenRollou
   return [isException ? "exceptions" : "trajectories", alike.indexOf(rollout)];
 };
 
-type Copies = readonly [GroupedRollout, ...GroupedRollout[]];
+const findCopies = (groups: readonly ConvertedGroup[]) => {
+  const identified = groups.flatMap((group) =>
+    group.rollouts.flatMap((rollout) => (rollout.id === undefined ? [] : { group, rollout, id: rollout.id })),
+  );
+  return listsByKey(identified, ({ id }) => id).filter(({ length }) => length > 1);
+};
 
-const findCopies = (groups: readonly ConvertedGroup[]): readonly Copies[] => {
-  const seen = new Set<string>();
-  const repeated = new Set<string>();
-  for (const { rollouts } of groups) {
-    for (const { id } of rollouts) {
-      if (id === undefined) continue;
-      if (seen.has(id)) repeated.add(id);
-      seen.add(id);
-    }
+const listsByKey = <Of>(values: readonly Of[], keyOf: (value: Of) => string): readonly (readonly Of[])[] => {
+  const lists = new Map<string, Of[]>();
+  for (const value of values) {
+    const key = keyOf(value);
+    const list = lists.get(key);
+    if (list) list.push(value);
+    else lists.set(key, [value]);
   }
-  const copies = new Map<string, [GroupedRollout, ...GroupedRollout[]]>();
-  for (const group of repeated.size === 0 ? [] : groups) {
-    for (const rollout of group.rollouts) {
-      const { id } = rollout;
-      if (id === undefined || !repeated.has(id)) continue;
-      const others = copies.get(id);
-      if (others) others.push({ group, rollout });
-      else copies.set(id, [{ group, rollout }]);
-    }
-  }
-  return [...copies.values()];
+  return [...lists.values()];
 };
 
 /** Prefers a copy that can be converted, then the newest copy by time, then the copy that was read last. */

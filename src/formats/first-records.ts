@@ -2,6 +2,7 @@
 import * as input from "../input/index.ts";
 import { closeTruncated } from "../json/table.ts";
 import { Value } from "../messages/value.ts";
+import { isAtEnd } from "./source-records.ts";
 
 export type FirstRecord = input.RawRecord & Readonly<{ kind?: "lines" | "document"; value?: Value }>;
 
@@ -42,8 +43,7 @@ export async function* readFirstRecords(
   let hasLines = false;
   for await (const raw of readRawRecords(source, { text: "lines" }, limits)) {
     const value = Value.parsePython(Buffer.from(raw.bytes));
-    // A line end has up to two bytes.
-    const isWhole = raw.isDocument || (count === 0 && raw.start + raw.bytes.length >= bytes.size - 2);
+    const isWhole = raw.isDocument || (count === 0 && isAtEnd(raw, bytes.size));
     if (value?.isObject || (value && isWhole)) {
       yield isWhole ? { ...raw, value } : { ...raw, value, kind: "lines" };
       // A file that starts with `[` can still be a document.

@@ -7,8 +7,9 @@ import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/json-bytes.ts";
 import { findSource, type Json, JsonWriter } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
+import type { FormatConversion } from "./convert.ts";
 import { type DroppedCopy, dropCopies, pathInGroup } from "./copies.ts";
-import type { Converter, Format, Rollout } from "./format.ts";
+import type { Rollout } from "./format.ts";
 import {
   type ConvertedFile,
   convertRecord,
@@ -95,6 +96,14 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
     flushed += bytes.length;
     await to.write(bytes);
   };
+  const writeGroup = async (group: ConvertedGroup, texts: input.Bytes) => {
+    writeText(lineStart);
+    for (const [at, trajectory] of group.rollouts.filter(({ length }) => length > 0).entries()) {
+      if (at > 0) writeText(",");
+      pending.write(await input.readRange(texts, trajectory));
+    }
+    writeText(lineEnd(group));
+  };
   const flushFullTo = (to: input.Spool) => (pending.length >= maxBufferedBytes ? flushTo(to) : undefined);
 
   return {
@@ -123,7 +132,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       const group = groupOf(key, at.file);
       isInOrder = false;
       const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
-      const rollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true } as const;
+      const rollout: WrittenRollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true };
       addTo(group, rollout);
       return { group, rollout };
     },
@@ -144,17 +153,10 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
       for (const group of groups) {
         group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
         // `!` is not JSON, so the group becomes invalid.
+        if (group.isBroken) writeText("!\n");
         // The rollouts of a joined group are in another line.
-        const isJoined = !group.isBroken && group.rollouts.length === 0;
-        if (isJoined) writeText("\n");
-        if (isJoined) continue;
-        writeText(group.isBroken ? "!\n" : lineStart);
-        const trajectories = group.isBroken ? [] : group.rollouts.filter(({ length }) => length > 0);
-        for (const [at, trajectory] of trajectories.entries()) {
-          if (at > 0) writeText(",");
-          pending.write(await input.readRange(texts, trajectory));
-        }
-        if (!group.isBroken) writeText(lineEnd(group));
+        else if (group.rollouts.length === 0) writeText("\n");
+        else await writeGroup(group, texts);
         await flushFullTo(ordered);
       }
       await flushTo(ordered);
@@ -164,14 +166,6 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
     discard: () => Promise.all([spool.discard(), ordered?.discard()]),
   };
 };
-
-export type ConversionOutput = Readonly<{
-  files: readonly ConvertedFile[];
-  groups: readonly ConvertedGroup[];
-  copies: readonly DroppedCopy[];
-  format: Format;
-  converter: Converter;
-}>;
 
 /** @param keys names that `--group-by` could use instead */
 export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): input.GroupKeyUse => {
@@ -185,13 +179,10 @@ export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly str
   };
 };
 
-export const createLineOrigin = ({
-  files,
-  groups,
-  copies,
-  format,
-  converter,
-}: ConversionOutput): input.OriginalLines => {
+export const createLineOrigin = (
+  { files, format, converter, output: { groups } }: FormatConversion,
+  copies: readonly DroppedCopy[],
+): input.OriginalLines => {
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   const rereadRecord = async (at: RolloutPosition) => {
     const raw = await at.file.records.reread(at.record);
@@ -272,17 +263,23 @@ export const createLineOrigin = ({
   };
 };
 
-export function* listRecordMappings(groups: readonly ConvertedGroup[], copies: readonly DroppedCopy[]) {
+interface WrittenGroups {
+  groups: readonly ConvertedGroup[];
+  copies: readonly DroppedCopy[];
+}
+
+export function* listRecordMappings(written: readonly WrittenGroups[]) {
   const numbers = new Map<ConvertedGroup, number>();
   const toMapping = ({ file, record }: WrittenRollout, group: number, trajectory: number | null) => {
     const { label, line } = file.records.locate(record);
     return { file: label, line, group, trajectory };
   };
-  for (const group of groups) {
+  for (const group of written.flatMap(({ groups }) => groups)) {
     if (group.rollouts.length > 0) numbers.set(group, numbers.size + 1);
     let trajectories = 0;
     for (const rollout of group.rollouts)
       yield toMapping(rollout, numbers.size, rollout.length > 0 ? ++trajectories : null);
   }
-  for (const { copy, keptIn } of copies) yield toMapping(copy, numbers.get(keptIn) ?? 0, null);
+  for (const { copy, keptIn } of written.flatMap(({ copies }) => copies))
+    yield toMapping(copy, numbers.get(keptIn) ?? 0, null);
 }

@@ -65,7 +65,7 @@ interface SampleLog {
 
 const convertRollout = (run: FormatRun, sample: Value, { log, file, isOnly, isChunked }: SampleLog) => {
   const id = sample.get("id");
-  const group = id?.text ?? id?.raw;
+  const group = id?.plain;
   const events = findEvents(sample).map((event) => event.get("timestamp"));
   const changedAt = findLastTime([...events, sample.get("completed_at"), sample.get("started_at")]);
   return convertPart(sample, { group, id: findId(sample, log), changedAt }, () => {
@@ -120,7 +120,7 @@ const findSampleReward = (
   };
   const readOther = (value: Value) => convertGrade(run, value);
   const id = sample.get("id");
-  const ids = [`${id?.text ?? id?.raw}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid"), ...names];
+  const ids = [`${id?.plain}_epoch_${sample.get("epoch")?.raw ?? 1}`, sample.get("uuid"), ...names];
   return findReward(run, { record: sample, ids, findValue, readOther });
 };
 
@@ -265,7 +265,7 @@ const convertContent = (attachments: Attachments, message: Value) => {
     const thought = part.get(part.get("redacted")?.isTrue ? "summary" : "reasoning");
     return thought ? [{ part, thought, content: follow(thought) }] : [];
   });
-  const thought = thoughts.map(({ content }) => content.text ?? content.raw).join("\n");
+  const thought = thoughts.map(({ content }) => content.plain).join("\n");
   const origins = thoughts.flatMap(({ part, thought, content }) => [thought, content, part.get("type")]);
   const reasoning = thoughts.length === 0 ? given : literal(thought, ...origins);
   const [first] = parts;

@@ -18,8 +18,18 @@ interface Addition {
   reason: string;
   /** True in the last choice of a list. */
   last: boolean;
-  count: number;
 }
+
+type Counted<Counts> = Counts & { count: number };
+
+/** Removes an entry whose count becomes 0. */
+const addCount = <Entry extends object>(counts: Map<string, Counted<Entry>>, entry: Entry, step: number) => {
+  const key = JSON.stringify(Object.values(entry));
+  const counted = counts.get(key) ?? { ...entry, count: 0 };
+  counted.count += step;
+  if (counted.count === 0) counts.delete(key);
+  else counts.set(key, counted);
+};
 
 const nullReason = "the value is null";
 const unconverted = "the record could not be converted";
@@ -33,8 +43,8 @@ export type ReceiptData = ReturnType<Receipt["data"]>;
 export const openReceipt = () => {
   const formats = new Set<string>();
   /** Paths have no indexes (`completion[].content`). */
-  const counts = new Map<string, ReceiptEntry & { file: string; path: string; count: number }>();
-  const additions = new Map<string, Addition>();
+  const counts = new Map<string, Counted<ReceiptEntry & { file: string; path: string }>>();
+  const additions = new Map<string, Counted<Addition>>();
   const outcomes = new Map<number, ReceiptEntry>();
   /** Several records can refer to one document, which counts once. */
   const documents = new Set<string>();
@@ -47,30 +57,14 @@ export const openReceipt = () => {
     for (const value of sourcesOf(json)) setOutcome(value, { list: "changed", text: to });
     for (const [key, child] of childrenOf(json)) setTargets(child, joinPath(to, key));
   };
-  const countLeaf = (file: string, path: string, { list, text }: ReceiptEntry, step: number) => {
-    const key = `${list} ${file} ${path} ${text}`;
-    const counted = counts.get(key) ?? { list, file, path, text, count: 0 };
-    counted.count += step;
-    if (counted.count === 0) counts.delete(key);
-    else counts.set(key, counted);
-  };
-
-  const countAdditions = (
-    file: string,
-    { json, to, last }: { json: Json; to: string; last: boolean },
-    step: number,
-  ) => {
+  const countAdditions = (json: Json, at: Pick<Addition, "file" | "to" | "last">, step: number) => {
+    const { file, to, last } = at;
     const reason = additionReasonOf(json);
     const children = childrenOf(json);
     const end = to.endsWith("messages_and_choices") ? children.findLastIndex(([, turn]) => isChoice(turn)) : -1;
-    for (const [at, [key, child]] of children.entries())
-      countAdditions(file, { json: child, to: joinPath(to, key), last: end < 0 ? last : at === end }, step);
-    if (reason === undefined) return;
-    const key = JSON.stringify([file, to, reason, last]);
-    const counted = additions.get(key) ?? { file, to, reason, last, count: 0 };
-    counted.count += step;
-    if (counted.count === 0) additions.delete(key);
-    else additions.set(key, counted);
+    for (const [position, [key, child]] of children.entries())
+      countAdditions(child, { file, to: joinPath(to, key), last: end < 0 ? last : position === end }, step);
+    if (reason !== undefined) addCount(additions, { file, to, reason, last }, step);
   };
 
   /** @param step 1, or -1 to remove a counted record */
@@ -79,7 +73,7 @@ export const openReceipt = () => {
       if (error) leaveOut(part, unconverted);
       if (trajectory !== undefined) {
         setTargets(trajectory, "trajectory");
-        countAdditions(file, { json: trajectory, to: "trajectory", last: false }, step);
+        countAdditions(trajectory, { file, to: "trajectory", last: false }, step);
       }
       if (exception !== undefined) {
         leaveOut(part, "only the exception of a failed rollout is converted");
@@ -110,7 +104,10 @@ export const openReceipt = () => {
         // Counts the values in a parsed string of JSON, unless the whole string was converted.
         const inner = !outcome || outcome.list === "left_out" ? current.cachedEmbeddedJson : undefined;
         if (inner) pending.push({ current: inner, path, around: outcome });
-        else countLeaf(file, path, outcome ?? { list: "left_out", text: reasonFor(current) }, step);
+        else {
+          const { list, text } = outcome ?? { list: "left_out", text: reasonFor(current) };
+          addCount(counts, { list, file, path, text }, step);
+        }
       }
     };
     countAll(file, value);

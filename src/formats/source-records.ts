@@ -65,8 +65,8 @@ export const toRecord = (value: Value, raw: input.RawRecord, at: RolloutPosition
 };
 
 /** A line end has up to two bytes. */
-export const isAtEnd = ({ within, start, bytes }: input.RawRecord) =>
-  within !== undefined && start + bytes.length >= within.size - 2;
+export const isAtEnd = ({ within, start, bytes }: input.RawRecord, size = within?.size ?? Number.POSITIVE_INFINITY) =>
+  start + bytes.length >= size - 2;
 
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
   try {

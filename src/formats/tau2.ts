@@ -102,7 +102,7 @@ const domainOf = ({ value }: Results) => value?.get("info", "environment_info", 
 
 const findGroup = (simulation: Value, results: Results) => {
   const task = simulation.get("task_id");
-  return task && `${results.file} ${domainOf(results)?.text ?? ""} ${task.text ?? task.raw}`;
+  return task && `${results.file} ${domainOf(results)?.text ?? ""} ${task.plain}`;
 };
 
 const convertTurns = (run: FormatRun, simulation: Value) => {

@@ -90,6 +90,11 @@ export class Value {
     return this.#in.longTexts?.get(this.#node)?.toString("utf8") ?? json.readString(this.#in.table, this.#node);
   }
 
+  /** The text without quotes and escapes, or the JSON of another value. */
+  get plain() {
+    return this.text ?? this.raw;
+  }
+
   get number() {
     return this.isNumber ? json.readNumber(this.#in.table, this.#node) : undefined;
   }
