@@ -28,6 +28,8 @@ export const inspect: Format = {
   // A sample in chunks has many members, and `sample.json` is the first.
   records: { text: "document", zip: /^samples\/.+_epoch_\d+(?:\/sample)?\.json$/ },
   filePattern: /\.eval$/,
+  // `inspect score` writes a copy, without the time, next to the log.
+  lastFilePattern: /-scored(?:-\d+)?\.(?:eval|json)$/,
   hasNonFinite: true,
   recognizes: ({ value, member }) =>
     member === undefined
@@ -48,22 +50,22 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
     const log = run.readSettings(record, "header.json") ?? run.readSettings(record, "_journal/start.json");
     const isOnly =
       log?.get("eval", "dataset", "samples")?.number === 1 && (log.get("eval", "config", "epochs")?.number ?? 1) === 1;
-    return [convertRollout(run, value, { log, file, isOnly, isChunked: chunkedSample.test(member) })];
+    const names = isOnly ? listFileIds(file) : [];
+    return [convertRollout(run, value, { log, names, isChunked: chunkedSample.test(member) })];
   }
   const samples = value.requireItems("samples");
-  const isOnly = samples.length === 1;
-  return samples.map((sample) => convertRollout(run, sample, { log: value, file, isOnly, isChunked: false }));
+  const names = samples.length === 1 ? listFileIds(file) : [];
+  return samples.map((sample) => convertRollout(run, sample, { log: value, names, isChunked: false }));
 };
 
 interface SampleLog {
   log: Value | undefined;
-  file: string;
-  /** True if the log has no other sample. */
-  isOnly: boolean;
+  /** The names of the file if the log has no other sample. */
+  names: readonly string[];
   isChunked: boolean;
 }
 
-const convertRollout = (run: FormatRun, sample: Value, { log, file, isOnly, isChunked }: SampleLog) => {
+const convertRollout = (run: FormatRun, sample: Value, { log, names, isChunked }: SampleLog) => {
   const id = sample.get("id");
   const group = id?.plain;
   const events = findEvents(sample).map((event) => event.get("timestamp"));
@@ -79,7 +81,7 @@ const convertRollout = (run: FormatRun, sample: Value, { log, file, isOnly, isCh
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
     return buildTrajectory({
-      reward: findSampleReward(run, sample, { scores, names: isOnly ? listFileIds(file) : [] }),
+      reward: findSampleReward(run, sample, { scores, names }),
       ...readMessages(run, sample),
       metrics: convertMetrics(run, scores),
       metadata: convertMetadata(sample, log, scores, startTime),
