@@ -147,7 +147,7 @@ export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
     if (more.some((json) => json !== first))
       throw record.error(`--rewards has several rewards for ${names.join(" and ")} (omit the reward of one id)`);
     if (first !== undefined) {
-      for (const name of names) run.usedRewardIds.add(name);
+      for (const name of names) run.usedRewards.add(name);
       return { reward: rawLiteral(first, []), identity: `reward ${first}` };
     }
     if (names.length === 0) throw record.error("the record has no id for --rewards (add the key id to the record)");
@@ -167,7 +167,7 @@ const addParts = (run: FormatRun, query: RewardQuery, rewardFrom: readonly Rewar
   });
   const [first] = parts;
   if (!first) throw missingPart(query.record, undefined, rewardFrom[0]?.path ?? []);
-  for (const { name } of parts) run.usedRewardParts.add(name);
+  for (const { name } of parts) run.usedRewards.add(name);
   if (parts.length < rewardFrom.length) run.note("added only the recorded parts of the reward, as TRL does");
   if (rewardFrom.length === 1 && first.weight === undefined)
     return { reward: first.reward, identity: `from ${first.path.join(".")}` };

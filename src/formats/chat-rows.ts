@@ -27,7 +27,6 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" 
   sampled: string;
   /** True if rows can have tools and metrics, and files can be Parquet. */
   isDataset: boolean;
-  answerKey?(row: Value): string | undefined;
   /** Returns the members of a row that can become metadata. Default: all. */
   listMembers?(row: Value): Members;
   findId?(row: Value): string | undefined;
@@ -115,9 +114,8 @@ const computeDigest = (values: readonly Value[]) =>
   hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
 
 const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
-  const { usedKeys, isDataset, answerKey, listMembers } = rows;
-  const answer = answerKey?.(row);
-  const top = (listMembers?.(row) ?? row.members()).filter(([key]) => key !== answer && !usedKeys.includes(key));
+  const { usedKeys, isDataset, listMembers } = rows;
+  const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
   const metadata = [...top, ...completionMembers, ...row.members("metadata")].filter(([, { isScalar }]) => isScalar);
   const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
@@ -189,7 +187,10 @@ const trlRows: ChatRows = {
   recognizes: (row) =>
     canBeTurns(row.get("prompt")) && (unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
   readPrompt: (row) => [row.require("prompt")],
-  answerKey: completionKey,
+  listMembers: (row) => {
+    const answer = completionKey(row);
+    return row.members().filter(([key]) => key !== answer);
+  },
   canLackParts: true,
   readReward: (_, row) => {
     const reward = requireReward(row, "reward");

@@ -54,13 +54,12 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   // Unused ids are not an error, because a file of rewards can cover several runs.
-  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewardIds.has(id));
+  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewards.has(id));
   const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
   const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
   if (unusedIds.length > 0) run.notes.set(unusedText, 1);
   for (const { name: part } of options.rewardFrom ?? [])
-    if (run.usedRewardParts.size > 0 && !run.usedRewardParts.has(part))
-      run.problems.report("reward-part-missing", { part });
+    if (run.usedRewards.size > 0 && !run.usedRewards.has(part)) run.problems.report("reward-part-missing", { part });
   const converted = results.map(({ source }, at) => {
     const close = async () => await input.closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
@@ -89,8 +88,7 @@ const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFo
   const { sources, host, skipsDigests = false } = inputs;
   const receipt = options.hasReceipt ? openReceipt() : undefined;
   const run = { options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
-  const used = { usedRewardIds: new Set<string>(), usedRewardParts: new Set<string>() };
-  return { ...run, ...used, problems: new Problems(), notes: new Map<string, number>() };
+  return { ...run, usedRewards: new Set<string>(), problems: new Problems(), notes: new Map<string, number>() };
 };
 
 /** A conversion of all files of one format. */

@@ -47,7 +47,7 @@ export interface SourceRecord {
 }
 
 export type Rollout = Readonly<{
-  /** The group key. With `groupsSpanFiles`, files can share groups. Default: `SourceRecord.group`. */
+  /** The group key. Files with the same `groupScope` share groups. Default: `SourceRecord.group`. */
   group?: string | undefined;
   /** The record's part for this rollout. Default: the whole record. */
   part?: Value;
@@ -80,9 +80,8 @@ export interface FormatRun extends ConversionNotes {
   readSettings(record: Pick<SourceRecord, "file" | "member">, path: string): Value | undefined;
   /** True for the first record with the id, each time that this record is converted. */
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
-  readonly usedRewardIds: Set<string>;
-  /** Names of the parts of `rewardFrom` that a record has. */
-  readonly usedRewardParts: Set<string>;
+  /** The ids of `rewards`, or the names of the parts of `rewardFrom`, that a record has. */
+  readonly usedRewards: Set<string>;
   readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;
 }
 
@@ -113,8 +112,7 @@ export type Format = Readonly<{
   companions?: RegExp;
   /** Names of folders whose files are parts of a record. */
   partFolders?: readonly string[];
-  groupsSpanFiles?: boolean;
-  /** Only files with the same scope share groups. Default: with `groupsSpanFiles` all files, otherwise none. */
+  /** Only files with the same scope share groups. Default: no other file. */
   groupScope?(file: string): string;
   /** The writer writes a rollout to two files if their paths differ only in this part. */
   repeatedPath?: RegExp;

@@ -18,7 +18,7 @@ export const miniSweAgent: Format = {
   },
   records: { text: "document" },
   filePattern: /\.traj\.json$/,
-  groupsSpanFiles: true,
+  groupScope: () => "",
   // Before 1.4.0, files have no `trajectory_format`.
   recognizes: ({ value }) =>
     (value.textAt("trajectory_format")?.startsWith("mini-swe-agent-") ||

@@ -219,22 +219,19 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
     for (const folder of partFolders) parts.add(join(dirname(source.name), folder));
     if (groupScope && partFolders.length > 0) scopes.set(groupScope(join(source.name)), partFolders);
   }
-  const isPart = (path: string): boolean => {
-    const folder = dirname(path);
-    return parts.has(folder) || (folder !== path && isPart(folder));
-  };
-  const isUnfinished = (path: string): boolean => {
-    const folder = dirname(path);
-    if (folder === path) return false;
-    return scopes.get(dirname(dirname(folder)))?.includes(basename(folder)) === true || isUnfinished(folder);
-  };
-  return parts.size === 0
-    ? inputs
-    : inputs.flatMap((recognized): RecognizedInput | readonly [] => {
-        const { source } = recognized;
-        if (isPart(join(source.name))) return [];
-        return isUnfinished(join(source.name)) ? { source, formats: [], hint: unfinishedHint } : recognized;
-      });
+  if (parts.size === 0) return inputs;
+  return inputs.flatMap((recognized): RecognizedInput | readonly [] => {
+    const { source } = recognized;
+    const folders = listFolders(join(source.name));
+    if (folders.some((folder) => parts.has(folder))) return [];
+    const isUnfinished = folders.some((folder) => scopes.get(dirname(dirname(folder)))?.includes(basename(folder)));
+    return isUnfinished ? { source, formats: [], hint: unfinishedHint } : recognized;
+  });
+};
+
+const listFolders = (path: string): readonly string[] => {
+  const folder = dirname(path);
+  return folder === path ? [] : [folder, ...listFolders(folder)];
 };
 
 const unfinishedHint = "wait until the result of the rollout is written, or omit the rollout";
@@ -254,8 +251,7 @@ const canConvert = (format: Format, { value, ...at }: SourceRecord, options: For
     options: { ...options, rewards: undefined },
     files: [at.file],
     ...{ readDocument: ignore, readSettings: ignore, note: ignore, isFirst: () => true, skip: () => [] },
-    usedRewardIds: new Set(),
-    usedRewardParts: new Set(),
+    usedRewards: new Set(),
     receipt: undefined,
   };
   const converter = format.open(run);

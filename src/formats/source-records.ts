@@ -36,7 +36,7 @@ export const openFiles = async (
     try {
       const records = await input.openRecords(source, kinds, { maxUnpackedBytes, signal: host.signal });
       const position = files.length;
-      const scope = format.groupScope?.(source.name) ?? (format.groupsSpanFiles ? "" : source.name);
+      const scope = format.groupScope?.(source.name) ?? source.name;
       const fileSet = scopes.get(scope) ?? position;
       scopes.set(scope, fileSet);
       files.push({ name: source.name, records, position, fileSet });

@@ -16,7 +16,7 @@ export const sweAgent: Format = {
   records: { text: "document" },
   filePattern: /\.traj$/,
   companions: /(?:^|\/)(?:preds\.json|all_preds\.jsonl)$/,
-  groupsSpanFiles: true,
+  groupScope: () => "",
   recognizes: ({ value }) =>
     value.get("trajectory")?.isList && (value.get("history")?.isList || value.get("attempts")?.isList),
   open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),

@@ -18,7 +18,7 @@ export const verifiersV1: Format = {
   records: { text: "lines" },
   filePattern: /(?:^|[./])traces\.jsonl$/,
   companions: /(?:^|\/)(?:configs\/[^/]+\.json|metrics\.jsonl)$/,
-  groupsSpanFiles: true,
+  groupScope: () => "",
   // prime-rl writes the episodes of `effective` to `all`, too.
   repeatedPath: /(?:all|effective)(?=\/[^/]+$)/,
   recognizes: ({ value }) =>
