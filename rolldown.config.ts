@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import type { RolldownOptions } from "rolldown";
 import { kernel } from "./build/kernel.ts";
 import { licenses } from "./build/licenses.ts";
@@ -73,6 +74,24 @@ const withoutHttp2 = {
   load: (id: string) => (id === "\0no-http2" ? "module.exports = { constants: {} };" : undefined),
 };
 
+/** Node reads a file with only ASCII characters in half of the time, and V8 stores it in half of the memory. */
+const ascii = {
+  name: "ascii",
+  generateBundle: (_: unknown, bundle: Record<string, { type: string; code?: string }>) => {
+    const escapeUnit = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    for (const chunk of Object.values(bundle))
+      if (chunk.code) chunk.code = chunk.code.replaceAll(/[^\0-\x7f]/g, escapeUnit);
+  },
+};
+
+/** Compiles the functions of typical runs (`build/compiled.js`). */
+const compiled = {
+  name: "compiled",
+  closeBundle: () => {
+    execFileSync(process.execPath, ["build/compiled.js"], { stdio: ["ignore", "ignore", "inherit"] });
+  },
+};
+
 const listed = licenses();
 
 /** The program: one file that every run needs, and files that are loaded when they are used. */
@@ -80,7 +99,7 @@ export const program = {
   input: { main: "src/main.ts" },
   platform: "node",
   external: ["libsql"],
-  plugins: [separateMcpSdk, withoutHttp2, kernel(), raw(), page([listed]), listed],
+  plugins: [separateMcpSdk, withoutHttp2, kernel(), raw(), page([listed]), listed, ascii, compiled],
   preserveEntrySignatures: "allow-extension",
   // An index.ts of these modules does not load the files that its importer does not use.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|groups)\//, sideEffects: false }] },
