@@ -37,7 +37,7 @@ export const openBrokenGroups = () => {
 };
 
 export const breakGroup = (
-  { format, name, output, problems, broken: { reports, ungrouped } }: FormatConversion,
+  { run: { problems }, format, name, output, broken: { reports, ungrouped } }: FormatConversion,
   rollout: Rollout,
   at: records.RolloutPosition,
   { location, keys, fault, contradictsGivenFormat }: BrokenRecord,
@@ -57,7 +57,7 @@ export const breakGroup = (
 
 /** Breaks the groups that the readable start of the record names. */
 export const breakUnreadable = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
-  const { format, converter, receipt, isFormatGiven, hasRecordedGroups } = conversion;
+  const { run, format, converter, isFormatGiven, hasRecordedGroups } = conversion;
   const { bytes, member } = raw;
   const fault = raw.fault === undefined ? requireFault(bytes) : undefined;
   // If NaN and Infinity are the only faults, the record still names its groups.
@@ -74,10 +74,10 @@ export const breakUnreadable = (conversion: FormatConversion, raw: input.RawReco
   const location = records.locateByte(raw, fault?.at ?? 0);
   for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
     breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location });
-  if (lenient) receipt?.addRecord(format, records.toRecord(lenient, raw, at));
+  if (lenient) run.receipt?.addRecord(format, records.toRecord(lenient, raw, at));
 };
 
-export const breakAmbiguous = ({ format, name, output, problems, broken, ...conversion }: FormatConversion) => {
+export const breakAmbiguous = ({ run, format, name, output, broken, ...conversion }: FormatConversion) => {
   const { groups } = output;
   // A JSON record without any key of the first converted record is not part of a converted group.
   const isPossible = (keys: BrokenRecord["keys"]) => keys?.some((key) => conversion.keys.all.includes(key)) !== false;
@@ -108,7 +108,7 @@ export const breakAmbiguous = ({ format, name, output, problems, broken, ...conv
     const path = format.records.text === "document" ? (fault.path ?? []).join(".") : "";
     const unknownRecord = `${describePosition(member, fault)}${path === "" ? "" : ` (${path})`}`;
     const location = { file: name, line: position + 1, path: [] };
-    problems.report("ambiguous-group", { position: unknownRecord, isJson: keys !== undefined }, location);
+    run.problems.report("ambiguous-group", { position: unknownRecord, isJson: keys !== undefined }, location);
   }
 };
 

@@ -102,9 +102,12 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
   const { groupBy, from, messagesFrom } = run.options;
   const { formatRun, endCounting } = openFormatRun(files, run);
-  const { problems, receipt } = run;
   return {
-    ...{ files, format, problems, receipt, formatRun, endCounting },
+    run,
+    files,
+    format,
+    formatRun,
+    endCounting,
     name: `${title} (as groups)`,
     isFormatGiven: from !== "auto" && messagesFrom === undefined,
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
@@ -142,7 +145,8 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     conversion.endCounting();
     const copies = output.dropCopies();
     broken.reportAll(copies);
-    if (copies.length > 0) run.notes.set("left out a copy of a rollout", copies.length);
+    const copyNote = "left out a copy of a rollout";
+    if (copies.length > 0) run.notes.set(copyNote, (run.notes.get(copyNote) ?? 0) + copies.length);
     if (receipt) await leaveOutCopies(copies, { format, converter, receipt });
     for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
@@ -163,7 +167,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
 };
 
 const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
-  const { format, converter, keys, receipt } = conversion;
+  const { run, format, converter, keys } = conversion;
   const record = records.parseRecord(format, raw, at);
   if (!record) return breakUnreadable(conversion, raw, at);
   const { value } = record;
@@ -189,7 +193,7 @@ const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: reco
     const flat = [...value.flatMembers(), ...value.flatMembers("metadata")].map(([key]) => key);
     conversion.keys = { all: listKeys(value) ?? [], flat: flat.filter((key) => key !== "reward") };
   }
-  receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
+  run.receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
 };
 
 const listKeys = (value: Value) => (value.isText ? undefined : value.members().map(([key]) => key));
