@@ -70,7 +70,8 @@ export const breakUnreadable = (conversion: FormatConversion, raw: input.RawReco
   const converted = record && records.convertRecord(converter, record);
   const mayLackGroup = !lenient && hasRecordedGroups && record?.isGroupDerived === true;
   const rollouts = mayLackGroup ? undefined : converted;
-  const unknown = { group: value || member === undefined ? undefined : converter.groupOfMember?.(member) };
+  const memberGroup = format.records.zip?.exec(member ?? "")?.[1];
+  const unknown = { group: value || conversion.isGroupedByKey ? undefined : memberGroup };
   const location = records.locateByte(raw, fault?.at ?? 0);
   for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
     breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location });

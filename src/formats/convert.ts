@@ -5,7 +5,7 @@ import { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
 import type { Value } from "../messages/value.ts";
-import { pluralize, toOptionArgs } from "../sentences.ts";
+import { formatList, pluralize, toOptionArgs } from "../sentences.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
 import { formatRewardFrom } from "./build-trajectory.ts";
 import { leaveOutCopies } from "./copies.ts";
@@ -55,9 +55,8 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   // Unused ids are not an error, because a file of rewards can cover several runs.
   const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewards.has(id));
-  const namedIds = `${unusedIds.slice(0, maxNamedIds).join(", ")}${unusedIds.length > maxNamedIds ? ", …" : ""}`;
-  const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout: ${namedIds}`;
-  if (unusedIds.length > 0) run.notes.set(unusedText, 1);
+  const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout`;
+  if (unusedIds.length > 0) run.notes.set(`${unusedText}: ${formatList(unusedIds, maxNamedIds)}`, 1);
   for (const { name: part } of options.rewardFrom ?? [])
     if (run.usedRewards.size > 0 && !run.usedRewards.has(part)) run.problems.report("reward-part-missing", { part });
   const converted = results.map(({ source }, at) => {

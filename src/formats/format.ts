@@ -92,8 +92,6 @@ export interface Converter {
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   /** After the last record, returns the faults that depend on several records. */
   findFaults?(): readonly RecordFault[];
-  /** Returns the group key in a member's name, such as `samples/<key>_epoch_1.json`. */
-  groupOfMember?(member: string): string | undefined;
 }
 
 export type Format = Readonly<{
@@ -101,6 +99,7 @@ export type Format = Readonly<{
   title: string;
   /** Texts that tell users where these values come from. */
   keys: { group: string; reward: string; sampled: string };
+  /** The first capture of `zip` is the group key in the name of a member. */
   records: RecordKinds;
   /** Without a receipt, only these columns are read. Default: all. */
   columns?: readonly string[];

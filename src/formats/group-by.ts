@@ -24,7 +24,7 @@ export const groupByKey = (converter: Converter, { isGrouped }: Format, groupBy:
       record.isGroupDerived = record.group === undefined;
     }
   };
-  return { ...converter, convert, groupOfMember: () => undefined };
+  return { ...converter, convert };
 };
 
 const formatKey = (key: Value) => {

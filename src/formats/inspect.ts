@@ -26,7 +26,7 @@ export const inspect: Format = {
     sampled: 'the messages with the source "generate", and the outputs of model events',
   },
   // A sample in chunks has many members, and `sample.json` is the first.
-  records: { text: "document", zip: /^samples\/.+_epoch_\d+(?:\/sample)?\.json$/ },
+  records: { text: "document", zip: /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/ },
   filePattern: /\.eval$/,
   // `inspect score` writes a copy, without the time, next to the log.
   lastFilePattern: /-scored(?:-\d+)?\.(?:eval|json)$/,
@@ -35,14 +35,10 @@ export const inspect: Format = {
     member === undefined
       ? value.get("eval", "task")?.isText && value.get("samples")?.isList
       : value.has("id") && value.get("epoch")?.isNumber,
-  open: (run) => ({
-    convert: (record) => convertRollouts(run, record),
-    groupOfMember,
-  }),
+  open: (run) => ({ convert: (record) => convertRollouts(run, record) }),
 };
 
 const chunkedSample = /_epoch_\d+\/sample\.json$/;
-const groupOfMember = (member: string) => /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/.exec(member)?.[1];
 
 const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, member, file } = record;
