@@ -97,14 +97,8 @@ const permanentRules: readonly LockRuleName[] = [
 ];
 export const isAcceptable = (rule: LockRuleName) => !permanentRules.includes(rule);
 
-/** A replacement may break these rules. */
-const tolerated: readonly LockRuleName[] = [
-  "price-increased",
-  "price-unknown",
-  "price-condition-changed",
-  "quantization-changed",
-  "max-output-decreased",
-];
+/** A replacement may break these rules, and have any price and any maximum output. */
+const tolerated: readonly LockRuleName[] = ["quantization-changed"];
 
 /** `path` begins at the model in the lock file. `words` replace the braces in the message. */
 const toRegression = (rule: LockRuleName, path: LockPath, values: readonly unknown[], words = values) => {
@@ -286,28 +280,64 @@ const sortByPrice = (models: readonly LockedModel[]) => {
   return priced.sort((a, b) => decimals.compareDecimals(a.sum, b.sum));
 };
 
-/** Compares each model once with each distinct set of locked facts, because all of 30,000 models can have an error. */
+/**
+ * All of 30,000 models can have an error. So models whose locked facts differ only in prices, lengths and dates share a
+ * search, which compares each candidate once.
+ */
 const openReplacements = (models: readonly LockedModel[], policy: LockPolicy) => {
   const priced = sortByPrice(models);
   const byId = new Map(priced.map((one) => [one.model.id, one]));
-  const found = new Map<string, readonly PricedModel[]>();
-  const listFitting = (locked: LockedModel) => {
-    const facts = JSON.stringify({ ...locked, id: undefined, pricing: undefined });
-    const fits = ({ model }: PricedModel) =>
-      findRegressions(locked, model, policy).every(({ rule }) => tolerated.includes(rule));
-    const fitting: PricedModel[] = [];
-    if (!found.has(facts)) {
-      for (const one of priced) if (one.model.id !== fitting[0]?.model.id && fits(one) && fitting.push(one) > 1) break;
-    }
-    found.set(facts, found.get(facts) ?? fitting);
-    return found.get(facts) ?? [];
+  const searches = new Map<string, ReturnType<typeof openSearch>>();
+  const searchFor = (locked: LockedModel) => {
+    const facts = JSON.stringify([locked.quantization, ...listRules.map(([field]) => locked[field])]);
+    const search = searches.get(facts) ?? openSearch(priced, (model) => fits(locked, model, policy));
+    searches.set(facts, search);
+    return search;
   };
   /** Returns prices in US dollars per million tokens. */
   return (locked: LockedModel, needsCheaper: boolean) => {
-    const cheapest = listFitting(locked).find(({ model }) => model.id !== locked.id);
+    const cheapest = searchFor(locked)(locked);
     const current = needsCheaper ? byId.get(locked.id) : undefined;
     if (!cheapest || (current && decimals.compareDecimals(cheapest.sum, current.sum) >= 0)) return undefined;
     const perMillion = (price: decimals.Decimal) => decimals.formatDecimal(decimals.shiftDecimal(price, 6));
     return { id: cheapest.model.id, prompt: perMillion(cheapest.prompt), completion: perMillion(cheapest.completion) };
   };
 };
+
+/** The search compares the lengths of contexts. */
+const fits = (was: LockedModel, is: LockedModel, policy: LockPolicy) =>
+  [
+    ...compareQuantizations(was.quantization, is.quantization),
+    ...compareLists(was, is),
+    ...checkDeprecation(was, is, policy),
+  ].every(({ rule }) => tolerated.includes(rule));
+
+/** The returned function finds the cheapest other model that has the context of the given model. */
+const openSearch = (priced: readonly PricedModel[], fitsFacts: (model: LockedModel) => boolean) => {
+  const fitting: PricedModel[] = [];
+  /** The longest context up to each fitting model. */
+  const longest: number[] = [];
+  let next = 0;
+  const addNext = () => {
+    const one = priced[next++];
+    if (!one || !fitsFacts(one.model)) return;
+    fitting.push(one);
+    longest.push(Math.max(longest.at(-1) ?? -1, contextOf(one.model)));
+  };
+  return (locked: LockedModel) => {
+    const context = contextOf(locked);
+    let [at, end] = [0, longest.length];
+    while (at < end) {
+      const middle = (at + end) >>> 1;
+      if ((longest[middle] ?? 0) < context) at = middle + 1;
+      else end = middle;
+    }
+    for (; ; at++) {
+      while (at >= fitting.length && next < priced.length) addNext();
+      const one = fitting[at];
+      if (!one || (one.model.id !== locked.id && contextOf(one.model) >= context)) return one;
+    }
+  };
+};
+
+const contextOf = ({ context_length: length = -1 }: LockedModel) => length;
