@@ -25,42 +25,48 @@ interface CallConversation {
 /** Items that are not messages, such as a call of a built-in tool, stay as they are. */
 export const readConversation = (call: RawJson): CallConversation => {
   const output = findValue(call, "output");
-  const isResponse = findResponse(output) !== undefined || /\bresponses\./i.test(findOperation(call) ?? "");
+  const response = findResponse(output);
+  const isResponse = response !== undefined || /\bresponses\./i.test(findOperation(call) ?? "");
   const isGemini = findValue(call, "inputs", "contents") !== undefined || hasCandidates(output);
   const chat = { inputs: readInputs(call), output: readOutput(call) };
   if (chat.inputs.items || !(isResponse || isGemini)) return chat;
   const value = Value.parse(Buffer.from(call.json));
   if (!value) return chat;
-  const read = attempt(() => (isResponse ? readResponsesCall(call, value) : readGeminiCall(call, value)));
-  return typeof read === "string" ? { ...chat, obstacle: read } : read;
+  const { result = chat, obstacle } = attempt((run) =>
+    isResponse ? readResponsesCall(run, { call, value, response }) : readGeminiCall(run, call, value),
+  );
+  return { obstacle, ...result };
 };
 
 /** Converts messages and the reply of Anthropic's API. Returns other items unchanged, or why it failed. */
 export const toChatItems = (items: readonly RawJson[]): readonly RawJson[] | string => {
   const value = Value.parse(Buffer.from(composeArray(items.map(({ json }) => json))));
   if (!value) return items;
-  const subjects: string[] = [];
-  const run = collectSkipped(subjects);
-  return attempt(() => {
-    const converted = value.items().flatMap((item): readonly Json[] => {
+  const { result = [], obstacle } = attempt((run) =>
+    value.items().flatMap((item): readonly Json[] => {
       const isReply = item.textAt("type") === "message" && item.get("content")?.isList;
       return isReply ? [convertReply(run, item)] : convertBlocks(run, item);
-    });
-    return describeSkipped(subjects) ?? toRaw(converted);
-  });
+    }),
+  );
+  return obstacle ?? toRaw(result);
 };
 
-/** Returns the reason if a value cannot be converted. */
-const attempt = <Result>(convert: () => Result): Result | string => {
+/** Values without an equivalent stay in the result. `obstacle` is the reason if a value was not converted. */
+const attempt = <Result>(convert: (run: ConversionNotes) => Result): { result?: Result; obstacle?: string } => {
+  const skipped: string[] = [];
+  const skip: ConversionNotes["skip"] = (value, subject) => {
+    skipped.push(`${subject} cannot become a message`);
+    return [value];
+  };
   try {
-    return convert();
+    const result = convert({ note: () => {}, skip });
+    const [obstacle] = skipped;
+    return obstacle === undefined ? { result } : { result, obstacle };
   } catch (thrown) {
-    if (thrown instanceof ConversionError) return `it cannot be converted to messages (${thrown.message})`;
-    throw thrown;
+    if (!(thrown instanceof ConversionError)) throw thrown;
+    return { obstacle: `it cannot be converted to messages (${thrown.message})` };
   }
 };
-
-const describeSkipped = ([first]: readonly string[]) => first && `${first} cannot become a message`;
 
 /** Returns tools in the format of chat messages as JSON. */
 export const readTools = (call: RawJson) => {
@@ -74,15 +80,6 @@ export const readTools = (call: RawJson) => {
   return value && toRaw([toTools(value) ?? []])[0];
 };
 
-/** Keeps values without an equivalent in the output, and collects their names. */
-const collectSkipped = (subjects: string[]): ConversionNotes => ({
-  note: () => {},
-  skip: (value, subject) => {
-    subjects.push(subject);
-    return [value];
-  },
-});
-
 /** A stream of events ends with the whole response. */
 const findResponse = (output: RawJson | undefined) =>
   [output, ...itemsOf(output).map((event) => findValue(event, "response"))].findLast(
@@ -92,17 +89,16 @@ const findResponse = (output: RawJson | undefined) =>
 /** The service has these parts of the input. */
 const storedParts = { previous_response_id: "messages", conversation: "messages", prompt: "instructions" };
 
-const readResponsesCall = (call: RawJson, value: Value): CallConversation => {
-  const subjects: string[] = [];
-  const run = collectSkipped(subjects);
+type ResponsesCall = Readonly<{ call: RawJson; value: Value; response: RawJson | undefined }>;
+
+const readResponsesCall = (run: ConversionNotes, { call, value, response }: ResponsesCall): CallConversation => {
   const inputs = value.get("inputs");
-  const chunks = [value.get("output"), ...value.items("output").map((event) => event.get("response"))];
-  const response = chunks.findLast((chunk) => chunk?.get("output")?.isList);
-  const instructions = inputs?.get("instructions") ?? response?.get("instructions");
+  const reply = response && Value.parse(Buffer.from(response.json));
+  const instructions = inputs?.get("instructions") ?? reply?.get("instructions");
   const system = instructions?.isText ? [{ role: "system", content: instructions }] : undefined;
   const before = system ?? (instructions ? convertInput(run, instructions) : []);
   const input = inputs?.get("input");
-  const answer = response && toRaw(convertOutput(run, response));
+  const answer = reply && toRaw(convertOutput(run, reply));
   const stored = Object.entries(storedParts).find(([key]) => inputs?.has(key));
   return {
     inputs: {
@@ -110,23 +106,24 @@ const readResponsesCall = (call: RawJson, value: Value): CallConversation => {
       rest: omitMembers(findValue(call, "inputs"), ["input", "instructions"]),
     },
     output: answer
-      ? { items: answer, rest: omitMembers(findResponse(findValue(call, "output")), ["output"]) }
+      ? { items: answer, rest: omitMembers(response, ["output"]) }
       : { items: undefined, rest: findValue(call, "output") },
-    obstacle: stored ? `the service has its earlier ${stored[1]} (${stored[0]})` : describeSkipped(subjects),
+    ...(stored && { obstacle: `the service has its earlier ${stored[1]} (${stored[0]})` }),
   };
 };
 
 const hasCandidates = (output: RawJson | undefined) =>
   [output, ...itemsOf(output)].some((chunk) => findValue(chunk, "candidates")?.kind === "list");
 
-const readGeminiCall = (call: RawJson, value: Value): CallConversation => {
-  const subjects: string[] = [];
-  const gemini = openGemini(collectSkipped(subjects));
+const historyKey = "automatic_function_calling_history";
+
+const readGeminiCall = (run: ConversionNotes, call: RawJson, value: Value): CallConversation => {
+  const gemini = openGemini(run);
   const inputs = value.get("inputs");
   const output = value.get("output");
   const system = findIn(inputs?.get("config"), "system_instruction") ?? findIn(inputs, "system_instruction");
   // If the SDK calls functions itself, the history has the contents and the calls.
-  const history = findIn(output, "automatic_function_calling_history");
+  const history = findIn(output, historyKey);
   const contents = history?.items().length ? history : inputs?.get("contents");
   const before = [
     ...(system ? [gemini.convertSystem(system)] : []),
@@ -134,20 +131,20 @@ const readGeminiCall = (call: RawJson, value: Value): CallConversation => {
   ];
   const chunks = output?.isList ? output.items() : output ? [output] : [];
   const answer = gemini.convertCandidates(chunks);
-  const systemKeys = ["system_instruction", "systemInstruction"];
-  const rest = omitMembers(findValue(call, "inputs"), ["contents", ...systemKeys]);
+  const rest = omitMembers(findValue(call, "inputs"), ["contents", "system_instruction"]);
   const others = membersOf(rest).map(({ key, value: member }) => {
-    return { key, value: key === "config" ? (omitMembers(member, systemKeys) ?? parseRawJson("{}")) : member };
+    return {
+      key,
+      value: key === "config" ? (omitMembers(member, ["system_instruction"]) ?? parseRawJson("{}")) : member,
+    };
   });
   const lastChunk = itemsOf(findValue(call, "output")).at(-1) ?? findValue(call, "output");
-  const historyKeys = ["automatic_function_calling_history", "automaticFunctionCallingHistory"];
   return {
     inputs: { items: toRaw(before), rest: others.length === 0 ? undefined : toObject(others) },
     output:
       answer.length === 0
         ? { items: undefined, rest: findValue(call, "output") }
-        : { items: toRaw(answer), rest: omitMembers(lastChunk, ["candidates", ...historyKeys]) },
-    obstacle: describeSkipped(subjects),
+        : { items: toRaw(answer), rest: omitMembers(lastChunk, ["candidates", historyKey]) },
   };
 };
 
@@ -176,7 +173,9 @@ const readOutput = (call: RawJson): Messages => {
   return { items, rest: choices && omitMembers(output, ["choices"]) };
 };
 
+/** Also omits `systemInstruction` for `system_instruction`. */
 const omitMembers = (value: RawJson | undefined, keys: readonly string[]) => {
-  const others = membersOf(value).filter(({ key }) => !keys.includes(key));
+  const toSnakeCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const others = membersOf(value).filter(({ key }) => !keys.includes(toSnakeCase(key)));
   return others.length === 0 ? undefined : toObject(others);
 };

@@ -36,7 +36,7 @@ export const removeRollUps = (calls: readonly TreeCall[]) => {
     if (included.size === 0) continue;
     rollUps++;
     call.amounts = new Map(
-      Array.from(call.amounts, ([model, amounts]) => [model, subtract(amounts, included.get(model) ?? {})]),
+      Array.from(call.amounts, ([model, amounts]) => [model, combine(amounts, included.get(model) ?? {}, subtract)]),
     );
   }
   return rollUps;
@@ -61,25 +61,25 @@ const findChildren = (calls: readonly TreeCall[]) => {
 
 const kinds = [...tokenKinds, "usd"] as const;
 
-const add = (a: Amounts, b: Amounts): Amounts =>
+const add = (a: Amounts, b: Amounts): Amounts => ({ ...b, ...combine(a, b, addDecimals) });
+
+/** Returns only the kinds of `a`. */
+const combine = (a: Amounts, b: Amounts, compute: (a: Decimal, b: Decimal) => Decimal): Amounts =>
   Object.fromEntries(
-    kinds.flatMap((kind) => (a[kind] || b[kind] ? [[kind, addDecimals(a[kind] ?? zero, b[kind] ?? zero)]] : [])),
+    kinds.flatMap((kind) => {
+      const amount = a[kind];
+      return amount ? [[kind, compute(amount, b[kind] ?? zero)]] : [];
+    }),
   );
 
 const addByModel = (sums: AmountsByModel, more: AmountsByModel): AmountsByModel =>
   new Map([...sums, ...Array.from(more, ([model, amounts]) => [model, add(sums.get(model) ?? {}, amounts)] as const)]);
 
 /** Never below zero, because services round costs. */
-const subtract = (amounts: Amounts, part: Amounts): Amounts =>
-  Object.fromEntries(
-    kinds.flatMap((kind) => {
-      const whole = amounts[kind];
-      const less = multiplyDecimals(part[kind] ?? zero, { digits: -1n, places: 0 });
-      return whole ? [[kind, maxDecimal(addDecimals(whole, less), zero)]] : [];
-    }),
-  );
-
-const maxDecimal = (a: Decimal, b: Decimal) => (compareDecimals(a, b) < 0 ? b : a);
+const subtract = (whole: Decimal, part: Decimal) => {
+  const rest = addDecimals(whole, multiplyDecimals(part, { digits: -1n, places: 0 }));
+  return rest.digits < 0n ? zero : rest;
+};
 
 /** Allows for rounding. Costs are compared only without tokens. */
 const isIncluded = (part: Amounts, whole: Amounts = {}) => {

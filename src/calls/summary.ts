@@ -5,32 +5,27 @@ import * as facts from "./facts.ts";
 import { type Amounts, removeRollUps } from "./roll-up.ts";
 import { type CallUsage, readUsages, sumTokens, type TokenKind, tokenKinds } from "./usage.ts";
 
-export type CallSummary = ReturnType<ReturnType<typeof openSummary>["summary"]>;
+export type CallSummary = ReturnType<typeof summarize>;
 
 export const openSummary = (prefix: string) => {
   const calls: SummarizedCall[] = [];
-  return {
-    add(call: RawJson) {
-      calls.push(readFacts(call, prefix));
-    },
-    summary: () => {
-      const rollUps = removeRollUps(calls);
-      const all = openGroup("", "");
-      const groups = new Map<string, ReturnType<typeof openGroup>>();
-      for (const call of calls) {
-        all.add(call, [...call.amounts.keys()]);
-        for (const model of call.models.length === 0 ? [""] : call.models) {
-          const key = JSON.stringify([call.op, model]);
-          const group = groups.get(key) ?? openGroup(call.op, model);
-          groups.set(key, group);
-          group.add(call, [model]);
-        }
-      }
-      const sums = Array.from(groups.values(), (group) => group.sums());
-      sums.sort((a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model));
-      return { all: all.sums(), groups: sums, rollUps };
-    },
-  };
+  return { add: (call: RawJson) => void calls.push(readFacts(call, prefix)), summary: () => summarize(calls) };
+};
+
+const summarize = (calls: readonly SummarizedCall[]) => {
+  const rollUps = removeRollUps(calls);
+  const groups = new Map<string, { op: string; model: string; calls: SummarizedCall[] }>();
+  for (const call of calls) {
+    for (const model of call.models.length === 0 ? [""] : call.models) {
+      const key = JSON.stringify([call.op, model]);
+      const group = groups.get(key) ?? { op: call.op, model, calls: [] };
+      groups.set(key, group);
+      group.calls.push(call);
+    }
+  }
+  const sums = Array.from(groups.values(), (group) => ({ ...group, ...sumCalls(group.calls, group.model) }));
+  sums.sort((a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model));
+  return { all: { op: "", model: "", ...sumCalls(calls) }, groups: sums, rollUps };
 };
 
 type SummarizedCall = ReturnType<typeof readFacts>;
@@ -70,51 +65,41 @@ const toAmounts = (usage: CallUsage | undefined, usd: Decimal | undefined): Amou
 const modelOf = ({ model = "" }: { readonly model: string | undefined }) => model;
 const compareTexts = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-export type CallGroup = ReturnType<ReturnType<typeof openGroup>["sums"]>;
+export type CallGroup = CallSummary["groups"][number];
 
-const openGroup = (op: string, model: string) => {
+/**
+ * Adds the amounts of one model or of all models. Part of a cost is not the cost of the call. In `seconds`, `tokens`
+ * and `cost`, `calls` is the number of calls with this value.
+ */
+const sumCalls = (calls: readonly SummarizedCall[], model?: string) => {
   const states: Record<facts.CallState, number> = { ok: 0, failed: 0, running: 0, deleted: 0 };
-  const durations: number[] = [];
   const sums: Partial<Record<TokenKind | "usd", Decimal>> = {};
-  let calls = 0;
   let callsWithTokens = 0;
   let callsWithCost = 0;
+  for (const { state, amounts, unpriced } of calls) {
+    states[state]++;
+    const models = model === undefined ? [...amounts.keys()] : [model];
+    const added = models.map((name) => amounts.get(name) ?? {});
+    const isPriced = !models.some((name) => unpriced.has(name));
+    for (const kind of [...tokenKinds, ...(isPriced ? ["usd" as const] : [])])
+      for (const { [kind]: amount } of added) if (amount) sums[kind] = addDecimals(sums[kind] ?? zero, amount);
+    if (added.some((amount) => tokenKinds.some((kind) => amount[kind]))) callsWithTokens++;
+    if (isPriced && added.some(({ usd }) => usd)) callsWithCost++;
+  }
+  const durations = calls.flatMap(({ micros = -1 }) => (micros >= 0 ? micros : []));
+  const sorted = Float64Array.from(durations).sort();
+  /** Returns seconds (nearest-rank method). */
+  const percentile = (share: number) => {
+    const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
+    return ranked === undefined ? undefined : ranked / 1_000_000;
+  };
+  const { prompt, completion, total, usd } = sums;
+  const tokens = { prompt: prompt?.digits, completion: completion?.digits, total: total?.digits };
   return {
-    /** Adds the amounts of these models. Part of a cost is not the cost of the call. */
-    add({ state, micros, amounts, unpriced }: SummarizedCall, models: readonly string[]) {
-      calls++;
-      states[state]++;
-      if (micros !== undefined && micros >= 0) durations.push(micros);
-      const added = models.map((model) => amounts.get(model) ?? {});
-      const isPriced = !models.some((model) => unpriced.has(model));
-      for (const kind of [...tokenKinds, ...(isPriced ? ["usd" as const] : [])])
-        for (const { [kind]: amount } of added) if (amount) sums[kind] = addDecimals(sums[kind] ?? zero, amount);
-      if (added.some((amount) => tokenKinds.some((kind) => amount[kind]))) callsWithTokens++;
-      if (isPriced && added.some(({ usd }) => usd)) callsWithCost++;
-    },
-    /** In `seconds`, `tokens` and `cost`, `calls` is the number of calls with this value. */
-    sums: () => {
-      const sorted = Float64Array.from(durations).sort();
-      /** Returns seconds (nearest-rank method). */
-      const percentile = (share: number) => {
-        const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
-        return ranked === undefined ? undefined : ranked / 1_000_000;
-      };
-      const { prompt, completion, total, usd } = sums;
-      return {
-        op,
-        model,
-        calls,
-        ...states,
-        seconds: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
-        tokens: {
-          calls: callsWithTokens,
-          prompt: prompt?.digits,
-          completion: completion?.digits,
-          total: total?.digits,
-        },
-        cost: { calls: callsWithCost, usd: usd && formatDecimal(usd) },
-      };
-    },
+    calls: calls.length,
+    ...states,
+    seconds: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
+    tokens: { calls: callsWithTokens, ...tokens },
+    cost: { calls: callsWithCost, usd: usd && formatDecimal(usd) },
   };
 };

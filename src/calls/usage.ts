@@ -42,16 +42,14 @@ type Counts = ReadonlyMap<string, bigint>;
 const readCounts = (usage: RawJson | undefined): Counts => {
   const counts = membersOf(usage).flatMap(({ key, value }) => {
     const name = toCountName(key);
-    const detailed = /^(prompt|input|completion|output)tokens?details$/.exec(name)?.[1];
-    const isInput = detailed === "prompt" || detailed === "input";
+    const prefix = /^(prompt|input)/.test(name) ? "input" : "output";
+    const details = /^(prompt|input|completion|output)tokens?details$/.test(name) ? value.members : [];
     return [
-      [name, toCount(value)] as const,
-      ...(detailed === undefined ? [] : value.members).map((detail) => {
-        return [`${isInput ? "input" : "output"}.${toCountName(detail.key)}`, toCount(detail.value)] as const;
-      }),
+      ...toCount(name, value),
+      ...details.flatMap((detail) => toCount(`${prefix}.${toCountName(detail.key)}`, detail.value)),
     ];
   });
-  return new Map(counts.flatMap(([name, count]) => (count === undefined ? [] : [[name, count] as const])));
+  return new Map(counts);
 };
 
 /** `prompt_token_count`, `promptTokenCount` and `prompt_tokens` have the same name. */
@@ -62,10 +60,10 @@ const toCountName = (key: string) =>
     .replace(/tokencount$/, "tokens")
     .replace(/^total(?=\w+tokens$)/, "");
 
-const toCount = (value: RawJson) => {
-  const decimal = value.kind === "number" ? parseDecimal(value.text) : undefined;
+const toCount = (name: string, { kind, text }: RawJson): readonly (readonly [name: string, count: bigint])[] => {
+  const decimal = kind === "number" ? parseDecimal(text) : undefined;
   const whole = decimal ? formatDecimal(decimal) : "";
-  return /^\d+$/.test(whole) ? BigInt(whole) : undefined;
+  return /^\d+$/.test(whole) ? [[name, BigInt(whole)]] : [];
 };
 
 const countNames = {

@@ -21,7 +21,7 @@ export const convertBlocks = (run: ConversionNotes, message: Value): readonly Js
   const messages = results.map((result) => ({
     role: "tool",
     tool_call_id: result.require("tool_use_id"),
-    content: toContent(run, result.get("content")),
+    content: result.get("content")?.isList ? toParts(run, result.items("content")) : (result.get("content") ?? ""),
     is_error: result.get("is_error"),
   }));
   return [...messages, ...(others.length === 0 ? [] : [replaceMembers(message, { content: others })])];
@@ -50,11 +50,6 @@ const convertAnswer = (run: ConversionNotes, message: Value) => {
     reasoning_content: joinTexts(thoughts, "\n"),
     tool_calls: nonEmpty(calls),
   };
-};
-
-const toContent = (run: ConversionNotes, content: Value | undefined): Json => {
-  if (!content?.isList) return content ?? "";
-  return toParts(run, content.items());
 };
 
 /** A single text without other keys, such as citations, becomes a string. */
