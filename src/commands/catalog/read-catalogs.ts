@@ -92,19 +92,22 @@ type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName }>;
 /** A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => toText(entry.id) ?? "";
-  const keyOf = (id: string, catalog = "") => `${catalog} ${id}`;
-  const plain = new Set(names.map(({ id, catalog }) => keyOf(id, catalog)));
-  const isNamed = (one: catalogs.CatalogEntry) =>
-    plain.has(keyOf(idOf(one))) || plain.has(keyOf(idOf(one), one.catalog));
-  const globs = names.flatMap(({ id, catalog }) =>
-    /[*?]/.test(id) && catalog === undefined ? [{ id, matches: catalogs.compilePattern(id) }] : [],
-  );
-  const isSelected = (one: catalogs.CatalogEntry) => isNamed(one) || globs.some(({ matches }) => matches(idOf(one)));
+  const keyOf = ({ id, catalog }: ModelName) => `${catalog ?? ""} ${id}`;
+  const keysOf = (one: catalogs.CatalogEntry) => [
+    keyOf({ id: idOf(one) }),
+    keyOf({ id: idOf(one), catalog: one.catalog }),
+  ];
+  const named = new Set(names.map(keyOf));
+  const globs = names
+    .filter(({ id, catalog }) => /[*?]/.test(id) && catalog === undefined)
+    .map((name) => ({ key: keyOf(name), matches: catalogs.compilePattern(name.id) }));
+  const isSelected = (one: catalogs.CatalogEntry) =>
+    keysOf(one).some((key) => named.has(key)) || globs.some(({ matches }) => matches(idOf(one)));
   const selected = names.length === 0 ? listed : listed.filter(isSelected);
-  const found = new Set(listed.flatMap((one) => [keyOf(idOf(one)), keyOf(idOf(one), one.catalog)]));
-  const matched = new Set(globs.flatMap(({ id, matches }) => (listed.some((one) => matches(idOf(one))) ? id : [])));
+  const matched = globs.filter(({ matches }) => listed.some((one) => matches(idOf(one)))).map(({ key }) => key);
+  const found = new Set([...listed.flatMap(keysOf), ...matched]);
   const missing = names
-    .filter(({ id, catalog }) => !found.has(keyOf(id, catalog)) && !(catalog === undefined && matched.has(id)))
+    .filter((name) => !found.has(keyOf(name)))
     // Only one suggestion is printed.
     .map(({ id, catalog }, at) => ({
       id,
