@@ -26,15 +26,10 @@ const pageBytes = 16_384;
 /** SQLite moves all commits within this delay from its log to the file together. */
 const checkpointDelayMs = 200;
 
-export const openFile = (
-  schema: DatabaseSchema,
-  {
-    path,
-    canCreate,
-    isForReading = false,
-    maxWaitMs,
-  }: Pick<DatabaseOptions, "path" | "canCreate" | "isForReading" | "maxWaitMs">,
-) => {
+type FileOptions = Pick<DatabaseOptions, "path" | "canCreate" | "isForReading" | "maxWaitMs">;
+
+export const openFile = (schema: DatabaseSchema, options: FileOptions) => {
+  const { path, canCreate, isForReading = false, maxWaitMs } = options;
   const about = { path, title: schema.title };
   return withFileFailures(about, () => {
     const stats = fs.statSync(path, { throwIfNoEntry: false });
@@ -57,19 +52,20 @@ export const openFile = (
       }
       const lockMs = Math.min(maxLockMs, maxWaitMs);
       connection = new Connection(file, { timeout: lockMs });
-      const isNew = isWithoutTables({ connection, about }, { schema, file });
+      const opened = { connection, about };
+      const isNew = isWithoutTables(opened, { schema, file });
       if (isNew && !canCreate) {
         connection.close();
         return undefined;
       }
       connection.exec("PRAGMA synchronous = FULL");
-      if (isNew) createTables({ connection, about }, schema);
-      requireLog({ connection, about }, schema);
+      if (isNew) createTables(opened, schema);
+      requireLog(opened, schema);
       // Moves SQLite's log into the copy, because the folder is deleted while the copy is open.
       if (isCopy) connection.exec("PRAGMA journal_mode = MEMORY");
       const { checkpointTime } = schema.file;
       if (checkpointTime === "after answers") connection.exec("PRAGMA wal_autocheckpoint = 0");
-      return { database: createDatabase({ connection, about }, { checkpointTime, lockMs }), isNew, isCopy };
+      return { database: createDatabase(opened, { checkpointTime, lockMs }), isNew, isCopy };
     } catch (thrown) {
       connection?.close();
       throw thrown;
