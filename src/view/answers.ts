@@ -166,6 +166,8 @@ export type GroupRow = GroupFacts &
 export type LoggedGroup = Readonly<{
   model: string;
   split: string;
+  /** Null if the ledger does not record a batch. */
+  batch: string | null;
   /** Milliseconds since 1970. */
   loggedAt: number;
   callIds: readonly string[];

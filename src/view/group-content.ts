@@ -85,7 +85,7 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   if (logged) return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
   const { files, options, where } = inputOptions;
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
-  const groupFilter = `group.number == ${(dataset.originalGroup?.(group) ?? group) + 1}`;
+  const groupFilter = `group.number == ${(dataset.originalOf?.(group).group ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
   const log = ["rollcall", "log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
   // Without `--on-invalid skip`, invalid groups would stop the command.

@@ -46,6 +46,20 @@ describe("rollcall view --local", () => {
     expect(JSON.parse(body).messages_and_choices[0].content).toBe("first");
   });
 
+  it("shows only trajectories that match --where, with their own call ids", async () => {
+    const env = await logged({ train: `${groupLine([0, 1])}\n${groupLine([0, 0])}\n`, eval: groupLine([0.2, 3]) });
+    const page = await startPageServer([...view, "--where", "reward > 0.5 && group.number < 3"], { env });
+    expect((await whenRead(page)).summary?.filteredOut).toEqual([{ by: "where", trajectories: 4, groups: 1 }]);
+    const { rows } = await rowsOf(page);
+    expect(rows.map(({ logged, rewards }) => [logged?.split, rewards])).toEqual([
+      ["eval", [3]],
+      ["train", [1]],
+    ]);
+    const ids = (await groupOf(page, 2)).logged?.callIds ?? [];
+    const read = await runRollcall(["call", "read", ...ids, "--local", "--json"], { env });
+    expect(JSON.parse(read.stdout).call).toMatchObject({ id: ids[0], attributes: { reward: 1 } });
+  });
+
   it("serves a page without groups if nothing was logged, and reads new calls on reload", async () => {
     const env = newHome();
     const page = await startPageServer(view, { env });

@@ -31,14 +31,20 @@ export const readInputs = async (context: Context, { label, ...request }: Inputs
   }).finally(progress?.stop);
 };
 
+type SelectionValues = Pick<InputOptions, "where" | "best" | "sample" | "seed" | "shard">;
+
+/** @throws Failure `invalid-filter` */
+export const hasSelection = async ({ where, best, sample, shard }: SelectionValues) => {
+  if (where !== undefined) await checkFilter(where);
+  return [where, best, sample, shard].some((value) => value !== undefined);
+};
+
 const readSelected = async (
   context: Context,
   { settings, typed, hasReceipt: receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
 ) => {
   const { host, screen } = context;
-  const { where, best, sample, seed = "0", shard } = typed;
-  if (where !== undefined) await checkFilter(where);
-  const isFiltered = [where, best, sample, shard].some((value) => value !== undefined);
+  const isFiltered = await hasSelection(typed);
   const options: ReadOptions = {
     files: typed.file,
     groupBy: typed.groupBy,
@@ -60,9 +66,18 @@ const readSelected = async (
   const { repeatedFiles: repeated = [] } = dataset;
   const files = pluralize(repeated.length, "repeated file");
   if (repeated.length > 0) screen.notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
-  if (!isFiltered) return dataset;
+  return isFiltered ? await applySelection(context, dataset, typed, options) : dataset;
+};
+
+/** Prints the counts of filtered-out trajectories. @throws Failure `invalid-filter`, `input-changed` */
+export const applySelection = async (
+  { host, screen }: Context,
+  dataset: Dataset,
+  { where, best, sample, seed = "0", shard }: SelectionValues,
+  options: Pick<ReadOptions, "strictness" | "onProgress">,
+) => {
   try {
-    const filtered = await selectDataset(dataset, { ...options, choosing: { where, best, sample, seed, shard } });
+    const filtered = await selectDataset(dataset, { ...options, host, choosing: { where, best, sample, seed, shard } });
     for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
       if (trajectories + groups === 0) continue;
       const completeGroups = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;

@@ -1,18 +1,27 @@
 import { getLocalService, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { toProblemDocument } from "../../failure.ts";
+import { toFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
-import { readSources } from "../../groups/index.ts";
+import { type Dataset, readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
 import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
+import { openExistingLedger } from "../../ledger/index.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
 import { composeCheckResult } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
+import type { Settings } from "../../settings/index.ts";
 import * as pages from "../../view/index.ts";
 import { listSkippedFiles, printSkippedFiles } from "../inputs/problems.ts";
-import { closeDatasetAtEnd, formatPercent, printInputNotes, readInputs } from "../inputs/read.ts";
+import {
+  applySelection,
+  closeDatasetAtEnd,
+  formatPercent,
+  hasSelection,
+  printInputNotes,
+  readInputs,
+} from "../inputs/read.ts";
 import type { ViewOptions } from "./command.ts";
 
 export const view = async (context: Context, typed: ViewOptions) => {
@@ -136,25 +145,28 @@ const toShownOptions = (typed: ViewOptions): pages.ViewInput["inputOptions"] => 
 
 /** @throws Failure `required-option-missing` */
 const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: OnRead): Promise<pages.ReadInput> => {
-  const { port: _port, noOpen: _noOpen, html: _html, file: _file, ...fileOptions } = typed;
-  const [given] = toOptionArgs(fileOptions);
+  const { groupBy, from, rewardFrom, messagesFrom, rewards, lossy, histories } = typed;
+  const [given] = toOptionArgs({ groupBy, from, rewardFrom, messagesFrom, rewards, lossy, histories });
   if (given !== undefined) throw requiredOptionMissing(given, "files");
+  const isFiltered = await hasSelection(typed);
   const { host, screen } = context;
   const settings = await readEffectiveSettings(context);
   const project = settings.require("project");
   const service = await getLocalService(context, settings);
   return async () => {
     const logged: pages.LoggedGroup[] = [];
+    const batches = await readBatches(context, settings);
     const spool = await openSpool(host);
     try {
       for await (const { model, split, loggedAt, callIds, readBody } of service.requests(project)) {
         const body = Buffer.from(await readBody());
+        const batch = batches.get(callIds[0] ?? "") ?? null;
         let first = 0;
         for (const group of elementsOf(memberAt(readRoot(body), "trajectory_groups"))) {
           const size = elementsOf(memberAt(group, "trajectories")).length;
           const line = screen.cleaner.redactJson(sliceText(body, spanOf(group)));
           await spool.write(Buffer.concat([replaceLineEnds(Buffer.from(line)), Buffer.from("\n")]));
-          logged.push({ model, split, loggedAt, callIds: callIds.slice(first, first + size) });
+          logged.push({ model, split, batch, loggedAt, callIds: callIds.slice(first, first + size) });
           first += size;
         }
       }
@@ -164,17 +176,14 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     }
     const bytes = spool.bytes();
     const name = `${project}, local service`;
-    const read = await readSources(logged.length === 0 ? [] : [{ name, bytes }], {
-      split: undefined,
-      isSplitRequired: false,
-      groupBy: undefined,
-      signal: host.signal,
-      onProgress: onRead,
-    });
+    const options = { split: undefined, isSplitRequired: false, groupBy: undefined, onProgress: onRead };
+    const read = await readSources(logged.length === 0 ? [] : [{ name, bytes }], { ...options, signal: host.signal });
+    const all: Dataset = { ...read, close: async () => await bytes.close() };
+    const dataset = isFiltered ? await applySelection(context, all, typed, options) : all;
     return {
-      dataset: { ...read, close: async () => await bytes.close() },
+      dataset,
       inputOptions: { files: [name], options: [] },
-      logged,
+      logged: selectLogged(dataset, logged),
       hasChanged: async () => {
         // The newest request is the first.
         for await (const { callIds } of service.requests(project)) return callIds[0] !== logged[0]?.callIds[0];
@@ -182,4 +191,29 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
       },
     };
   };
+};
+
+const selectLogged = ({ groups, originalOf }: Dataset, logged: readonly pages.LoggedGroup[]) => {
+  if (!originalOf) return logged;
+  return Array.from({ length: groups.count }, (_, at) => originalOf(at)).flatMap(({ group, selected }) => {
+    const original = logged[group];
+    if (!original || !selected) return original ?? [];
+    return { ...original, callIds: selected.map((at) => original.callIds[at] ?? "") };
+  });
+};
+
+/** The batches that the ledger records, by the first call id of a request. The service does not know batches. */
+const readBatches = async ({ host, screen }: Context, settings: Settings) => {
+  const batches = new Map<string, string>();
+  try {
+    const location = await settings.ledgerLocation(undefined);
+    const options = { host, isForReading: true, maxWaitMs: 0, onUnavailable: () => undefined };
+    const ledger = location && (await openExistingLedger(location, options));
+    for await (const { calls, scope } of ledger?.entries({}) ?? [])
+      if (calls[0] !== undefined && scope.batch !== null) batches.set(calls[0], scope.batch);
+    await ledger?.close();
+  } catch (thrown) {
+    screen.notice(`batches are not shown: ${toFailure(thrown).message}`);
+  }
+  return batches;
 };

@@ -51,7 +51,10 @@ export const selectDataset = async (
     ...{ ...read, split, conversion, skippedFiles, joinedGroups, ownKeys, filteredOut },
     scan: new ScanResult({ ...read.scan, shapes: scan.shapes }, read.scan.rewards),
     unreadable: countUnreadable(dataset),
-    originalGroup: (group) => kept[group] ?? group,
+    originalOf: (at) => {
+      const group = kept[at] ?? at;
+      return { group, selected: subsets.get(group) };
+    },
     close: dataset.close,
   };
 };
