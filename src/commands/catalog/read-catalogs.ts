@@ -87,16 +87,14 @@ export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(
 
 const maxSearched = 20;
 
-type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName }>;
+type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName | undefined }>;
 
 /** A name with a catalog is never a glob. */
 export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => toText(entry.id) ?? "";
   const keyOf = ({ id, catalog }: ModelName) => `${catalog ?? ""} ${id}`;
-  const keysOf = (one: catalogs.CatalogEntry) => [
-    keyOf({ id: idOf(one) }),
-    keyOf({ id: idOf(one), catalog: one.catalog }),
-  ];
+  const keysOf = (one: catalogs.CatalogEntry) =>
+    [undefined, one.catalog].map((catalog) => keyOf({ id: idOf(one), catalog }));
   const named = new Set(names.map(keyOf));
   const globs = names
     .filter(({ id, catalog }) => /[*?]/.test(id) && catalog === undefined)
@@ -109,10 +107,6 @@ export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: rea
   const missing = names
     .filter((name) => !found.has(keyOf(name)))
     // Only one suggestion is printed.
-    .map(({ id, catalog }, at) => ({
-      id,
-      catalog,
-      near: at > maxSearched ? undefined : findNearest(id, listed.map(idOf)),
-    }));
+    .map((name, at) => ({ ...name, near: at > maxSearched ? undefined : findNearest(name.id, listed.map(idOf)) }));
   return { selected, missing };
 };
