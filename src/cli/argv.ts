@@ -128,7 +128,7 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const [word = ""] = operands;
   const verbs = command.subcommands.flatMap(({ subcommands }) => subcommands);
   const [verb, ...others] = verbs.filter((one) => commands.lastWord(one) === word);
-  const meant = others.length === 0 && verb ? verb.words : findNearest(word, names);
+  const meant = command.elsewhere?.[word] ?? (others.length === 0 && verb ? verb.words : findNearest(word, names));
   const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
   const [, option = "", value] = /^unknown option '--([^=']+)(=.*)?'$/s.exec(text) ?? [];
   const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));

@@ -12,6 +12,8 @@ export interface Command {
   readonly options: OptionKinds;
   readonly examples: readonly string[];
   readonly subcommands: readonly Command[];
+  /** Words that users type for a subcommand, with the command that they mean. */
+  readonly elsewhere?: Readonly<Record<string, string>>;
   /** Commands of a group share one line in the `-h` of the parent command. */
   readonly group?: string;
   /** True if a wrong name in `--fields` must fail before the command runs. */

@@ -23,8 +23,10 @@ export class UnusableInput<Name extends RuleName = RuleName> extends Error {
 export const corruptData = (by: "gzip" | "zstd", wrong: RuleData<"gzip-corrupt">["wrong"], cause?: unknown) =>
   new UnusableInput(`${by}-corrupt`, { wrong }, `invalid ${by} data`, cause);
 
-export const decompressedTooLarge = (limit: number) =>
-  new UnusableInput("decompressed-too-large", { limit }, `it decompresses to more than ${limit} bytes`);
+export const decompressedTooLarge = (limit: number, maxUnpackedBytes: number) => {
+  const data = { limit, isSetting: limit === maxUnpackedBytes };
+  return new UnusableInput("decompressed-too-large", data, `it decompresses to more than ${limit} bytes`);
+};
 
 export const inputMissing = () =>
   new Failure("usage", "input-missing", "no file is named, and standard input is a terminal", {

@@ -33,7 +33,7 @@ export const openRows = async (
   for (const element of schema) if (element.logical_type?.type === "JSON") element.converted_type ??= "JSON";
   const limit = decompressionLimit(bytes.size, options.maxUnpackedBytes);
   if (groups.reduce((sum, { total_byte_size }) => sum + Number(total_byte_size), 0) > limit)
-    throw decompressedTooLarge(limit);
+    throw decompressedTooLarge(limit, options.maxUnpackedBytes);
   let rowCount = 0;
   const ranges = groups.map((group): RowRange => {
     const start = rowCount;

@@ -5,7 +5,7 @@ export { credentialUses, findSecretVariables } from "./credentials.ts";
 export { localProfile, readSavedTexts, type SettingFlags, type SettingsSources } from "./layers.ts";
 export * from "./login.ts";
 export * from "./read.ts";
-export { canCreate, findDataFolder, findSettingsFile, readSaved } from "./saved-files.ts";
+export { canCreate, findDataFolder, findSettingsFile, readModelIds, readSaved, saveModelIds } from "./saved-files.ts";
 export {
   parseDuration,
   parseProject,

@@ -44,6 +44,26 @@ const findFolder = ({ env, platform }: FolderHost, kind: keyof typeof folders) =
 
 export const findDataFolder = (host: FolderHost) => findFolder(host, "data");
 
+/** In the data folder. */
+const modelsFile = "models.json";
+
+const maxSavedIds = 10_000;
+
+/** Keeps the ids for shell completion, but creates no folder for them, and never fails. */
+export const saveModelIds = (host: FolderHost, ids: readonly string[]) =>
+  ignoreErrors(() => {
+    const folder = findDataFolder(host);
+    if (folder === undefined) return;
+    requireSafeOwnership(folder);
+    fs.writeFileSync(join(folder, modelsFile), JSON.stringify(ids.slice(0, maxSavedIds)), { mode: 0o600 });
+  });
+
+export const readModelIds = (host: FolderHost) => {
+  const folder = findDataFolder(host);
+  const ids: unknown = folder && ignoreErrors(() => JSON.parse(fs.readFileSync(join(folder, modelsFile), "utf8")));
+  return Array.isArray(ids) ? ids.map(String) : [];
+};
+
 export const canCreate = (path: string): boolean => {
   const folder = dirname(path);
   try {

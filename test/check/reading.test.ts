@@ -353,7 +353,7 @@ describe("an input file", () => {
       const [file = ""] = filesOf(gzipSync(`${line}\n`.repeat(100)));
       const env = { ROLLCALL_MAX_UNPACKED_SIZE: "1000" };
       const ran = await runRollcall([...words, file], { env });
-      expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("1000 bytes")]);
+      expect([ran.code, ran.stderr]).toEqual([3, expect.stringContaining("1000 bytes (`max_unpacked_size`)")]);
     },
   );
 

@@ -155,11 +155,13 @@ export const fileRules = {
     advice: "name a file, or pass - to read standard input",
     example: problem(undefined, "/dev/zero"),
   }),
-  "decompressed-too-large": errorOfInput<{ limit: number }>({
-    message: ({ limit }) => `the file decompresses to more than ${limit} bytes`,
-    advice: "decompress a file that you trust into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)",
+  "decompressed-too-large": errorOfInput<{ limit: number; isSetting: boolean }>({
+    message: ({ limit, isSetting }) =>
+      `the file decompresses to more than ${limit} bytes${isSetting ? " (`max_unpacked_size`)" : ""}`,
+    advice: ({ isSetting }) =>
+      `${isSetting ? "raise `max_unpacked_size`, or " : ""}decompress a file that you trust into a pipe: gzip -dc <file> | rollcall … - (for zstd: zstd -dc)`,
     why: "A small archive can fill the disk. rollcall stops at 1,000 times the file's size (or at 64 MiB, if that is more), and never exceeds `max_unpacked_size`.",
-    example: problem({ limit: 68_719_476_736 }, "step.jsonl.gz"),
+    example: problem({ limit: 68_719_476_736, isSetting: true }, "step.jsonl.gz"),
   }),
   "too-many-records": errorOfInput<{ records: number; trajectories: number }>({
     message: ({ records, trajectories }) =>

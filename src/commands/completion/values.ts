@@ -4,7 +4,7 @@ import { knownWords, lockRules, modelFields } from "../../catalogs/index.ts";
 import type { OptionKind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
-import { readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
+import { readModelIds, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/columns.ts";
 
 export type Candidate = Readonly<Record<"text" | "about", string>>;
@@ -47,6 +47,8 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
 const settingSuggestions = settingNames.map((name) => ({ text: name, about: settingTable[name].about }));
 const savedProfiles: CompletionSource = ({ context }) => readSavedTexts(context.host, "profile");
 
+const listedModels: CompletionSource = ({ context }) => readModelIds(context.host);
+
 const sources: Readonly<Record<string, CompletionSource>> = {
   "--profile": savedProfiles,
   "--split": savedOr("split", "train", "val", "test"),
@@ -65,6 +67,8 @@ const sources: Readonly<Record<string, CompletionSource>> = {
   "--report": reportFormats,
   "explain <name>": async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
+  "log <model-id>": listedModels,
+  "models <pattern>": listedModels,
   "config get <name>": settingSuggestions,
   "config set <name>": settingSuggestions,
   "config unset <name>": settingSuggestions,

@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import { listModels as endpoint } from "../../contract/models.ts";
 import { toText } from "../../contract/replies.ts";
 import { printList } from "../../output/index.ts";
-import type { Settings } from "../../settings/index.ts";
+import { type Settings, saveModelIds } from "../../settings/index.ts";
 import type { OrderOptions } from "../lists/options.ts";
 import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../lists/sort-rows.ts";
 
@@ -22,6 +22,8 @@ export const listModels = async (
   const rows = sortRows(matching, order).slice(0, limit);
   noteSelection(screen, { of: entries, matching, shown: rows }, "models");
   const wire = { bytes, member: "data", shownPositions: rows.map(({ model }) => model.position) };
+  const ids = entries.flatMap(({ value }) => toText(value.id) ?? []);
+  saveModelIds(context.host, ids);
   await printList(screen, { columns: rankColumns(modelFields, order), rows, wire });
 };
 

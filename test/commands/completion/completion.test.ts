@@ -5,7 +5,7 @@ import { describeCommands } from "../../../src/cli/index.ts";
 import { program, runCommandLine } from "../../../src/run.ts";
 import { testHost } from "../../support/host.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
-import { scriptedServer } from "../../support/server.ts";
+import { json, scriptedServer } from "../../support/server.ts";
 import { hasShell, openDesk, type Shell } from "../../support/shell.ts";
 
 const committed = {
@@ -83,6 +83,14 @@ describe("the completions of a command", () => {
       );
     },
   );
+
+  it("contain the ids of the last list of models, if there is a data folder", async () => {
+    const { url } = await scriptedServer([{ answer: json({ object: "list", data: [{ id: "qwen3-8b" }] }) }]);
+    const folder = newHome().HOME;
+    const env = { ROLLCALL_DATA_DIR: folder, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
+    await runRollcall(["models"], { env });
+    expect(await asked(["log"], "", { ROLLCALL_DATA_DIR: folder })).toContain("qwen3-8b");
+  });
 
   it("contain the known values and arguments, without a request", async () => {
     const { url } = await scriptedServer([]);
