@@ -12,6 +12,7 @@ export const atropos: Format = {
   title: "groups of Atropos",
   keys: { group: "a line", reward: "`scores`", sampled: "the assistant's turns whose tokens `masks` does not mask" },
   records: { text: "lines" },
+  hasGroupPerRecord: true,
   recognizes: ({ value }) =>
     ["tokens", "masks", "scores"].every((key) => value.get(key)?.isList) && value.get("tokens", 0)?.isList,
   open: (run) => ({ convert: (record) => convertGroup(run, record) }),

@@ -80,6 +80,7 @@ export const breakUnreadable = (conversion: FormatConversion, raw: input.RawReco
 
 export const breakAmbiguous = ({ run, format, name, output, broken, ...conversion }: FormatConversion) => {
   const { groups } = output;
+  if (format.hasGroupPerRecord && !conversion.isGroupedByKey) return;
   // A JSON record without any key of the first converted record is not part of a converted group.
   const isPossible = (keys: BrokenRecord["keys"]) => keys?.some((key) => conversion.keys.all.includes(key)) !== false;
   const possible = new Map([...broken.ungrouped].filter(([, { keys }]) => isPossible(keys)));

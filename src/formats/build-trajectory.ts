@@ -244,7 +244,7 @@ export const suggestPaths = (paths: readonly string[]) => {
 
 /** TRL writes a column for each reward function, but no column for their sum. */
 export const missingTrlReward = (record: Value) => {
-  const names = record.members().flatMap(([key, value]) => (isNumeric(value) && !trlColumns.test(key) ? [key] : []));
+  const names = record.metricMembers().flatMap(([key]) => (trlColumns.test(key) ? [] : [key]));
   if (!record.hasAny("advantage", "advantages") || names.length < 2) return missingReward(record);
   const options = formatCommandLine(names.flatMap((name) => ["--reward-from", name]));
   const why = "because TRL adds the columns of its reward functions (name*0.5 weighs a column)";

@@ -3,7 +3,7 @@ import { choice, textChoice, toLogprobs } from "../messages/chat.ts";
 import { openFinish } from "../messages/finish-reason.ts";
 import { literal } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
-import { isUuid } from "./build-trajectory.ts";
+import { isUuid, requireReward } from "./build-trajectory.ts";
 import { type ChatRows, chatRows } from "./chat-rows.ts";
 import type { FormatRun } from "./format.ts";
 
@@ -55,6 +55,18 @@ export const verl = decodedRows({
   prompt: "input",
   answer: "output",
   rewardKey: "score",
+  // Writers copy what the reward function returned over the row, also its own `score`, which has no penalties.
+  readReward: (run, row) => {
+    const [score, total] = [requireReward(row, "score"), row.get("reward")];
+    const penalty = row.get("overlong_reward");
+    if (total?.canBeMetric && total.number !== score?.number) {
+      run.note("used `reward` instead of `score`, because `score` is only a part of it");
+      return total;
+    }
+    if (total || penalty?.number === undefined || score?.number === undefined) return score;
+    run.note("used the sum of `score` and `overlong_reward` as the reward");
+    return literal(score.number + penalty.number, score);
+  },
   recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
   // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
   findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
@@ -159,7 +171,7 @@ export const nemoRl = chatRows({
   name: "nemo-rl",
   title: "step files of NeMo RL",
   rewardKey: "rewards",
-  usedKeys: ["content", "rewards"],
+  usedKeys: ["content", "rewards", "filtered_rewards"],
   sampled: "the texts of the assistant in `content`",
   isDataset: false,
   filePattern: /(?:^|[./])(?:train|val)_data_step\d+\.jsonl$/,
@@ -171,9 +183,12 @@ export const nemoRl = chatRows({
     return turns.slice(0, countPromptTurns(row, turns));
   },
   readTurns: readNemoTurns,
-  readReward: (_run, row) => {
-    const reward = unbatch(row.get("rewards"));
-    if (reward?.canBeMetric === false) throw reward.error("rewards is not a list of one number");
+  readReward: (run, row) => {
+    // With dynamic sampling, `rewards` has the rewards of the batch before it was filtered.
+    const filtered = unbatch(row.get("filtered_rewards"));
+    if (filtered) run.note("used `filtered_rewards` as the reward, because `rewards` belongs to other rows");
+    const reward = filtered ?? unbatch(row.get("rewards"));
+    if (reward?.canBeMetric === false) throw reward.error("the reward is not a list of one number");
     return reward;
   },
 });

@@ -116,6 +116,8 @@ export type Format = Readonly<{
   /** The writer writes a rollout to two files if their paths differ only in this part. */
   repeatedPath?: RegExp;
   takesGroupKey?: boolean;
+  /** True if no two records belong to a group. */
+  hasGroupPerRecord?: boolean;
   /** True if the files record whole groups, which `--group-by` does not change. */
   isGrouped?: boolean;
   lastFilePattern?: RegExp;

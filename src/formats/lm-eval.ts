@@ -15,6 +15,7 @@ export const lmEval: Format = {
     sampled: "the texts in `resps`",
   },
   records: { text: "lines" },
+  hasGroupPerRecord: true,
   filePattern: /(?:^|\/)samples_[^/]*\.jsonl$/,
   companions: /(?:^|\/)results(?:_[^/]*)?\.json$/,
   recognizes: ({ value }) =>
