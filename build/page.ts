@@ -21,6 +21,8 @@ export const page = (inside: readonly Plugin[] = []): Plugin => ({
     });
     const { output } = await build.generate({
       format: "iife",
+      // Every page that `view --html` writes contains this text.
+      minify: true,
       comments: { legal: false, annotation: false, jsdoc: false },
     });
     await build.close();

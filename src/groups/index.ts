@@ -34,7 +34,7 @@ export type { SearchQuery, Selection } from "./select/select-groups.ts";
 export { reportSplitLeaks } from "./split-leaks.ts";
 
 export const checkFilter = async (text: string): Promise<void> =>
-  void (await import("./select/select-groups.ts")).parseFilter(text);
+  void (await import("./select/expression.ts")).parseFilter(text);
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const searchGroups: typeof import("./select/select-groups.ts").searchGroups = async (...args) =>

@@ -1,9 +1,6 @@
 /** Walks bytes of JSON, and reads parsed values. */
 
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export { isObject, type JsonObject } from "./object.ts";
 
 /** Byte offsets. `end` is exclusive. */
 export type Span = Readonly<Record<"start" | "end", number>>;

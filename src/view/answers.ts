@@ -207,6 +207,8 @@ export type TrajectorySummary = Readonly<{
   advantage: number | null;
   metrics: Readonly<Record<string, number | boolean>>;
   messages: number;
+  /** True if the finish reason of the last choice is `length`. */
+  truncated: boolean;
 }>;
 
 export type GroupContent = Readonly<{

@@ -71,8 +71,15 @@ const parseTrajectory = ({ bytes, position }: grouping.SourceTrajectory) => {
     bytes: bytes.length,
     reward: isNumber(reward) ? reward : null,
     metrics: Object.fromEntries(measures),
+    truncated: isTruncated(messages),
     messages: messages.map((message) => sliceText(bytes, table.spanOf(message))),
   };
+};
+
+const isTruncated = (messages: readonly table.JsonValue[]) => {
+  const last = messages.findLast((message) => table.memberAt(message, "message") && !table.memberAt(message, "role"));
+  const reason = table.memberAt(last, "finish_reason");
+  return reason !== undefined && table.parseValue(reason) === "length";
 };
 
 const countSharedMessages = ([first = [], ...others]: readonly (readonly string[])[]) => {

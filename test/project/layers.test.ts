@@ -61,8 +61,15 @@ const modules: Readonly<Record<string, Module>> = {
 /** Modules whose files can be imported. Of other modules, only `index.ts` can. */
 const openModules = new Set(["contract", "commands", "json", "messages"]);
 
-/** Exceptions: the service computes the metrics of `check`, and the page reads conversations as `call read` does. */
-const exceptions = new Set(["src/service → src/groups/metrics/metrics.ts", "src/view → src/calls/conversation.ts"]);
+/**
+ * Exceptions: the service computes the metrics of `check`, and the page reads conversations as `call read` does. A page
+ * in a file evaluates expressions as `--where` does.
+ */
+const exceptions = new Set([
+  "src/service → src/groups/metrics/metrics.ts",
+  "src/view → src/calls/conversation.ts",
+  "src/view → src/groups/select/expression.ts",
+]);
 
 /** The layers of the trajectory modules from bottom to top. A file imports values of its own layer and lower layers. */
 const layers =

@@ -182,14 +182,45 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     await expect.poll(count).toBe("2 of 2 groups");
   });
 
-  it("ignores an expression in the URL, and reads a URL that is not escaped", async () => {
+  it("selects the groups of an expression as --where does, and reports an invalid expression", async () => {
+    const cut = groupLine([0, 1]).replaceAll('"finish_reason":"stop"', '"finish_reason":"length"');
+    const invalid = groupLine([5]).replace('"reward":5', '"reward":"5"');
+    const failed = '{"trajectories":[],"exceptions":[{"type":"E","message":"m"}]}';
+    const lines = [cut, groupLine([0.5, 0.25], { prompt: "other" }), invalid, failed];
+    const file = newPageFile();
+    await runRollcall(["view", fileOf("g.jsonl", lines.join("\n")), "--html", file]);
+    const { page } = await openedFile(file);
+    const count = async () => await page.locator(".count").innerText();
+    const search = async (expression: string) => {
+      await page.getByRole("searchbox", { name: "where" }).fill(expression);
+      await page.keyboard.press("Enter");
+    };
+    for (const [expression, groups] of [
+      ["truncated", 1],
+      ['messages.exists(m, m.content.matches("4 [01]")) && metrics.turns > 0', 2],
+      ["group.number == 2 && group.reward_max == 0.5 && trajectory.reward < group.reward_mean", 1],
+      ["group.size == 2", 2],
+      ["true", 2],
+    ] as const) {
+      await search(expression);
+      await expect.poll(count).toBe(`${groups} of 4 groups`);
+    }
+    await page.getByRole("searchbox", { name: "search text" }).fill("other");
+    await expect.poll(count).toBe("1 of 4 groups");
+    await search("nothing > 1");
+    await expect.poll(count).toBe("no groups: Unknown variable: nothing");
+    await search("reward");
+    await expect.poll(count).toMatch(/^no groups: the result is neither true nor false, at .*g\.jsonl:2$/);
+  });
+
+  it("reads a URL that is not escaped", async () => {
     const lines = [groupLine([0, 1], { prompt: "a + b && c" }), groupLine([0, 1], { prompt: "a b" })];
     const { page } = await openedFile((await writtenPage([fileOf("g.jsonl", lines.join("\n"))])).file);
     const count = async () => await page.locator(".count").innerText();
     await page.evaluate(`location.hash = '#/{"text":"a + b && c"}'`);
     await expect.poll(count).toBe("1 of 2 groups");
-    await page.evaluate(`location.hash = '#/{"where":"reward > 0.5"}'`);
-    await expect.poll(count).toBe("2 of 2 groups");
+    await page.evaluate(`location.hash = '#/{"where":"group.number == 2"}'`);
+    await expect.poll(count).toBe("1 of 2 groups");
   });
 
   it("counts omitted trajectories and groups, and reports a missing group", async () => {

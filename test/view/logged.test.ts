@@ -82,10 +82,16 @@ describe("rollcall view --local", () => {
 });
 
 describe.skipIf(chromium === undefined)("the page of rollcall view --local", { tags: "browser" }, () => {
-  it("has a column for the split, and the id of each trajectory's call", async () => {
-    const served = await startPageServer(view, { env: await logged({ train: groupLine([0, 1]) }) });
+  it("has columns for model, split and batch, and the id of each trajectory's call", async () => {
+    const env = newHome();
+    const log = ["log", "gpt-4o", "-", "--split", "train", "--batch", "step-7", "--local"];
+    await runRollcall(log, { env, stdin: groupLine([0, 1]) });
+    const served = await startPageServer(view, { env });
     const { page } = await openServedPage(served);
-    await page.getByRole("columnheader", { name: "split" }).waitFor();
+    for (const [name, text] of Object.entries({ model: "gpt-4o", split: "train", batch: "step-7" })) {
+      await page.getByRole("columnheader", { name }).waitFor();
+      expect(await page.locator(`td[data-name="${name}"]`).innerText()).toBe(text);
+    }
     await page.goto(`${served.url}/${addressOf({ group: 1 })}`);
     await page.getByText("logged to gpt-4o as train").waitFor();
     await page.getByRole("columnheader", { name: "call" }).waitFor();

@@ -511,6 +511,30 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(360);
   });
 
+  it("sorts the trajectories of a group, also side by side, and marks truncated trajectories", async () => {
+    const cut = groupLine([0.5, 0, 1]).replace('"finish_reason":"stop"', '"finish_reason":"length"');
+    const { page } = await openPageAt({ group: 1 }, [fileOf("g.jsonl", `${cut}\n`)]);
+    const columns = page.locator(".column h2");
+    await expect.poll(async () => await columns.allInnerTexts()).toHaveLength(3);
+    const order = async () =>
+      (await page.locator(".members td a, .column h2 a").allInnerTexts())
+        .map((name) => name.replace("trajectory ", ""))
+        .join("");
+    expect(await order()).toBe("312" + "321");
+    expect(await columns.filter({ hasText: "truncated" }).allInnerTexts()).toEqual([
+      expect.stringContaining("trajectory 1"),
+    ]);
+    const sortBy = async (name: string) => await page.locator(".members").getByRole("button", { name }).click();
+    await sortBy("reward");
+    await expect.poll(order).toBe("213213");
+    await sortBy("truncated");
+    await expect.poll(order).toBe("123123");
+    await sortBy("turns");
+    await expect.poll(order).toBe("321321");
+    await page.reload();
+    await expect.poll(order).toBe("312321");
+  });
+
   it("moves nothing on the screen while it reads, changes the view or searches", async () => {
     const { page: first, viewing: served } = await openPage([airline, "test/samples/wordle.trajectories.jsonl"]);
     const page = await first.context().newPage();

@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
 import { createContext, type RunningScriptOptions, Script } from "node:vm";
-import { Environment } from "@marcbachmann/cel-js";
 import { toFileLine } from "../../check/rules/positions.ts";
 import { Failure } from "../../failure.ts";
 import { interrupted } from "../../failures.ts";
@@ -12,11 +11,11 @@ import { inputChanged } from "../../input/index.ts";
 import { isObject, type JsonObject } from "../../json/json-bytes.ts";
 import { listSpellings } from "../../json/raw-json.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
-import { invalidFilter, nestedTooDeeply, slowFilter } from "../failures.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
-import { computeMoments } from "../metrics/sums.ts";
 import { getPart, type IndexedGroups, locateGroup } from "../positions.ts";
 import type { Dataset, FilteredOut } from "../read-dataset.ts";
+import { fieldDefaults, filterTrajectories, listRewards, parseFilter, withFinish } from "./expression.ts";
+import { slowFilter } from "./failures.ts";
 
 export interface Selection {
   /** A CEL expression that a trajectory must match. */
@@ -143,34 +142,6 @@ const openTextSearch = (dataset: IndexedGroups, text: string) => {
   };
 };
 
-const fieldDefaults: JsonObject = {
-  ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
-  ...{
-    truncated: false,
-    finish_reason: null,
-    group_id: null,
-    start_time: null,
-    initial_policy_version: null,
-    final_policy_version: null,
-  },
-};
-const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
-
-/** @throws Failure `invalid-filter`, `nested-too-deeply` */
-type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, locate: () => string) => boolean;
-
-const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () => string) => {
-  try {
-    return run();
-  } catch (thrown) {
-    if (thrown instanceof Failure) throw thrown;
-    // The depth of an expression is limited, so the data is too deep for the stack.
-    if (thrown instanceof RangeError && locate) throw nestedTooDeeply(text, locate());
-    const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
-    throw invalidFilter(text, wrong, locate?.());
-  }
-};
-
 /** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
 
@@ -207,38 +178,7 @@ const runBounded = async (run: () => void, timeout: number, signal: AbortSignal)
   return end === "ended";
 };
 
-/** @throws Failure `invalid-filter` */
-export const parseFilter = (text: string): TrajectoryFilter => {
-  const environment = new Environment({ limits: { maxDepth: 100 } });
-  for (const name of variableNames) environment.registerVariable(name, "dyn");
-  const expression = withFilterFailure(text, () => {
-    const parsed = environment.parse(text);
-    const { valid, error } = parsed.check();
-    if (!valid) throw error;
-    return parsed;
-  });
-  return (trajectory, group, locate) => {
-    const evaluate = () => {
-      const value: unknown = expression(toVariables(trajectory, group));
-      if (typeof value === "boolean") return value;
-      const hint = "compare the value: --where 'reward > 0.5'";
-      throw invalidFilter(text, "the result is neither true nor false", locate(), hint);
-    };
-    return withFilterFailure(text, evaluate, locate);
-  };
-};
-
-const toVariables = (trajectory: JsonObject, group: JsonObject) => {
-  const { reward, messages_and_choices: turns } = trajectory;
-  const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
-  const messages = Array.isArray(turns) ? turns.map(toMessage) : [];
-  // In V8, a spread can be 20 times slower than this loop.
-  const variables: Record<string, unknown> = { reward, messages, trajectory, group };
-  for (const name in fieldDefaults) variables[name] = trajectory[name] ?? fieldDefaults[name];
-  return variables;
-};
-
-/** The returned function expects a valid group. A missing reward is minus infinity. @throws Failure `invalid-filter` */
+/** The returned function expects a valid group. @throws Failure `invalid-filter` */
 const openFilter = (
   dataset: IndexedGroups,
   { where = "true", signal, rewardsOf }: SearchQuery & Pick<SearchOptions, "signal" | "rewardsOf">,
@@ -267,34 +207,21 @@ const openFilter = (
     return { trajectories, exceptions };
   };
   return async (group: number) => {
-    const { trajectories, exceptions } = await readGroup(group);
-    const rewards = trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
-    const { mean, deviation, min, max } = computeMoments(rewards.filter(Number.isFinite));
-    const size = trajectories.length;
-    const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: min, reward_max: max };
-    const facts = { number: group + 1, size, exceptions, ...moments };
+    const members = await readGroup(group);
+    const { trajectories } = members;
     const locate = () => toFileLine(locateGroup(dataset, group));
     let wanted: readonly number[] = [];
     const evaluate = () => {
-      wanted = trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, locate) ? [at] : []));
+      wanted = filterTrajectories(isTrue, { group, ...members, locate });
     };
-    const limitMs = maxEvaluationMs + size;
+    const limitMs = maxEvaluationMs + trajectories.length;
     if (!canBeSlow.test(where)) evaluate();
     else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
-    return { rewards, wanted };
+    return { rewards: listRewards(trajectories), wanted };
   };
 };
 
 const parseObject = (value: JsonValue) => {
   const object = parseValue(value);
   return isObject(object) ? object : {};
-};
-
-/** Adds the finish reason of the last choice. */
-const withFinish = (trajectory: JsonObject): JsonObject => {
-  const { messages_and_choices: turns } = trajectory;
-  const isChoice = (turn: unknown) => isObject(turn) && turn.role === undefined && isObject(turn.message);
-  const last: unknown = Array.isArray(turns) ? turns.findLast(isChoice) : undefined;
-  const finish_reason = isObject(last) ? (last.finish_reason ?? null) : null;
-  return isObject(last) ? { ...trajectory, finish_reason, truncated: finish_reason === "length" } : trajectory;
 };

@@ -1,5 +1,5 @@
 /** Draws the trajectories of a group side by side. */
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatRoundedSize } from "../../sentences.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
@@ -17,12 +17,16 @@ import {
   pluralizeCount,
   Reward,
   RewardStrip,
+  Truncated,
 } from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { type PageColumn, Table } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;
+
+/** The order that the reader has chosen also applies to the next group. */
+let chosenOrder: { by: string; isDescending: boolean } | undefined;
 
 type RankedTrajectory = TrajectorySummary & { at: number };
 
@@ -46,7 +50,8 @@ const GroupView = ({ detail }: GroupProps) => {
   const { group, key, members, untrainable, isReadable, logged, exceptions, match } = detail;
   const { query } = usePage();
   const link = useLink();
-  const ranked = rankTrajectories(members);
+  const sorted = useSortedTrajectories(detail);
+  const shown = sorted.isChosen ? sorted.rows : rankTrajectories(members);
   const neighbor = (to: number | null, by: 1 | -1) => {
     const page = detail.at === null ? query.page : Math.floor((detail.at + by) / rowsPerPage) + 1;
     return to === null ? undefined : { ...query, page, group: to + 1 };
@@ -93,16 +98,20 @@ const GroupView = ({ detail }: GroupProps) => {
       {exceptions.map((text, at) => (
         <LongText key={at} text={text} kind="raw" />
       ))}
-      {isReadable && <TrajectoryTable detail={detail} ranked={ranked} />}
-      {detail.common > 0 && <CommonMessages count={detail.common} member={ranked[0]} />}
+      {isReadable && (
+        <div class="members">
+          <Table name="trajectories" {...sorted} />
+        </div>
+      )}
+      {detail.common > 0 && <CommonMessages count={detail.common} member={shown[0]} />}
       <section class="beside" aria-label="trajectories side by side">
-        {ranked.map((member, position) => (
+        {shown.map((member, position) => (
           <TrajectoryColumn
             key={member.at}
             detail={detail}
             member={member}
             isShown={position < maxInitiallyShown || member.at === match?.trajectory}
-            other={ranked[position === 0 ? 1 : 0]}
+            other={shown[position === 0 ? 1 : 0]}
           />
         ))}
       </section>
@@ -114,23 +123,30 @@ type TrajectoryColumn = PageColumn<RankedTrajectory> & {
   value: (member: RankedTrajectory) => number | boolean | null | undefined;
 };
 
-const TrajectoryTable = ({
-  detail: { members, findings, logged },
-  ranked,
-}: GroupProps & { ranked: RankedTrajectory[] }) => {
+const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
   const link = useLink();
-  const [{ by, isDescending }, setSort] = useState({ by: "reward", isDescending: true });
+  const [chosen, setChosen] = useState(chosenOrder);
+  const { by, isDescending } = chosen ?? { by: "reward", isDescending: true };
   const column = (name: string, value: TrajectoryColumn["value"]): TrajectoryColumn => {
-    const sort = () => setSort({ by: name, isDescending: name !== by || !isDescending });
+    const sort = () => {
+      chosenOrder = { by: name, isDescending: name !== by || !isDescending };
+      setChosen(chosenOrder);
+    };
     return { name, class: "n", value, cell: (member) => formatMeasure(value(member)), sort };
   };
   const problemsOf = ({ at }: RankedTrajectory) => findings.filter(({ trajectory }) => trajectory === at).length;
   const linkTo = ({ at }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
+  const truncated = {
+    ...column("truncated", (member) => member.truncated),
+    class: "",
+    cell: (member: RankedTrajectory) => member.truncated && <Truncated />,
+  };
   const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))];
   const columns: readonly TrajectoryColumn[] = [
     { ...column("trajectory", ({ at }) => at), class: "", cell: linkTo },
     { ...column("reward", ({ reward }) => reward), cell: ({ reward }) => <Reward value={reward} /> },
     { ...column("advantage", ({ advantage }) => advantage), cell: ({ advantage }) => formatAdvantage(advantage) },
+    ...(members.some((member) => member.truncated) ? [truncated] : []),
     ...metrics.map((name) => column(name, (member) => member.metrics[name])),
     column("messages", ({ messages }) => messages),
     { ...column("size", ({ bytes }) => bytes), cell: ({ bytes }) => formatRoundedSize(bytes) },
@@ -139,12 +155,9 @@ const TrajectoryTable = ({
   const call = { name: "call", cell: ({ at }: RankedTrajectory) => <code>{logged?.callIds[at]}</code> };
   const sorted = columns.find(({ name }) => name === by);
   const rank = (member: RankedTrajectory) => Number(sorted?.value(member) ?? Number.NaN);
-  const rows = ranked.toSorted((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
-  return (
-    <div class="members">
-      <Table name="trajectories" columns={logged ? [...columns, call] : columns} {...{ rows, by, isDescending }} />
-    </div>
-  );
+  const rows = members.map((member, at) => ({ ...member, at }));
+  rows.sort((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
+  return { columns: logged ? [...columns, call] : columns, rows, by, isDescending, isChosen: chosen !== undefined };
 };
 
 const useRankedTrajectory = (member: RankedTrajectory | undefined) => {
@@ -173,6 +186,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const { isMarkdownOn } = usePage();
   const [isRequested, setRequested] = useState(isShown);
+  useEffect(() => setRequested(isRequested || isShown), [isShown]);
   const { value, error, parsed } = useRankedTrajectory(isRequested ? member : undefined);
   const others = useRankedTrajectory(isRequested ? other : undefined).parsed;
   const turns = useMemo(() => parsed?.turns(common), [parsed]);
@@ -186,7 +200,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
     <section class="column" aria-label={name} tabIndex={-1}>
       <h2>
         <a href={link({ trajectory: at + 1 })}>{name}</a> <Reward value={reward} />
-        <span class="quiet">{formatAdvantage(advantage)}</span>
+        <span class="quiet">{formatAdvantage(advantage)}</span> {member.truncated && <Truncated />}
       </h2>
       {!isRequested && (
         <button type="button" aria-label={`show ${name}`} onClick={request}>

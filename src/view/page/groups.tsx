@@ -49,7 +49,7 @@ export const Groups = ({ state, summary }: GroupsProps) => {
             </div>
           )}
           <div class="list">
-            <Filters hasWhere={state.written === undefined} />
+            <Filters />
             <GroupTable state={state} />
           </div>
         </div>
@@ -67,7 +67,8 @@ const editionOf = ({ progress: { phase, done, of } }: PageState) =>
 /** An empty table keeps the columns of the previous rows, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 
-const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly PageColumn<GroupRow>[] => {
+const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): readonly PageColumn<GroupRow>[] => {
+  const { files = [], groupFiles = 0 } = summary ?? {};
   if (rows.length > 0) lastRows = rows;
   const sorting = (name: SortKey) => {
     const descending = query.sort === name ? !query.descending : name !== "group";
@@ -80,8 +81,14 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly PageColumn
       {match && <Snippet match={match} />}
     </div>
   );
-  const key = { name: "key", class: "why", cell: (row: GroupRow) => <span title={row.key ?? ""}>{row.key}</span> };
-  const split = { name: "split", class: "n", cell: (row: GroupRow) => row.logged?.split };
+  const folder = commonFolder(files);
+  const column = (name: string, text: (row: GroupRow) => string | null | undefined) => {
+    const cell = (row: GroupRow) => <span title={text(row) ?? ""}>{text(row)}</span>;
+    return lastRows.some((row) => text(row)) ? [{ name, class: "why", cell }] : [];
+  };
+  const fileCell = ({ file }: GroupRow) => (
+    <span title={file}>{file.startsWith(folder) ? file.slice(folder.length) : file}</span>
+  );
   return [
     { ...sorting("group"), cell: ({ group }) => formatCount(group + 1) },
     { name: "prompt", class: "words", cell: promptCell },
@@ -89,11 +96,24 @@ const columnsOf = (query: Query, rows: readonly GroupRow[]): readonly PageColumn
     { name: "rewards", class: "strips", cell: ({ rewards }) => <RewardStrip rewards={rewards} /> },
     { ...sorting("spread"), cell: ({ spread }) => formatMeasure(spread) },
     { ...sorting("size"), cell: ({ size }) => formatCount(size) },
-    ...(lastRows.some((row) => row.key !== null) ? [key] : []),
-    ...(lastRows.some(({ logged }) => logged !== null) ? [split] : []),
+    ...column("key", ({ key }) => key),
+    ...(groupFiles > 1 ? [{ name: "file", class: "why", cell: fileCell }] : []),
+    ...column("model", ({ logged }) => logged?.model),
+    ...column("split", ({ logged }) => logged?.split),
+    ...column("batch", ({ logged }) => logged?.batch),
     { ...sorting("trainable"), class: "why", cell: ({ untrainable }) => untrainable ?? "yes" },
     { ...sorting("problems"), cell: ({ rules }) => rules.length > 0 && formatCount(rules.length) },
   ];
+};
+
+const commonFolder = ([first = "", ...others]: readonly string[]) => {
+  const folders = first.split("/").slice(0, -1);
+  const isShared = (at: number) => others.every((file) => file.split("/")[at] === folders[at]);
+  const end = folders.findIndex((_, at) => !isShared(at));
+  return folders
+    .slice(0, end < 0 ? folders.length : end)
+    .map((folder) => `${folder}/`)
+    .join("");
 };
 
 const GroupTable = ({ state }: { state: PageState }) => {
@@ -118,7 +138,7 @@ const GroupTable = ({ state }: { state: PageState }) => {
       <div class="rows" ref={box} tabIndex={-1}>
         <Table
           name="groups"
-          columns={columnsOf(query, rows)}
+          columns={columnsOf(query, rows, state.summary)}
           rows={rows}
           classOf={({ untrainable }) => (untrainable === null ? "" : "flat")}
           by={sort}
@@ -189,8 +209,7 @@ const OmittedGroups = ({ state: { written }, summary }: GroupsProps) => {
 
 const Filter = ({ name, filter }: { name: string; filter: Partial<Query> }) => <a {...useFilter(filter)}>{name}</a>;
 
-/** An exported page cannot filter by an expression. */
-const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
+const Filters = () => {
   const { reward, mean, spread, file } = usePage().query;
   return (
     <nav class="filters" aria-label="filters" tabIndex={-1}>
@@ -198,7 +217,7 @@ const Filters = ({ hasWhere }: { hasWhere: boolean }) => {
       <Filter name="not trainable" filter={{ trainable: false }} />
       <Filter name="with problems" filter={{ rule: "any" }} />
       <SearchField name="text" label="search text" />
-      {hasWhere && <SearchField name="where" label="where (CEL), such as reward > 0.5, then Enter" />}
+      <SearchField name="where" label="where (CEL), such as reward > 0.5, then Enter" />
       {file !== undefined && <Filter name={`${file.split("/").at(-1)} ×`} filter={{ file }} />}
       {reward !== undefined && <Filter name={`a reward of ${formatRange(reward)} ×`} filter={{ reward }} />}
       {mean !== undefined && spread !== undefined && (

@@ -49,6 +49,12 @@ export const Moments = ({ mean, spread }: { mean: number | null; spread: number 
   </>
 );
 
+export const Truncated = () => (
+  <span class="trouble" title="the last answer was cut off at the token limit">
+    truncated
+  </span>
+);
+
 const maxStripRewards = 16;
 
 export const RewardStrip = ({ rewards }: { rewards: readonly number[] }) => {

@@ -15,7 +15,7 @@ import {
 import { Command, CopyablePosition, CopyButton } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
-import { formatAdvantage, formatMeasure, Reward } from "./numbers.tsx";
+import { formatAdvantage, formatMeasure, Reward, Truncated } from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -84,7 +84,8 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
           </span>{" "}
           <span>
             <span class="quiet">advantage</span> {formatAdvantage(member?.advantage)}
-          </span>
+          </span>{" "}
+          {member?.truncated && <Truncated />}
         </h1>
       </NavigationBar>
       <div class="reader">

@@ -1,31 +1,59 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
+import { Failure } from "../../failure.ts";
+import { filterTrajectories, parseFilter, withFinish } from "../../groups/select/expression.ts";
+import type { JsonObject } from "../../json/object.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
-import { type AnswerTypes, formatQuery, type GroupData, type PageData, type Query } from "../answers.ts";
+import { type AnswerTypes, formatQuery, type GroupData, type GroupRow, type PageData, type Query } from "../answers.ts";
 
 const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.textContent ?? "null");
 
 const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 
 const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData) => {
-  const findGroups = (text: string) =>
-    new Set(rows.flatMap(({ group }) => (findMatch(readGroup(group).trajectories, text) === null ? [] : group)));
-  const all = new Set(rows.map(({ group }) => group));
-  let last = { text: "", found: all };
+  let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
     groups: rows,
     findings,
     state: () => state,
     charts: () => charts,
-    async search({ text = "" }) {
-      if (text !== last.text) last = { text, found: text === "" ? all : findGroups(text) };
-      return { found: last.found, share: 1 };
+    async search({ text, where }) {
+      const key = JSON.stringify([text, where]);
+      if (last?.key !== key) last = { key, found: searchRows(rows, { text, where }) };
+      return { found: await last.found, share: 1 };
     },
     readRow: async (row) => row,
     readContent: async (group) => readGroup(group).content,
     readTrajectories: async (group) => readGroup(group).trajectories,
   });
+};
+
+const maxUnitsAtOnce = 2 ** 20;
+
+/** The page responds between groups. Nothing limits the time that an expression takes for a group. */
+const searchRows = async (rows: readonly GroupRow[], { text, where }: Pick<Query, "text" | "where">) => {
+  const found = new Set<number>();
+  const isTrue = where === undefined ? undefined : parseFilter(where);
+  let units = 0;
+  for (const { group, untrainable } of rows) {
+    const { trajectories: texts, content } = readGroup(group);
+    units += texts.reduce((sum, { length }) => sum + length, 0);
+    if (units > maxUnitsAtOnce) {
+      units = 0;
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    if (text !== undefined && findMatch(texts, text) === null) continue;
+    if (isTrue === undefined) found.add(group);
+    else if (untrainable !== "invalid") {
+      const { position, exceptions } = content;
+      const trajectories = texts.map((json): JsonObject => withFinish(JSON.parse(json)));
+      const locate = () => `${position.file}:${position.line}`;
+      const wanted = filterTrajectories(isTrue, { group, trajectories, exceptions: exceptions.length, locate });
+      if (wanted.length > 0) found.add(group);
+    }
+  }
+  return found;
 };
 
 const data: PageData | null = parseElement("data");
@@ -100,7 +128,8 @@ export const useAnswer = <Of extends AnswerName>(
         setFailure(undefined);
         if (!isComplete(value)) timer = setTimeout(update, pollIntervalMs);
       } catch (thrown) {
-        const error = thrown instanceof Error ? thrown.message : String(thrown);
+        const { subject } = thrown instanceof Failure ? thrown.details : {};
+        const error = subject ?? (thrown instanceof Error ? thrown.message : String(thrown));
         if (!abortController.signal.aborted) setFailure({ key, error });
       }
     };

@@ -1,0 +1,5 @@
+/** Recognizes objects in parsed JSON, in Node and in browsers. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
