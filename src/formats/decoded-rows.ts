@@ -160,7 +160,7 @@ const readNemoTurns = (run: FormatRun, row: Value) => {
     const [recorded, content] = [turn.get("role"), turn.get("content") ?? turn];
     if (isAnswer(turn, at)) {
       const reason = finish(answers, { callsTools: false });
-      return choice({ role: "assistant", content }, reason, logprobs[answers++]);
+      return choice({ role: recorded ?? "assistant", content }, reason, logprobs[answers++]);
     }
     if (recorded) return { role: recorded.text === "environment" ? literal("user", recorded) : recorded, content };
     return { role: at === 0 && promptTurns === 2 ? "system" : "user", content };
