@@ -30,7 +30,10 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   // Without a call of the model, a person or an earlier trajectory wrote the turns.
   const isSampled = value.get("info", "model_stats", "api_calls")?.number !== 0;
   if (!isSampled) run.note("kept all turns as messages, because `api_calls` is 0, so no model sampled them");
-  const turns = value.requireItems("history").map((message) => convertTurn(run, message, isSampled));
+  const history = value.requireItems("history");
+  const exit = isSampled ? findExit(value, history) : undefined;
+  if (exit) run.note("kept the last turn of the assistant as a message, because SWE-agent wrote it when it stopped");
+  const turns = history.map((message) => convertTurn(run, message, isSampled && message !== exit));
   const attempts = value.items("attempts");
   if (attempts.length > 1) run.note("converted only the attempt that SWE-agent chose");
   return buildTrajectory({
@@ -39,6 +42,15 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     metrics: value.metricMembers("info", "model_stats"),
     metadata: [["instance_id", instance], ...value.flatMembers("info"), ...value.flatMembers()],
   });
+};
+
+/** Returns the turn that SWE-agent itself wrote after an error. After a format error, the turn is the model's. */
+const findExit = (value: Value, history: readonly Value[]) => {
+  const last = history.findLast((message) => message.textAt("role") === "assistant");
+  const [content, thought] = [last?.textAt("content"), last?.textAt("thought")];
+  const isSame = content?.toLowerCase() === thought?.toLowerCase();
+  const isExit = /\bexit_/.test(value.get("info", "exit_status")?.text ?? "") && isSame && last && !hasCalls(last);
+  return isExit && /^exit(?:ing)? due to /i.test(content ?? "") ? last : undefined;
 };
 
 const convertTurn = (run: FormatRun, message: Value, isSampled: boolean) => {

@@ -1,0 +1,37 @@
+/** Tests the conversion of SWE-agent's trajectories. */
+import { expect, it } from "vitest";
+import { convertFiles, fileOf, turn, user } from "./converting.ts";
+
+// Written after SWE-agent/SWE-agent v0.7.0 and v1.1.0, `sweagent/agent/agents.py`.
+it.each([
+  ["", "Exit due to cost limit", "Exit due to cost limit", "submitted (exit_cost)"],
+  ["exit_error", "exit due to runtime error: E", "Exit due to runtime error: E", "exit_error"],
+])("SWE-agent's own exit text with the action %j is not a choice", async (action, content, thought, exit_status) => {
+  const exit = { role: "assistant", content, thought, action };
+  const own = { role: "assistant", content: "bad output", thought: "Exit due to format error", action: "exit_format" };
+  const info = { model_stats: { api_calls: 2 } };
+  const history = [user("q"), { role: "assistant", content: "ls" }, user("o")];
+  const { groups } = await convertFiles(
+    {
+      "a.traj": JSON.stringify({ trajectory: [], history: [...history, exit], info: { ...info, exit_status } }),
+      "b.traj": JSON.stringify({
+        trajectory: [],
+        history: [...history, own],
+        info: { ...info, exit_status: "exit_format" },
+      }),
+    },
+    {
+      args: [
+        "--rewards",
+        fileOf([
+          { id: "a", reward: 0 },
+          { id: "b", reward: 0 },
+        ]),
+      ],
+    },
+  );
+  expect(groups.map(({ trajectories: [one] }) => one)).toMatchObject([
+    { messages_and_choices: [{}, turn("ls"), {}, { role: "assistant", content }] },
+    { messages_and_choices: [{}, turn("ls"), {}, turn("bad output")] },
+  ]);
+});
