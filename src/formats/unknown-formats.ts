@@ -46,6 +46,8 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
     record.hasAny("resourceSpans", "resource_spans") ||
     (record.hasAny("span_id", "spanId", "context") &&
       record.hasAny("span_kind", "parent_id", "parentSpanId", "attributes")),
+  "preference rows (`chosen` and `rejected`), because they compare two answers instead of rating each": (record) =>
+    record.has("chosen") && record.has("rejected"),
   "episodes of rLLM, because their steps repeat the conversation in several forms": (record) => {
     const [first] = record.items("trajectories");
     return (first ?? record).get("steps")?.isList && !record.has("schema_version");

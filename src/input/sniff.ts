@@ -133,6 +133,8 @@ const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasR
 export const columnAdvice = (row: JsonObject, hasReward: boolean) => {
   const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
   if (own) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
+  if ("chosen" in row && "rejected" in row)
+    return "write a row for each answer, with its own reward, because rows with `chosen` and `rejected` only compare answers";
   const { options, remark } = columnOptions(findColumns(row), { hasReward });
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };

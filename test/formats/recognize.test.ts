@@ -120,6 +120,8 @@ describe("a file of an unknown format", () => {
     ],
     ["LangSmith", [{ id: "r", run_type: "llm", inputs: {}, outputs: {}, trace_id: "t" }]],
     ["Langfuse", [{ id: "o", traceId: "t", type: "GENERATION", input: messages, output: messages[1] ?? {} }]],
+    ["preference rows", [{ chosen: messages, rejected: messages, margin: 6 }]],
+    ["preference rows", [{ prompt: "q", chosen: "a", rejected: "b" }]],
     ["rLLM", [{ id: "e", task: {}, trajectories: [{ uid: "u", steps: [{ observation: "o" }], reward: 1 }] }]],
   ])("is refused by the name of %s, with the guide", async (name, records) => {
     const { code, stderr } = await check(records);

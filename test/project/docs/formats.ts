@@ -112,6 +112,7 @@ rollcall refuses these files by name, because it could convert them only by gues
 | sessions of Codex, Claude Code, Gemini CLI, opencode and goose | they have no reward, and do not record what the model sampled |
 | \`output.jsonl\` of OpenHands | its history has events instead of the model's messages |
 | runs of LangSmith, traces of Langfuse and OpenTelemetry | their messages and scores have no fixed place |
+| preference rows (\`chosen\` and \`rejected\`) | they compare two answers instead of rating each |
 | episodes of rLLM | their steps repeat the conversation in several forms |
 
 ## Receipts
