@@ -73,7 +73,9 @@ export const ownFormat: Format = {
 const isOwnRecord = (value: Value) => {
   const trajectories = value.get("trajectories");
   const items = trajectories?.items() ?? [];
-  const isGroup = trajectories?.isList && (items.length === 0 || items.some((one) => one.has("messages_and_choices")));
+  const isGroup =
+    trajectories?.isList &&
+    (items.length === 0 ? hasOnlyOwnKeys(value) : items.some((one) => one.has("messages_and_choices")));
   return Boolean(value.get("messages_and_choices")?.isList || value.get("trajectory_groups")?.isList || isGroup);
 };
 

@@ -9,6 +9,9 @@ const isText = (record: Value, ...keys: readonly string[]) => keys.every((key) =
 const codexTypes = /^(?:session_meta|response_item|event_msg|turn_context|compacted)$/;
 const claudeTypes = /^(?:user|assistant|system|attachment|summary|progress|file-history-snapshot|queue-operation)$/;
 
+/** The keys of an episode without trajectories, which a group of rollcall does not have. */
+const episodeKeys = ["episode_id", "task_hash", "termination_reason", "eval_idx"];
+
 /** Maps the plural name with the reason to a test for one of the records. */
 const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undefined>> = {
   [`sessions of Codex, ${nothingSampled}`]: (record) =>
@@ -50,7 +53,8 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
     record.has("chosen") && record.has("rejected"),
   "episodes of rLLM, because their steps repeat the conversation in several forms": (record) => {
     const [first] = record.items("trajectories");
-    return (first ?? record).get("steps")?.isList && !record.has("schema_version");
+    const isEmpty = !first && record.has("trajectories") && record.hasAny(...episodeKeys);
+    return isEmpty || ((first ?? record).get("steps")?.isList && !record.has("schema_version"));
   },
 };
 

@@ -122,6 +122,8 @@ describe("a file of an unknown format", () => {
     ["Langfuse", [{ id: "o", traceId: "t", type: "GENERATION", input: messages, output: messages[1] ?? {} }]],
     ["preference rows", [{ chosen: messages, rejected: messages, margin: 6 }]],
     ["preference rows", [{ prompt: "q", chosen: "a", rejected: "b" }]],
+    ["rLLM", [{ episode_id: "e", task_hash: "h", termination_reason: "env_done", trajectories: [] }]],
+    ["rLLM", [{ id: "e", termination_reason: null, trajectories: [], eval_idx: 0 }]],
     ["rLLM", [{ id: "e", task: {}, trajectories: [{ uid: "u", steps: [{ observation: "o" }], reward: 1 }] }]],
   ])("is refused by the name of %s, with the guide", async (name, records) => {
     const { code, stderr } = await check(records);
