@@ -5,7 +5,7 @@ import { literal } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { isUuid, requireReward } from "./build-trajectory.ts";
 import { type ChatRows, chatRows } from "./chat-rows.ts";
-import type { FormatRun } from "./format.ts";
+import type { Format, FormatRun } from "./format.ts";
 
 interface DecodedRows
   extends Pick<
@@ -48,8 +48,7 @@ export const openrlhf = decodedRows({
 
 const rolloutNumbers = /_\d+_\d+(?="$)/;
 
-/** verl writes these rows to `rollout_data_dir`. */
-export const verl = decodedRows({
+const verlRows = decodedRows({
   name: "verl",
   title: "rollouts of verl",
   prompt: "input",
@@ -75,6 +74,34 @@ export const verl = decodedRows({
     return rolloutNumbers.test(raw) && isUuid(text.replace(/_\d+_\d+$/, "")) ? raw : undefined;
   },
 });
+
+/** verl writes these rows to `rollout_data_dir`. */
+export const verl: Format = {
+  ...verlRows,
+  keys: {
+    ...verlRows.keys,
+    group:
+      "the rows with the same `step` and the same `uid` (without the numbers of the rollout and the output), or else the same prompt",
+  },
+  open: (run) => {
+    const { convert } = verlRows.open(run);
+    const firstUids = new Map<string, string>();
+    return {
+      convert: (record) => {
+        const converted = convert(record);
+        const uid = record.value.get("uid");
+        if (!uid || !rolloutNumbers.test(uid.raw)) return converted;
+        const rollout = `${record.file} ${record.group} ${uid.raw.replace(/_\d+"$/, "")}`;
+        const first = firstUids.get(rollout) ?? uid.raw;
+        firstUids.set(rollout, first);
+        if (first === uid.raw) return converted;
+        throw uid.error(
+          `the rollout has several outputs, ${first} and ${uid.raw}, which rollcall cannot join (write all its turns to one row of openai-chat)`,
+        );
+      },
+    };
+  },
+};
 
 /** SkyRL writes these rows to `dumped_evals`. */
 export const skyrl = decodedRows({
