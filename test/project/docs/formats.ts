@@ -33,7 +33,7 @@ Give files, globs or folders. A record is an entry of a file, such as a line (se
 - A rollout needs a reward. \`--reward-from <path>\` reads the reward from another path of the record. The keys in a path can contain dots.
   Repeat the option to add several parts, such as the columns of TRL's reward functions. \`path*0.5\` weighs a part. The parts become metrics.
   \`--rewards <file>\` reads the rewards from lines of \`{"id", "reward"}\`. The \`id\` is the id of the record (\`id\`, \`idx\`, \`example_id\`, …), or
-  the name of the record's file if the record has no id.
+  the name of the record's file if the record has no id. The name can be complete (\`fix.traj.json\`) or lack its endings (\`fix\`).
 - The rewards \`true\` and \`false\` become 1 and 0. \`--reward-from\` also reads a number, true or false in a string. If the reward is in an
   object with other numbers, rollcall drops these numbers, and a note names them.
 - *Row formats* are \`openai-chat\`, \`trl\`, \`sharegpt\`, \`openrlhf\`, \`verl\`, \`skyrl\` and \`nemo-rl\`. In a row format,
@@ -73,9 +73,9 @@ key that a record has.
 | \`nemo-gym\` | NVIDIA-NeMo/Gym 0.1.0 to 0.5.0, and 07d6b0d (\`nemo_gym/rollout_collection.py\`) | \`_ng_task_index\`, or else the prompt (0.1) |
 | \`inspect\` | UKGovernmentBEIS/inspect_ai 0.3.8, 0.3.40, 0.3.57, 0.3.70, 0.3.100, 0.3.154, 0.3.178, 0.3.200 and 0.3.260 (\`inspect_ai/log/_log.py\`, \`_recorders/eval.py\`). Samples in chunks (0.3.250 and newer) are refused | the \`id\` of a sample in one log |
 | \`harbor\` | Harbor of February 2026 (\`harbor/models/trial/result.py\`, \`harbor/trial/trial.py\`) | \`task_checksum\`, or else \`task_name\`, in one job |
-| \`atif\` | ATIF 1.0 to 1.6 (\`harbor/models/trajectories/trajectory.py\`), and 1.7 (Arize-ai/phoenix, \`helpers/atif/_validate.py\`) | a file |
+| \`atif\` | ATIF 1.0 to 1.6 (\`harbor/models/trajectories/trajectory.py\`), and 1.7 (Arize-ai/phoenix 9478f95, \`helpers/atif/_validate.py\` and \`_types.py\`, not Harbor) | a file |
 | \`tau2\` | sierra-research/tau2-bench 0.1.3, 0.2.0, 1.0.0 and 1.0.1 (\`tau2/data_model/simulation.py\`, \`tau2/runner/progress.py\`) | \`task_id\` and domain in one file or folder |
-| \`mini-swe-agent\` | SWE-agent/mini-swe-agent 1.5.0 to 1.17.5 (format 1, \`minisweagent/run/utils/save.py\`), and 2.0.0 to 2.4.6 (format 1.1, \`minisweagent/agents/default.py\`) | \`instance_id\`, or else a file |
+| \`mini-swe-agent\` | SWE-agent/mini-swe-agent 1.0.0 to 1.17.5 (format 1, since 1.4.0 with \`trajectory_format\`), and 2.0.0 to 2.4.6 (format 1.1): each version of \`run/utils/save.py\` and \`agents/default.py\`. No release writes the bare array of \`mini-swe-agent-messages\`, which is in the writer's tests | \`instance_id\`, or else a file |
 | \`swe-agent\` | SWE-agent/SWE-agent 0.7.0 to 1.1.0 (\`sweagent/agent/agents.py\`, \`sweagent/types.py\`) | the name of the file |
 | \`atropos\` | NousResearch/atropos 0.2.0 to 0.4.0 (\`atroposlib/envs/base.py\`, \`atroposlib/utils/tokenize_for_trainer.py\`) | a line |
 | \`lm-eval\` | EleutherAI/lm-evaluation-harness 0.4.0 to 0.4.12 (\`lm_eval/evaluator.py\`, \`lm_eval/loggers/evaluation_tracker.py\`) | \`doc_id\` |
@@ -90,11 +90,13 @@ whose earlier turns are messages. Exchanges of the Completions API are refused, 
 ## Copies of a rollout
 
 A converted rollout counts once, even if several files or lines of a run contain it, such as a log and its scored copy. rollcall compares
-the ids that the writers record: the \`uuid\` of a sample in \`inspect\`, the \`id\` of a trial in \`harbor\` and of a simulation in \`tau2\`, the ids
+the ids that the writers record: the \`uuid\` of a sample in \`inspect\` (in logs before 0.3.70, the task, the sample, the epoch and the
+messages, which \`inspect score\` and \`inspect eval-retry\` keep), the \`id\` of a trial in \`harbor\` and of a simulation in \`tau2\`, the ids
 of episodes and traces in \`verifiers-v1\`, \`_ng_task_index\` with \`_ng_rollout_index\` in one file of \`nemo-gym\`, and the UUIDs in
 \`session_id\` and \`trajectory_id\` of \`atif\` and in \`uid\` of \`verl\`. The other formats record no id of a rollout.
 
-- The newest copy counts, by the last time in the record. Without different times, the last copy counts. A copy that cannot be
+- The newest copy counts, by the last time in the record. Without different times, the last copy counts, or an Inspect log whose name ends
+  with \`-scored\`. A copy that cannot be
   converted, such as a sample without a score, does not count if another copy can be converted.
 - The warning \`duplicate-rollout\` names the positions of both copies. \`--allow duplicate-rollout\` silences the warning, but does not
   restore the other copy. prime-rl itself writes an episode to \`all\` and \`effective\`, so these copies cause no warning.
@@ -110,7 +112,9 @@ rollcall refuses these files by name, because it could convert them only by gues
 | files | reason |
 |---|---|
 | sessions of Codex, Claude Code, Gemini CLI, opencode and goose | they have no reward, and do not record what the model sampled |
-| \`output.jsonl\` of OpenHands | its history has events instead of the model's messages |
+| \`output.jsonl\`, resolver outputs and events of OpenHands | their history has events instead of the model's messages |
+| demonstrations of SWE-agent | no model sampled them |
+| steps of OSWorld | their screenshots and prompts are not in the file |
 | runs of LangSmith, traces of Langfuse and OpenTelemetry | their messages and scores have no fixed place |
 | preference rows (\`chosen\` and \`rejected\`) | they compare two answers instead of rating each |
 | episodes of rLLM | their steps repeat the conversation in several forms |
