@@ -27,9 +27,27 @@ const decodedRows = ({ prompt, answer, recognizes, ...rows }: DecodedRows) =>
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
       { role: "user", content: requireText(row, prompt) },
-      textChoice(run, requireText(row, answer), { record: row }),
+      textChoice(run, requireAnswer(row, answer), { record: row }),
     ],
   });
+
+const turnStart = /<\|im_start\|>(?:user|tool)\b|<\|start_header_id\|>(?:user|tool|ipython)\b|<start_of_turn>user\b/;
+
+/** Some trainers leave out special tokens, so only the roles of ChatML remain, in lines of their own. */
+const findTurn = (text: string) => {
+  const marker = turnStart.exec(text) ?? /\n(?:user|tool)\n/.exec(text);
+  if (!marker || turnStart.test(marker[0])) return marker?.[0];
+  return text.includes("\nassistant\n", marker.index + marker[0].length) ? marker[0].trim() : undefined;
+};
+
+const requireAnswer = (row: Value, key: string) => {
+  const value = requireText(row, key);
+  const turn = findTurn(value.text ?? "");
+  if (turn === undefined) return value;
+  throw value.error(
+    `${key} contains a turn that the model did not sample, after \`${turn}\` (write the turns to one row of openai-chat)`,
+  );
+};
 
 const requireText = (row: Value, key: string) => {
   const value = row.require(key);
