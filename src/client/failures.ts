@@ -121,7 +121,12 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
   if (isQuotaUsedUp(status, reply.bytes))
-    return fail("refused", "quota-used-up", text, "raise the quota of the account, or wait until it is renewed");
+    return fail(
+      endpoint.use === "log" ? "unavailable" : "refused",
+      "quota-used-up",
+      text,
+      "raise the quota of the account, or wait until it is renewed",
+    );
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"

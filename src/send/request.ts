@@ -1,4 +1,5 @@
 /** Attempts a request until the outcome is final or no retry is allowed. */
+import { isQuotaUsedUp } from "../client/failures.ts";
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
 import type { Failure } from "../failure.ts";
@@ -92,6 +93,7 @@ export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run
     if (isFinalOutcome(outcome)) return attempt;
     await runLedger.recordOutcome(recorded, { ...sent.lastOutcome, state: sent.mayBeLogged ? "unknown" : "not_sent" });
     firstEndMs ??= host.elapsed();
+    if (isAnswered && isQuotaUsedUp(attempt.status, attempt.body)) return attempt;
     const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
     const isLate = sent.lastOutcome.cause === "CONNECT_ENDLESS" || host.elapsed() - firstEndMs > run.maxWaitMs;
     if (!canRetry || isLate || run.isStopped() || host.signal.aborted) return attempt;

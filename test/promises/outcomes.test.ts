@@ -269,4 +269,19 @@ describe.concurrent("rollcall log to a service that answers 429", () => {
       retryable ? /^rerun the same command/ : /^copy the remaining groups to a new file/,
     );
   });
+
+  it("ends after one request if the quota is used up, and the next run continues", async (context) => {
+    const used = refuse(429, { body: '{"error":{"message":"no quota","type":"insufficient_quota"}}' });
+    const { service, place } = await openPlace(context, { otherwise: used });
+    const file = place.write("a.jsonl", groupOf(1));
+    const { code, error, document } = await place.log([file]);
+    expect([code, error?.retryable, document?.groups.not_sent, service.bodies.length]).toEqual([5, true, 1, 1]);
+    expect(error).toMatchObject({
+      message: expect.stringContaining("no quota"),
+      hint: expect.stringMatching(/^raise/),
+    });
+    expect(await place.entries()).toMatchObject([{ state: "not_sent", status: 429, attempts: 1 }]);
+    service.mend();
+    expect((await place.log([file])).code).toBe(0);
+  });
 });

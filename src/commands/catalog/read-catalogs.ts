@@ -5,6 +5,7 @@ import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listAnalysisModels, listRouterModels } from "../../contract/models.ts";
 import { toText } from "../../contract/replies.ts";
+import { isFailure } from "../../failure.ts";
 import { findNearest } from "../../nearest.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
@@ -55,7 +56,7 @@ export const readCatalog = async (
 ) => {
   const { screen, host } = context;
   const id = identifyCatalog(settings, catalog);
-  const folder = settings.dataFolder();
+  const folder = findCache(context, settings, offline);
   const canUseCache = folder !== undefined && (offline || maxAgeMs !== undefined);
   const cached = canUseCache ? catalogs.findSavedCatalog(folder, id, Number.POSITIVE_INFINITY) : undefined;
   const ageMs = host.now() - (cached?.checkedAt ?? Number.NaN);
@@ -81,6 +82,17 @@ export const readCatalog = async (
     context.runAtEnd(async () => catalogs.saveCatalog(folder, id, bytes, new Date(asOf)));
   noteDefects(screen, models, title);
   return { ...id, models, asOf };
+};
+
+/** Only `--offline` needs the cache. @throws Failure `unsafe-ownership` */
+const findCache = ({ screen }: Context, settings: Settings, isNeeded: boolean) => {
+  try {
+    return settings.dataFolder();
+  } catch (thrown) {
+    if (isNeeded || !isFailure(thrown, "unsafe-ownership")) throw thrown;
+    screen.notice(`the cache of catalogs is not used: ${thrown.message}`);
+    return undefined;
+  }
 };
 
 export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;

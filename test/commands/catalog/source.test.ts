@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
@@ -53,6 +53,16 @@ describe("the cache of catalogs", () => {
     expect(offline).toMatchObject({ code: 0, stdout: "one\n" });
     expect(offline.stderr).toContain("cached at");
     expect(await router("--offline", "--json")).toEqual({ code: 0, stdout: `${one}\n`, stderr: "" });
+  });
+
+  it.skipIf(process.platform === "win32")("is not used, with a note, if others can write to it", async () => {
+    const { router, folder } = await asking([json(one), json(two)]);
+    await router();
+    chmodSync(folder, 0o777);
+    const { code, stdout, stderr } = await router("--max-age", "1h");
+    expect([code, stdout]).toEqual([0, "two\n"]);
+    expect(stderr).toContain(`note: the cache of catalogs is not used: other users can write to ${folder}`);
+    expect(await router("--offline")).toMatchObject({ code: 11, stdout: "" });
   });
 
   it("has no copy for another URL, provider or kind of catalog", async () => {
