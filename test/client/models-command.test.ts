@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type RunResult, runRollcall } from "../support/run.ts";
-import { listenOnLoopback } from "../support/server.ts";
+import { json, listenOnLoopback, scriptedServer } from "../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { rawServer } from "./open.ts";
 
@@ -43,6 +43,13 @@ describe("rollcall models over TLS", () => {
     expect(ran.stderr).toContain("NODE_EXTRA_CA_CERTS=");
   });
 
+  it("names a file of NODE_EXTRA_CA_CERTS that is not a certificate", async () => {
+    const { url, file } = await httpsService();
+    writeFileSync(file, "not PEM");
+    const { stderr } = await models(url, { NODE_EXTRA_CA_CERTS: file });
+    expect(stderr).toContain(`hint: check that ${file}, the file in NODE_EXTRA_CA_CERTS, exists`);
+  });
+
   it.each([
     [
       "for another name",
@@ -59,6 +66,30 @@ describe("rollcall models over TLS", () => {
 });
 
 describe("rollcall models", () => {
+  const proxied = { status: 403, headers: { "content-type": "text/html" }, body: "<html><title>Denied</title></html>" };
+  it.each([
+    [
+      "an error with the status 200",
+      json({ error: { message: "no such region" } }),
+      6,
+      /200 with an error: no such region\n/,
+    ],
+    ["a list that is null", json({ data: null }), 0, /^note: the list of models is empty\n$/],
+    ["a quota that is used up", json({ error: { code: "insufficient_quota" } }, 429), 6, /hint: raise the quota/],
+    ["the 403 of a proxy", proxied, 6, /a proxy refused the request to .* \(403\): Denied\n/],
+  ])("blames the right thing for %s", async (_, answer, code, said) => {
+    const { url, received } = await scriptedServer([{ answer }]);
+    const isProxy = answer === proxied;
+    const env = isProxy ? { HTTP_PROXY: url } : {};
+    const args = ["--insecure-http", "--max-wait", "1m"];
+    expect(await models(isProxy ? "http://service.invalid" : url, env, args)).toMatchObject({
+      code,
+      stdout: "",
+      stderr: expect.stringMatching(said),
+    });
+    expect(received).toHaveLength(1);
+  });
+
   it("exits with 5 after --timeout if the service is silent", async () => {
     const { url } = await rawServer((socket) => socket.resume());
     const ran = await models(url, {}, ["--timeout", "300ms"]);

@@ -115,11 +115,10 @@ describe.concurrent("a signal", () => {
     const slow = `{"messages_and_choices":[{"role":"user","content":"${"a".repeat(60)}!"}],"reward":1}`;
     // Each trajectory adds a millisecond to the time limit, which a slow machine must not reach before the signal.
     const group = linesOf(`{"trajectories":[${Array.from({ length: 10_000 }, () => slow).join(",")}]}`);
-    const child = place.start([place.write("a.jsonl", group), "--where", "messages[0].content.matches('^(a+)+$')"]);
-    const ended = endOf(child).then(documentsOf);
-    await pause(1200);
-    child.kill("SIGINT");
-    expect(await ended).toMatchObject({ code: 130, error: { code: "interrupted" } });
+    const args = [place.write("a.jsonl", group), "--where", "messages[0].content.matches('^(a+)+$')"];
+    // A signal that comes before the run listens ends the process without a document.
+    const ran = await interruptWaiting(() => place.start(args), { firstAge: 1200 });
+    expect(documentsOf(ran)).toMatchObject({ code: 130, error: { code: "interrupted" } });
   });
 
   it("ends the wait for a service", async (context) => {

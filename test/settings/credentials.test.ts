@@ -42,6 +42,8 @@ describe("a credential from the environment", () => {
     ["a space", "contains white space or characters that headers cannot contain", "Bearer key-1234"],
     ["a byte order mark", "contains white space or characters that headers cannot contain", "\ufeffkey-1234"],
     ["an accent", "contains white space or characters that headers cannot contain", "kéy-1234"],
+    ["quotes", "is in quotes", '"key-1234"'],
+    ["a placeholder", "is a placeholder, not a key", "<your_api_key>"],
     ["only a line end", "is empty", "\n"],
     ["70,000 characters", "is longer than 64 KiB", "x".repeat(70_000)],
   ])("fails without showing its text if it contains %s", async (_, wrong, text) => {
@@ -62,6 +64,17 @@ describe("a credential from the environment", () => {
       const variable = await failureOf(() => credentialOf("log", { env: { ROLLCALL_API_KEY: text } }));
       expect(variable.message).toBe(`cannot use the key from ROLLCALL_API_KEY: it ${wrong}`);
     }
+  });
+
+  it("names a file of UTF-16 text, and loses the line end of a variable", async () => {
+    const file = fileOf("");
+    writeFileSync(file, "key-1234\r\n", "utf16le");
+    const failure = await failureOf(() => credentialOf("log", { env: { ROLLCALL_API_KEY_FILE: file } }));
+    expect(failure.message).toBe(
+      `cannot use the key from the file in ROLLCALL_API_KEY_FILE (${file}): it is UTF-16 text`,
+    );
+    const env = { ROLLCALL_API_KEY: "key-1234\r\n" };
+    expect(await credentialOf("log", { env })).toMatchObject({ secret: "key-1234" });
   });
 
   it.each([

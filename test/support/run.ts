@@ -114,10 +114,15 @@ export const interruptWaiting = async (
   start: () => ChildProcessWithoutNullStreams,
   {
     signal = "SIGINT",
+    firstAge = 50,
     until = ({ code }) => code !== null,
-  }: { readonly signal?: NodeJS.Signals; readonly until?: (ran: RunResult) => boolean } = {},
+  }: {
+    readonly signal?: NodeJS.Signals;
+    readonly firstAge?: number;
+    readonly until?: (ran: RunResult) => boolean;
+  } = {},
 ): Promise<RunResult> => {
-  for (let age = 50; ; age *= 2) {
+  for (let age = firstAge; ; age *= 2) {
     const child = start();
     const ended = endOf(child);
     await new Promise((settle) => setTimeout(settle, age));
