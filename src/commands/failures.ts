@@ -4,7 +4,7 @@ import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
 import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../sentences.ts";
-import { adviseToResolve } from "../shell-words.ts";
+import { adviseToResolve, formatLedgerCommand } from "../shell-words.ts";
 
 export const convertRejected = (
   { written, file, ...counts }: Record<"written" | "rejected" | "unreadable", number> & { file: string },
@@ -57,8 +57,9 @@ export const resolutionMissing = () =>
 
 export const noSuchRequest = (
   ids: readonly string[],
-  { states, allDestinations }: { states: ReadonlyMap<string, string>; allDestinations: boolean },
+  options: { states: ReadonlyMap<string, string>; allDestinations: boolean; ledgerArgs: readonly string[] },
 ) => {
+  const { states, allDestinations, ledgerArgs } = options;
   const searched = allDestinations ? "" : " for the selected service and account";
   const reasons = ids.map((id) => {
     const state = states.get(id);
@@ -67,7 +68,7 @@ export const noSuchRequest = (
   const message = `nothing was changed: ${reasons.join(", ")}`;
   const hint = ids.every((id) => states.has(id))
     ? "run your `rollcall log` command with --resend-logged to log the groups of a logged request again"
-    : "list the ids and destinations of all requests with `rollcall ledger status --all-destinations`";
+    : `list the ids and destinations of all requests with ${formatLedgerCommand("status --all-destinations", ledgerArgs)}`;
   return new Failure("not_found", "no-such-request", message, { hint });
 };
 

@@ -43,7 +43,8 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
   const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");
-  if (!ledger || unresolvable.length > 0) throw failures.noSuchRequest(unresolvable, { ...typed, states });
+  if (!ledger || unresolvable.length > 0)
+    throw failures.noSuchRequest(unresolvable, { ...typed, states, ledgerArgs: listLedgerArgs(context, typed) });
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
@@ -244,7 +245,7 @@ const openLedger = async (
   };
 };
 
-const listLedgerArgs = ({ flags }: Context, { ledger }: FileOptions) => [
+const listLedgerArgs = ({ flags }: Context, { ledger }: LocationOptions) => [
   ...toOptionArgs({ ledger }),
   ...listServiceArgs(flags),
 ];
