@@ -61,7 +61,8 @@ export const saveModelIds = (host: FolderHost, ids: readonly string[]) =>
 export const readModelIds = (host: FolderHost) => {
   const folder = findDataFolder(host);
   const ids: unknown = folder && ignoreErrors(() => JSON.parse(fs.readFileSync(join(folder, modelsFile), "utf8")));
-  return Array.isArray(ids) ? ids.map(String) : [];
+  // A shell reads a candidate from each line, and a terminal obeys control characters.
+  return Array.isArray(ids) ? ids.map(String).filter((id) => /^[^\s\p{C}]+$/u.test(id)) : [];
 };
 
 export const canCreate = (path: string): boolean => {

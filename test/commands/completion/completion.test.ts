@@ -85,11 +85,13 @@ describe("the completions of a command", () => {
   );
 
   it("contain the ids of the last list of models, if there is a data folder", async () => {
-    const { url } = await scriptedServer([{ answer: json({ object: "list", data: [{ id: "qwen3-8b" }] }) }]);
+    const { url } = await scriptedServer([
+      { answer: json({ object: "list", data: [{ id: "qwen3-8b" }, { id: "a\nb" }, { id: "\u001b[2J" }] }) },
+    ]);
     const folder = newHome().HOME;
     const env = { ROLLCALL_DATA_DIR: folder, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
     await runRollcall(["models"], { env });
-    expect(await asked(["log"], "", { ROLLCALL_DATA_DIR: folder })).toContain("qwen3-8b");
+    expect(await asked(["log"], "", { ROLLCALL_DATA_DIR: folder })).toEqual(["words", "qwen3-8b"]);
   });
 
   it("contain the known values and arguments, without a request", async () => {
