@@ -97,9 +97,6 @@ const permanentRules: readonly LockRuleName[] = [
 ];
 export const isAcceptable = (rule: LockRuleName) => !permanentRules.includes(rule);
 
-/** A replacement may break these rules, and have any price and any maximum output. */
-const tolerated: readonly LockRuleName[] = ["quantization-changed"];
-
 /** `path` begins at the model in the lock file. `words` replace the braces in the message. */
 const toRegression = (rule: LockRuleName, path: LockPath, values: readonly unknown[], words = values) => {
   const [locked = "", current = ""] = values.map((value) => String(value ?? ""));
@@ -304,13 +301,13 @@ const openReplacements = (models: readonly LockedModel[], policy: LockPolicy) =>
   };
 };
 
-/** The search compares the lengths of contexts. */
+/** A replacement may have another format of numbers, any price and any maximum output. The search compares contexts. */
 const fits = (was: LockedModel, is: LockedModel, policy: LockPolicy) =>
   [
     ...compareQuantizations(was.quantization, is.quantization),
     ...compareLists(was, is),
     ...checkDeprecation(was, is, policy),
-  ].every(({ rule }) => tolerated.includes(rule));
+  ].every(({ rule }) => rule === "quantization-changed");
 
 /** The returned function finds the cheapest other model that has the context of the given model. */
 const openSearch = (priced: readonly PricedModel[], fitsFacts: (model: LockedModel) => boolean) => {

@@ -69,7 +69,7 @@ const maxCompared = 16;
 export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[]): number => {
   const different: Prompt[] = [];
   for (const prompt of prompts) {
-    const results = different.map((known) => compare(table, known, prompt));
+    const results = different.map((known) => comparePrompts(table, known, prompt));
     if (results.includes("same")) continue;
     if (results.includes("unclear") || different.length === maxCompared) return countDigests(table, prompts);
     different.push(prompt);
@@ -83,7 +83,7 @@ const countDigests = (table: json.JsonTable, prompts: readonly Prompt[]) => {
 };
 
 /** Without a second reading: `unclear` if the difference may be the order of keys, or the spelling of a value. */
-const compare = (table: json.JsonTable, a: Prompt, b: Prompt): "same" | "different" | "unclear" => {
+const comparePrompts = (table: json.JsonTable, a: Prompt, b: Prompt): "same" | "different" | "unclear" => {
   const { bytes } = table;
   let at = json.startOf(table, a.list + nodeSize);
   const distance = json.startOf(table, b.list + nodeSize) - at;
