@@ -234,7 +234,7 @@ export const situations: Readonly<Record<string, Situation>> = {
   "no-such-request": {
     before: log,
     fails: "rollcall ledger resolve r12 --resend --local",
-    helps: [["rollcall ledger status --all-destinations", "grep -q '^r1	logged' .out"]],
+    helps: [["rollcall ledger status --all-destinations --local", "grep -q '^r1	logged' .out"]],
   },
   "rejects-exist": {
     before: "echo mine > bad.jsonl.rejected",
