@@ -1,5 +1,6 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
+import { dirname } from "node:path";
 import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
@@ -20,7 +21,8 @@ import {
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
-export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" | "companions" | "isLossy"> {
+export interface ChatRows
+  extends Pick<Format, "name" | "title" | "filePattern" | "companions" | "repeatedPath" | "isLossy"> {
   rewardKey: string;
   rewardText?: string;
   usedKeys: readonly string[];
@@ -29,7 +31,7 @@ export interface ChatRows extends Pick<Format, "name" | "title" | "filePattern" 
   isDataset: boolean;
   /** Returns the members of a row that can become metadata. Default: all. */
   listMembers?(row: Value): Members;
-  findId?(row: Value): string | undefined;
+  openIds?(): (record: SourceRecord) => Rollout["id"];
   /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
@@ -52,7 +54,15 @@ export const chatRows = (rows: ChatRows): Format => ({
   records: rows.isDataset ? { text: "lines", parquet: true } : { text: "lines" },
   recognizes: ({ value }) => rows.recognizes(value),
   takesGroupKey: true,
-  open: (run) => ({ convert: (record) => convertRow(run, rows, record) }),
+  open: (run) => {
+    const findId = rows.openIds?.();
+    return {
+      convert: (record) => {
+        record.identity = { id: findId?.(record) };
+        return convertRow(run, rows, record);
+      },
+    };
+  },
 });
 
 const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
@@ -77,8 +87,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
     canLackParts: rows.canLackParts === true,
   });
   noteOtherRewards(run, row);
-  const trajectory = buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) });
-  return [{ id: rows.findId?.(row), ...trajectory }];
+  return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
 /** A receipt lists these numbers, so a receipt replaces the note. */
@@ -176,6 +185,28 @@ const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: r
 const completionKey = (row: Value) =>
   row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
 
+/** True for a row of TRL's `log_completions`. */
+const isLogged = (row: Value) => row.has("step") && row.has("advantage") && !row.has("completions");
+
+/** With several iterations for a batch, TRL 0.28 and newer write this batch again at each step. */
+const openBatchIds = () => {
+  const batches = new Map<string, { digest: string; rows: number; last: number }>();
+  return ({ value: row, file, position }: SourceRecord) => {
+    if (!isLogged(row)) return undefined;
+    const key = `${findStep(row)} ${file}`;
+    const batch = batches.get(key) ?? { digest: "", rows: 0, last: -1 };
+    batches.set(key, batch);
+    if (position > batch.last) {
+      const values = row.members().flatMap(([name, { raw }]) => (name === "step" ? [] : `${name} ${raw}`));
+      batch.digest = hash("sha256", JSON.stringify([batch.digest, ...values.sort()]));
+      batch.rows++;
+      batch.last = position;
+    }
+    const { rows } = batch;
+    return () => `${dirname(file)} ${batch.digest} ${rows}`;
+  };
+};
+
 const trlRows: ChatRows = {
   name: "trl",
   title: "rows of TRL",
@@ -192,6 +223,8 @@ const trlRows: ChatRows = {
     return row.members().filter(([key]) => key !== answer);
   },
   canLackParts: true,
+  repeatedPath: /completions_\d+(?=\.parquet$)/,
+  openIds: openBatchIds,
   readReward: (_, row) => {
     const reward = requireReward(row, "reward");
     if (!reward) throw missingTrlReward(row);
@@ -200,6 +233,8 @@ const trlRows: ChatRows = {
   readTurns: (run, row) => {
     const key = completionKey(row) ?? "completion";
     if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
+    if (isLogged(row) && !unwrap(row.get("prompt"))?.isList)
+      run.note("converted each prompt to one message of the user, because the file has the decoded text of the prompt");
     return readCompletion(run, { record: row }, [key, row.require(key)]);
   },
   readGroup: (run, record) => {

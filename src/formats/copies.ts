@@ -89,7 +89,7 @@ const findCopies = (groups: readonly ConvertedGroup[]) => {
   const identified = groups.flatMap((group) =>
     group.rollouts.flatMap((rollout) => (rollout.id === undefined ? [] : { group, rollout, id: rollout.id })),
   );
-  return listsByKey(identified, ({ id }) => id).filter(({ length }) => length > 1);
+  return listsByKey(identified, ({ id }) => (typeof id === "string" ? id : id())).filter(({ length }) => length > 1);
 };
 
 const listsByKey = <Of>(values: readonly Of[], keyOf: (value: Of) => string): readonly (readonly Of[])[] => {

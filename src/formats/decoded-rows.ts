@@ -1,5 +1,5 @@
 /** Converts rows of trainers that write decoded text. */
-import { choice, textChoice, toLogprobs } from "../messages/chat.ts";
+import { choice, textChoice, textRole, toLogprobs } from "../messages/chat.ts";
 import { openFinish } from "../messages/finish-reason.ts";
 import { literal } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
@@ -10,7 +10,7 @@ import type { Format, FormatRun } from "./format.ts";
 interface DecodedRows
   extends Pick<
     ChatRows,
-    "name" | "title" | "rewardKey" | "recognizes" | "readReward" | "findGroup" | "findId" | "companions"
+    "name" | "title" | "rewardKey" | "recognizes" | "readReward" | "findGroup" | "openIds" | "companions"
   > {
   prompt: string;
   answer: string;
@@ -26,7 +26,7 @@ const decodedRows = ({ prompt, answer, recognizes, ...rows }: DecodedRows) =>
     recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
     readPrompt: (row) => [requireText(row, prompt)],
     readTurns: (run, row) => [
-      { role: "user", content: requireText(row, prompt) },
+      { role: textRole("user"), content: requireText(row, prompt) },
       textChoice(run, requireAnswer(row, answer), { record: row }),
     ],
   });
@@ -87,8 +87,8 @@ const verlRows = decodedRows({
   recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
   // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
   findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
-  findId: (row) => {
-    const { raw = "", text = "" } = row.get("uid") ?? {};
+  openIds: () => (record) => {
+    const { raw = "", text = "" } = record.value.get("uid") ?? {};
     return rolloutNumbers.test(raw) && isUuid(text.replace(/_\d+_\d+$/, "")) ? raw : undefined;
   },
 });
@@ -121,8 +121,7 @@ export const verl: Format = {
   },
 };
 
-/** SkyRL writes these rows to `dumped_evals`. */
-export const skyrl = decodedRows({
+const skyrlRows = decodedRows({
   name: "skyrl",
   title: "dumped evaluations of SkyRL",
   companions: /(?:^|\/)aggregated_results\.jsonl$/,
@@ -141,6 +140,30 @@ export const skyrl = decodedRows({
   },
   recognizes: (row) => row.has("score"),
 });
+
+/** SkyRL writes these rows to `dumped_evals`. With `step_wise_trajectories`, a prompt continues the row before. */
+export const skyrl: Format = {
+  ...skyrlRows,
+  open: (run) => {
+    const { convert } = skyrlRows.open(run);
+    const filesOfSteps = new Set<string>();
+    let [lastFile, lastPrompt] = ["", ""];
+    return {
+      preview: ({ value, file }) => {
+        const prompt = value.textAt("input_prompt") ?? "";
+        const continues = file === lastFile && prompt.length > lastPrompt.length && prompt.startsWith(lastPrompt);
+        if (lastPrompt !== "" && continues) filesOfSteps.add(file);
+        [lastFile, lastPrompt] = [file, prompt];
+      },
+      convert: (record) => {
+        if (!filesOfSteps.has(record.file)) return convert(record);
+        throw record.value.error(
+          "the file has a row for each step of a rollout (step_wise_trajectories), which rollcall cannot join (write all its turns to one row of openai-chat)",
+        );
+      },
+    };
+  },
+};
 
 /** NeMo RL writes each row as a batch of one, so each value is a list of one. */
 const unbatch = (value: Value | undefined) => {

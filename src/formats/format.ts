@@ -62,8 +62,11 @@ export type Rollout = Readonly<{
   error?: ConversionError;
   /** Other members of the group. Only the group's first rollout sets these members. */
   members?: Members;
-  /** Copies of a rollout have the same id in all files. No other rollout has this id. */
-  id?: string | undefined;
+  /**
+   * Copies of a rollout have the same id in all files. No other rollout has this id.
+   * A function is called after the last record.
+   */
+  id?: string | (() => string) | undefined;
   /** The last time in the record, in milliseconds. The newest copy counts. Default: the last copy. */
   changedAt?: number | undefined;
 }>;

@@ -22,8 +22,11 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   logprobs,
 });
 
+/** The role of a text that states no role. */
+export const textRole = (role: "user" | "assistant") => addition(role, "the text has no role");
+
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
-  choice({ role: "assistant", content }, openFinish(run, sampled, 1)(0, { callsTools: false }));
+  choice({ role: textRole("assistant"), content }, openFinish(run, sampled, 1)(0, { callsTools: false }));
 
 export const orderReason = "a tool result has no id, so rollcall matched it to a call by order";
 
@@ -44,7 +47,7 @@ export const toTurns = (
   { name, sampled }: { name: string; sampled?: SampledRecord | undefined },
 ) => {
   const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
-  if (value.isText) return [sampled ? textChoice(run, value, sampled) : { role: "user", content: value }];
+  if (value.isText) return [sampled ? textChoice(run, value, sampled) : { role: textRole("user"), content: value }];
   if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
   const messages = value.items();
   const roles = messages.map((message) => message.textAt("role"));

@@ -24,6 +24,7 @@ const formats: Readonly<Record<string, string>> = {
   skyrl: "skyrl",
   "swe-agent": "swe-agent",
   tau2: "tau2",
+  trl: "trl",
   "verifiers-v0": "verifiers-v0",
   "verifiers-v1": "verifiers-v1",
   verl: "verl",

@@ -81,6 +81,15 @@ describe("rows of TRL", () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining("rewards.1 is not a number")]);
   });
 
+  it("count once if TRL wrote the batch of a step again at the next step", async () => {
+    const files = [2, 3].map((step) => `test/samples/formats/trl-1.9.0.completions_0000${step}.parquet`);
+    const words = ["--reward-from", "exact_reward", "--reward-from", "format_reward", "--allow", "missing-logprobs"];
+    const both = JSON.parse((await runRollcall(["check", ...files, ...words, "--json"])).stdout);
+    expect(both.trajectories).toEqual({ read: 4, rejected: 0 });
+    expect(both.notes).toContain("left out a copy of a rollout (4 times)");
+    expect(both.problems.map(({ rule }: { rule: string }) => rule)).not.toContain("duplicate-rollout");
+  });
+
   it("are refused if a small Parquet file repeats a value too often", async () => {
     const prompt = JSON.stringify([user("x".repeat(200_000))]);
     const texts = { name: "messages", data: Array(1000).fill(prompt), type: "STRING" as const };

@@ -70,6 +70,7 @@ key that a record has.
 | \`verl\` | verl-project/verl 0.4.0 to 0.9.0 (\`verl/trainer/ppo/ray_trainer.py\`), and the \`uid\` of 0.8.0 and 0.9.0 (\`verl/trainer/ppo/v1/trainer_base.py\`) | \`uid\` without the numbers of the rollout and the output, or else as in all row formats |
 | \`skyrl\` | NovaSky-AI/SkyRL skyrl_train 0.1.0 to skyrl 0.3.0 (\`skyrl/train/utils/trainer_utils.py\`) | as in all row formats: no version writes a key |
 | \`openrlhf\` | OpenRLHF/OpenRLHF 0.4.0 to 0.9.5 (\`openrlhf/cli/batch_inference.py\`, which 0.9.6 does not have) | as in all row formats: no version writes a key |
+| \`trl\` | huggingface/trl 0.28.0 to 1.9.0, the files of \`log_completions\` (\`trl/trainer/grpo_trainer.py\`), which have the decoded text of prompts and completions | as in all row formats: no version writes a key |
 | \`art\` | OpenPipe/ART, Parquet version 2 (\`art/utils/trajectory_logging.py\`), and trajectories with exchanges at aef9d447 (\`art/trajectories/__init__.py\`) | \`group_index\`, or a line |
 | \`nemo-gym\` | NVIDIA-NeMo/Gym 0.1.0 to 0.5.0, and 07d6b0d (\`nemo_gym/rollout_collection.py\`) | \`_ng_task_index\`, or else the prompt (0.1) |
 | \`inspect\` | UKGovernmentBEIS/inspect_ai 0.3.8, 0.3.40, 0.3.57, 0.3.70, 0.3.100, 0.3.154, 0.3.178, 0.3.200 and 0.3.260 (\`inspect_ai/log/_log.py\`, \`_recorders/eval.py\`). Samples in chunks (0.3.250 and newer) are refused | the \`id\` of a sample in one log |
@@ -94,13 +95,16 @@ A converted rollout counts once, even if several files or lines of a run contain
 the ids that the writers record: the \`uuid\` of a sample in \`inspect\` (in logs before 0.3.70, the task, the sample, the epoch and the
 messages, which \`inspect score\` and \`inspect eval-retry\` keep), the \`id\` of a trial in \`harbor\` and of a simulation in \`tau2\`, the ids
 of episodes and traces in \`verifiers-v1\`, \`_ng_task_index\` with \`_ng_rollout_index\` in one file of \`nemo-gym\`, and the UUIDs in
-\`session_id\` and \`trajectory_id\` of \`atif\` and in \`uid\` of \`verl\`. The other formats record no id of a rollout.
+\`session_id\` and \`trajectory_id\` of \`atif\` and in \`uid\` of \`verl\`. TRL records no ids, but with several iterations for a batch it
+writes the same batch at each step. So in \`trl\`, a row with \`advantage\` is a copy if the rows of its \`step\` in the file equal the rows of
+another step in the folder. The other formats record no id of a rollout.
 
 - The newest copy counts, by the last time in the record. Without different times, the last copy counts, or an Inspect log whose name ends
   with \`-scored\`. A copy that cannot be
   converted, such as a sample without a score, does not count if another copy can be converted.
 - The warning \`duplicate-rollout\` names the positions of both copies. \`--allow duplicate-rollout\` silences the warning, but does not
-  restore the other copy. prime-rl itself writes an episode to \`all\` and \`effective\`, so these copies cause no warning.
+  restore the other copy. The copies that prime-rl itself writes to \`all\` and \`effective\`, and TRL to its
+  Parquet files, cause no warning.
 - The other copies are not in the numbers of read trajectories. A note counts them, and the receipt lists their values as left out.
 - If only a part of a group is copied, the copies and the rest are one group.
 - Lines in rollcall's format are never left out. For equal lines, there is the warning \`duplicate-trajectory\`.
