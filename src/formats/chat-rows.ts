@@ -6,7 +6,7 @@ import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
 import { choice, haveTexts, orderNote, orderReason, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
-import { addition, type Json, literal } from "../messages/output-json.ts";
+import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
 import { formatList } from "../sentences.ts";
 import {
@@ -35,7 +35,7 @@ export interface ChatRows
   /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
   recognizes(row: Value): boolean | undefined;
-  readPrompt(row: Value): readonly Value[];
+  readPrompt(row: Value): readonly Json[];
   readTurns(run: FormatRun, row: Value): readonly Json[];
   readReward?(run: FormatRun, row: Value): Json | undefined;
   /** True if the writer adds only the reward columns that have a value. */
@@ -119,8 +119,8 @@ const findGroupKey = ({ findGroup }: ChatRows, row: Value) => {
 const findStep = (row: Value) => row.get("step")?.raw ?? "";
 
 /** Parses the JSON first, so that whitespace and escapes do not change the digest. */
-const computeDigest = (values: readonly Value[]) =>
-  hash("sha256", JSON.stringify(values.map(({ raw }): unknown => JSON.parse(raw))));
+const computeDigest = (values: readonly Json[]) =>
+  hash("sha256", JSON.stringify(values.map((value): unknown => JSON.parse(rawOf(value)))));
 
 const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;

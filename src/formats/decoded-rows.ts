@@ -2,7 +2,7 @@
 import { choice, textChoice, textRole, toLogprobs } from "../messages/chat.ts";
 import { openFinish } from "../messages/finish-reason.ts";
 import { literal } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import { Value } from "../messages/value.ts";
 import { isUuid, requireReward } from "./build-trajectory.ts";
 import { type ChatRows, chatRows } from "./chat-rows.ts";
 import type { Format, FormatRun } from "./format.ts";
@@ -14,22 +14,31 @@ interface DecodedRows
   > {
   prompt: string;
   answer: string;
+  /** Returns the end of a prompt that the writer added after sampling. */
+  findAddedText?(row: Value): string | undefined;
 }
 
-const decodedRows = ({ prompt, answer, recognizes, ...rows }: DecodedRows) =>
-  chatRows({
+const decodedRows = ({ prompt, answer, recognizes, findAddedText, ...rows }: DecodedRows) => {
+  const readPrompt = (row: Value) => {
+    const value = requireText(row, prompt);
+    const added = findAddedText?.(row);
+    return added === undefined ? value : literal(value.text?.slice(0, -added.length), value);
+  };
+  return chatRows({
     ...rows,
     usedKeys: [prompt, answer, rows.rewardKey],
     sampled: `the texts in \`${answer}\``,
     isDataset: false,
     isLossy: true,
     recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
-    readPrompt: (row) => [requireText(row, prompt)],
-    readTurns: (run, row) => [
-      { role: textRole("user"), content: requireText(row, prompt) },
-      textChoice(run, requireAnswer(row, answer), { record: row }),
-    ],
+    readPrompt: (row) => [readPrompt(row)],
+    readTurns: (run, row) => {
+      const content = readPrompt(row);
+      if (!(content instanceof Value)) run.note("removed the reward that OpenRLHF added to the prompt after sampling");
+      return [{ role: textRole("user"), content }, textChoice(run, requireAnswer(row, answer), { record: row })];
+    },
   });
+};
 
 const turnStart = /<\|im_start\|>(?:user|tool)\b|<\|start_header_id\|>(?:user|tool|ipython)\b|<start_of_turn>user\b/;
 
@@ -55,6 +64,8 @@ const requireText = (row: Value, key: string) => {
   return value;
 };
 
+const maxRounding = 0.005_001;
+
 export const openrlhf = decodedRows({
   name: "openrlhf",
   title: "rows of OpenRLHF",
@@ -62,6 +73,11 @@ export const openrlhf = decodedRows({
   answer: "output",
   rewardKey: "reward",
   recognizes: (row) => row.get("reward")?.canBeMetric && !row.has("score"),
+  // The processor `csft` adds the row's own reward. With --enable_csft, the model sees the same reward in each prompt.
+  findAddedText: (row) => {
+    const [added, reward] = / <rm_score>: (-?\d+\.\d\d) $/.exec(row.textAt("input") ?? "") ?? [];
+    return Math.abs(Number(reward) - (row.get("reward")?.number ?? Number.NaN)) < maxRounding ? added : undefined;
+  },
 });
 
 const rolloutNumbers = /_\d+_\d+(?="$)/;

@@ -87,6 +87,9 @@ SWE-agent's \`history\` has the observations in full, also where a history proce
 the turns that a trainer must not learn, which become messages. lm-evaluation-harness writes a row for each filter of a sample. Name the
 filter after the metric: \`--reward-from exact_match,strict-match\`. Rows of other filters are left out, because they have the same responses.
 
+OpenRLHF's processor \`csft\` adds \` <rm_score>: 1.25 \` with the row's own reward to the prompt. rollcall removes it, because the model did
+not see it. Another reward at this position is from \`--enable_csft\`, so it stays.
+
 In ART's exchanges, an exchange whose prompt continues an earlier answer is its next turn. Other attempts become \`additional_histories\`,
 whose earlier turns are messages. Exchanges of the Completions API are refused, because they have no messages.
 
