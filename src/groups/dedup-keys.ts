@@ -9,9 +9,9 @@ export class DedupKeys {
   readonly #keys: Digests;
   readonly #inputs: InputKeys[] = [];
 
-  /** @param digests digests of known groups; overwritten by the dedup keys */
+  /** @param digests digests of known groups; copied, because the keys of repeated groups differ */
   constructor(digests = new Digests()) {
-    this.#keys = digests;
+    this.#keys = digests.copy();
   }
 
   get count(): number {
@@ -66,7 +66,6 @@ const openInputKeys = (keys: Digests) => {
 const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
   createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
 
-/** If each part is a group, the dedup keys overwrite the digests of the parts. */
 export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">) => {
   const keys = new DedupKeys(digests());
   const input = keys.addInput();

@@ -117,6 +117,12 @@ export class Digests {
     return this.#words.length / digestWords;
   }
 
+  copy(): Digests {
+    const words = new NumberColumn("u32");
+    words.appendColumn(this.#words);
+    return new Digests(words);
+  }
+
   append(digests: Uint8Array) {
     this.#words.append(toWords(digests));
   }
