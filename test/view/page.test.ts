@@ -259,6 +259,19 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await focused()).toBe("filters");
   });
 
+  it("keeps the letters that are typed while a search starts", async () => {
+    const { page } = await openPage([airline]);
+    const field = page.getByRole("searchbox", { name: "text" });
+    await page.evaluate(`addEventListener("hashchange", () => {
+      const field = document.querySelector("input");
+      field.value += " my return flight";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+    }, { once: true })`);
+    await field.fill("change");
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ text: "change my return flight" }));
+    expect(await field.inputValue()).toBe("change my return flight");
+  });
+
   it("searches with the keyboard, and keeps the search in the URL", async () => {
     const { page, troubles } = await openPage([airline], { hasTroubles: true });
     await pressKeys(page, "/");

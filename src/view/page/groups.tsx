@@ -235,11 +235,17 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
   const sought = query[name] ?? "";
   const [value, setValue] = useState(sought);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => setValue(sought), [sought]);
+  const searched = useRef(sought);
+  useEffect(() => {
+    // The own search arrives late, when the user may have typed more.
+    if (sought !== searched.current) setValue(sought);
+    searched.current = sought;
+  }, [sought]);
   const search = () => {
     const refusal = `at most ${formatCount(maxSearchLength)} characters, found ${formatCount(value.length)}`;
     field.current?.setCustomValidity(value.length > maxSearchLength ? refusal : "");
     if (value !== sought && field.current?.reportValidity()) {
+      searched.current = value;
       replaceQuery({ ...query, page: 1, [name]: value || undefined });
     }
   };
