@@ -1,4 +1,5 @@
 /** Defines failures, problems and exit codes. */
+import { nameProgram } from "./program.ts";
 
 export const exitCodes = {
   internal: 1,
@@ -41,7 +42,8 @@ export type Problem = Readonly<{
 }>;
 
 export const toProblemDocument = (problem: Problem) => {
-  const { file, line, column, path, rule, severity, message, advice, from } = problem;
+  const { file, line, column, path, rule, severity, message, from } = problem;
+  const advice = problem.advice && nameProgram(problem.advice);
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 

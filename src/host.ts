@@ -2,6 +2,7 @@
 import { once, setMaxListeners } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { interrupted } from "./failures.ts";
+import { nameProgramAfter } from "./program.ts";
 
 /** No other module uses the global `process`, the clock or `Math.random`. */
 export type Host = Readonly<{
@@ -77,6 +78,11 @@ export const repeatInterrupt = () => void globalThis.process.emit("SIGINT");
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
 export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
+  try {
+    nameProgramAfter(process.argv[1] ?? "rollcall", process.cwd());
+  } catch {
+    // The current folder was deleted, so the program keeps its usual name.
+  }
   const abort = new AbortController();
   const urgentAbort = new AbortController();
   // Each request in flight adds a listener.

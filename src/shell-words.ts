@@ -63,6 +63,13 @@ export const formatCommandLine = (words: readonly string[]) =>
 export const formatLedgerCommand = (command: string, args: readonly string[]) =>
   `\`${`rollcall ledger ${command} ${formatCommandLine(args)}`.trimEnd()}\``;
 
-/** @param args options for the ledger and the service */
-export const adviseToResolve = (args: readonly string[]) =>
-  `list the requests with ${formatLedgerCommand("status", args)}. For each request with an unknown outcome, run ${formatLedgerCommand("resolve <id>", args)} with --assume-logged if the service has the groups of the request, or with --resend if it does not`;
+/**
+ * @param args options for the ledger and the service
+ * @param ids the requests, if they are known
+ */
+export const adviseToResolve = (args: readonly string[], ids: readonly string[] = []) => {
+  const list = `list the requests with ${formatLedgerCommand("status", args)}. For each request with an unknown outcome, `;
+  const [before, words] = ids.length === 0 ? [list, "<id>"] : ["", formatCommandLine(ids)];
+  const has = "with --assume-logged if the service has the groups of the request, or with --resend if it does not";
+  return `${before}run ${formatLedgerCommand(`resolve ${words}`, args)} ${has}`;
+};

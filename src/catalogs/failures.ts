@@ -3,8 +3,9 @@ import { explainUnwritable } from "../files.ts";
 import { describeSystemCode, formatInputName } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 
-export const lockCommand = (file: string) =>
-  `rollcall catalog lock${file === "rollcall.lock.json" ? "" : ` --file ${formatCommandLine([file])}`}`;
+/** @param args options for the service, such as `--local` */
+export const lockCommand = (file: string, args: readonly string[] = []) =>
+  `rollcall catalog lock ${formatCommandLine([...(file === "rollcall.lock.json" ? [] : ["--file", file]), ...args])}`.trimEnd();
 
 const otherLock = "choose another file with --file";
 

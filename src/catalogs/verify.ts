@@ -15,6 +15,8 @@ type LockPolicy = Readonly<{
   now: number;
   /** The catalogs of which the service sent only a part. Default: none. */
   partial?: ReadonlySet<CatalogName>;
+  /** Options for the service in the advised commands. Default: none. */
+  serviceArgs?: readonly string[];
 }>;
 
 /** `message` follows the model's id. Braces contain example values. */
@@ -213,8 +215,9 @@ const checkDeprecation = (was: LockedModel, is: LockedModel, { now, withinMs }: 
   return [toRegression(rule, ["deprecation_date"], [was.deprecation_date, day], [day])];
 };
 
-const acceptWay = (file: string) => `accept the change with \`${lockCommand(file)}\``;
-export const acceptAdvice = (file: string) => `${acceptWay(file)}, or ignore it with --allow <rule>`;
+const acceptWay = (file: string, args?: readonly string[]) => `accept the change with \`${lockCommand(file, args)}\``;
+export const acceptAdvice = (file: string, args?: readonly string[]) =>
+  `${acceptWay(file, args)}, or ignore it with --allow <rule>`;
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
@@ -242,12 +245,12 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? replacements.get(catalog)?.(locked, needsCheaper) : undefined;
     const adviceFor = (rule: LockRuleName) => {
-      if (errors.length === 0) return acceptAdvice(lock.file);
+      if (errors.length === 0) return acceptAdvice(lock.file, policy.serviceArgs);
       if (replacement) {
         const { prompt, completion } = replacement;
         return `use ${replacement.id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;
       }
-      const way = isAcceptable(rule) ? acceptWay(lock.file) : `pass --allow ${rule}`;
+      const way = isAcceptable(rule) ? acceptWay(lock.file, policy.serviceArgs) : `pass --allow ${rule}`;
       const price = needsCheaper ? " at a lower price" : "";
       return `${way}, because no other model in the ${catalog} catalog can replace ${id}${price}`;
     };

@@ -4,7 +4,7 @@ import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../ledger/index.ts";
 import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../sentences.ts";
-import { adviseToResolve, formatLedgerCommand } from "../shell-words.ts";
+import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../shell-words.ts";
 
 export const convertRejected = (
   { written, file, ...counts }: Record<"written" | "rejected" | "unreadable", number> & { file: string },
@@ -50,10 +50,10 @@ const selectLedgerHint = (
   return `${adviseToResolve(ledgerArgs)}. Then run your \`rollcall log\` command again`;
 };
 
-export const resolutionMissing = () =>
-  new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", {
-    hint: "pass --assume-logged if the service has the groups, or --resend if it does not",
-  });
+export const resolutionMissing = (ids: readonly string[], ledgerArgs: readonly string[]) => {
+  const hint = `${adviseToResolve(ledgerArgs, ids)}. Then run your \`rollcall log\` command again`;
+  return new Failure("usage", "option-missing", "missing option: --assume-logged or --resend", { hint });
+};
 
 export const noSuchRequest = (
   ids: readonly string[],
@@ -137,9 +137,11 @@ export const modelsMissing = (
   );
 };
 
-export const modelNotListed = (id: string, names: readonly string[], near: string | undefined) => {
+type UnlistedModel = Readonly<{ id: string; names: readonly string[]; serviceArgs: readonly string[] }>;
+
+export const modelNotListed = ({ id, names, serviceArgs }: UnlistedModel, near: string | undefined) => {
   const message = `unknown model ${id}: not in ${names.length > 1 ? "any" : `the ${names[0]}`} catalog`;
-  const hint = "search with `rollcall catalog all <pattern>`";
+  const hint = `search with \`${`rollcall catalog all <pattern> ${formatCommandLine(serviceArgs)}`.trimEnd()}\``;
   return new Failure("not_found", "model-not-listed", message, formatSuggestion(near, hint));
 };
 
@@ -154,25 +156,29 @@ export const usageUnrecorded = (id: string) => {
   return new Failure("invalid_input", "usage-unrecorded", message, { hint });
 };
 
-export const lockMissing = (file: string) =>
+export const lockMissing = (file: string, serviceArgs: readonly string[]) =>
   new Failure("invalid_input", "lock-missing", `lock file ${file} does not exist`, {
-    hint: `create it with \`${lockCommand(file)} <model…>\`, or choose another file with --file`,
+    hint: `create it with \`${lockCommand(file, serviceArgs)} <model…>\`, or choose another file with --file`,
     where: { file },
   });
 
 type LockErrors = Readonly<{
   file: string;
+  serviceArgs: readonly string[];
   rules: readonly string[];
   isAcceptable: boolean;
   replacements: readonly { id: string; replacement: { id: string } | null }[];
 }>;
 
-export const lockDiffers = ({ file, rules, isAcceptable, replacements }: LockErrors, details: FailureDetails) => {
+export const lockDiffers = (
+  { file, serviceArgs, rules, isAcceptable, replacements }: LockErrors,
+  details: FailureDetails,
+) => {
   const replace = replacements.flatMap(({ id, replacement }) =>
     replacement === null ? [] : `use ${replacement.id} in place of ${id}, `,
   );
   const accept = isAcceptable
-    ? `accept the ${rules.length === 1 ? "change" : "changes"} with \`${lockCommand(file)}\`, `
+    ? `accept the ${rules.length === 1 ? "change" : "changes"} with \`${lockCommand(file, serviceArgs)}\`, `
     : "";
   const ways = `${replace.slice(0, 3).join("")}${accept}`;
   const models = formatList([...new Set(replacements.map(({ id }) => id))], 3);

@@ -1,5 +1,6 @@
 /** Prints failures and problems as JSON or text. */
 import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
+import { nameProgram } from "../program.ts";
 import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../sentences.ts";
 import { toOneLine } from "./cleaner.ts";
 import type { Screen } from "./screen.ts";
@@ -47,7 +48,7 @@ export const toFailureJson = ({ cleaner }: Screen, failure: Failure) => {
     exit_code: toExitCode(failure),
     retryable: failure.retryable,
     cause: stoppedBy,
-    hint,
+    hint: hint && nameProgram(hint),
     where,
     http: http && { ...http, said: http.said && shorten(http.said) },
     problems: problems?.length ? problems.slice(0, maxProblems).map(toProblemDocument) : undefined,
@@ -79,7 +80,7 @@ const formatFailure = (failure: Failure, style: TextStyle) => {
     http && !message.includes(http.url) && `  at ${cleanLine(`${http.method} ${http.url}`)}`,
     ...removeRepeatedAdvice(problems.slice(0, maxProblems)).flatMap((one) => formatProblem(one, style, isInMessage)),
     omitted > 0 && `  and ${pluralize(omitted, "more problem")}`,
-    hint && formatLead("hint:", "faint", cleanLine(hint)),
+    hint && formatLead("hint:", "faint", cleanLine(nameProgram(hint))),
     // The command is not folded, so that users can copy it as one line.
     next && `${paint("faint", "next:")} ${cleanLine(next)}`,
     stack && clean(stack),
@@ -113,7 +114,7 @@ const formatProblem = (problem: Problem, style: TextStyle, isInMessage = false) 
     painted.replace(severity, () => paint(tone, severity)),
     ...(frame?.lines ?? []),
     ...others,
-    ...formatHangingLines(problem.advice, style, frame?.indent, columns === undefined ? "" : "= "),
+    ...formatHangingLines(nameProgram(problem.advice ?? ""), style, frame?.indent, columns === undefined ? "" : "= "),
   ];
 };
 

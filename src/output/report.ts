@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
 import { hasContent, savePieces, writeUserFile } from "../files.ts";
+import { nameProgram } from "../program.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import { reportExists } from "./failures.ts";
 import type { Screen } from "./screen.ts";
@@ -91,7 +92,7 @@ const formatGithub = ({ problems, counts = [] }: BuildReport, clean: TextCleaner
   return [...lines, ...left].join("");
 };
 
-const formatProblem = ({ message, advice }: Problem) => [message, advice].filter(Boolean).join("\n");
+const formatProblem = ({ message, advice = "" }: Problem) => [message, nameProgram(advice)].filter(Boolean).join("\n");
 
 const formatJunit = ({ title = "rollcall check", inputs, problems, invalid }: BuildReport, clean: TextCleaner) => {
   const names = new Set<string | undefined>(inputs);

@@ -3,6 +3,7 @@
 import { type Problem, toProblemDocument } from "../failure.ts";
 import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, isSecretVariable } from "../host.ts";
+import { nameProgram } from "../program.ts";
 import { cutText } from "../sentences.ts";
 import { listSavedKeys, readVariableFiles } from "../settings/saved-files.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
@@ -88,7 +89,8 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
   const tell = (event: object, formatText: ErrorTextFormatter) =>
     void writeError(printsEvents ? () => `${cleaner.json(JSON.stringify(event))}\n` : formatText);
 
-  const notice = (sentence: string) => {
+  const notice = (text: string) => {
+    const sentence = nameProgram(text);
     if (notices.length < maxNotices) notices.push(sentence);
     if (isQuiet) return;
     tell({ event: "notice", message: sentence }, async (paint) => {

@@ -6,8 +6,8 @@ import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";
 import * as table from "../json/table.ts";
+import { formatOwnCommand } from "../program.ts";
 import { cutText } from "../sentences.ts";
-import { formatCommandLine } from "../shell-words.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{
@@ -89,14 +89,14 @@ const countSharedMessages = ([first = [], ...others]: readonly (readonly string[
 };
 
 const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: number) => {
-  if (logged) return formatCommandLine(["rollcall", "call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
+  if (logged) return formatOwnCommand(["call", "read", ...(logged[group]?.callIds ?? []), "--local"]);
   const { files, options, where } = inputOptions;
   if (files.includes("-") || !dataset.groups.isValid(group)) return null;
   const groupFilter = `group.number == ${(dataset.originalOf?.(group).group ?? group) + 1}`;
   const filter = where === undefined ? groupFilter : `${groupFilter} && (${where})`;
-  const log = ["rollcall", "log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
+  const log = ["log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
   // Without `--on-invalid skip`, invalid groups would stop the command.
-  return formatCommandLine([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
+  return formatOwnCommand([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
 };
 
 const maxWholeBytes = 2 ** 20;

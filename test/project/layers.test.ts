@@ -16,7 +16,9 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "decimal failure failures files host json nearest package.json renamed-rules sentences shell-words units".split(" "),
+  "decimal failure failures files host json nearest package.json program renamed-rules sentences shell-words units".split(
+    " ",
+  ),
 );
 
 /** The modules from top to bottom. */

@@ -1,6 +1,6 @@
 /** Lists the entries of catalogs, and shows one model. */
 import * as catalogs from "../../catalogs/index.ts";
-import { readEffectiveSettings } from "../../connect.ts";
+import { listServiceArgs, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toText } from "../../contract/replies.ts";
 import { isObject } from "../../json/json-bytes.ts";
@@ -50,7 +50,7 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
     const ids = listed.flatMap(({ entry }) => toText(entry.id) ?? []);
     const toSuffix = (id: string) => id.slice(id.lastIndexOf("/") + 1).toLowerCase();
     const near = ids.find((id) => toSuffix(id) === toSuffix(typed.id)) ?? findNearest(typed.id, ids);
-    throw modelNotListed(typed.id, names, near);
+    throw modelNotListed({ id: typed.id, names, serviceArgs: listServiceArgs(context.flags) }, near);
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields) {
     const wire = { bytes: catalogs.rowsDocument(found, names), member: "data" };

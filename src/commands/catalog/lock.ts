@@ -1,6 +1,7 @@
 /** Runs `rollcall catalog lock` and `rollcall catalog verify`. */
 
 import * as catalogs from "../../catalogs/index.ts";
+import { listServiceArgs } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { invalidOptionValue } from "../../failures.ts";
@@ -60,11 +61,12 @@ export const verify = async (context: Context, typed: VerifyOptions) => {
   }
   checkReportFiles(screen, { report: reports, inputs: [file] });
   const locked = catalogs.readLock(file);
-  if (!locked) throw lockMissing(file);
+  const serviceArgs = listServiceArgs(context.flags);
+  if (!locked) throw lockMissing(file, serviceArgs);
   const names = catalogs.catalogNames.filter((name) => locked.models.some(({ catalog }) => catalog === name));
   const { listed, partial } = await source.readCatalogs(context, typed, { names });
   const differences = catalogs
-    .verifyLock(locked, listed, { partial, maxRise, withinMs, now: host.now() })
+    .verifyLock(locked, listed, { partial, maxRise, withinMs, now: host.now(), serviceArgs })
     .filter(({ problem }) => !allow.includes(problem.rule))
     .map((one): catalogs.LockDifference => (strict ? { ...one, problem: { ...one.problem, severity: "error" } } : one));
   const problems = differences.map(({ problem }) => problem);
@@ -87,7 +89,7 @@ export const verify = async (context: Context, typed: VerifyOptions) => {
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
   const isAcceptable = errors.some(({ regression }) => catalogs.isAcceptable(regression.rule));
   const rules = errors.map(({ problem }) => problem.rule);
-  throw lockDiffers({ file, rules, isAcceptable, replacements }, details);
+  throw lockDiffers({ file, serviceArgs, rules, isAcceptable, replacements }, details);
 };
 
 const differenceColumns: KeyColumns<catalogs.LockDifference> = {

@@ -39,7 +39,7 @@ export const showStatus = async (context: Context, typed: FileOptions) => {
 /** @throws Failure `option-missing`; `no-such-request` before any change */
 export const resolveRequests = async (context: Context, typed: ResolveOptions) => {
   const { assumeLogged, resend } = typed;
-  if (!assumeLogged && !resend) throw failures.resolutionMissing();
+  if (!assumeLogged && !resend) throw failures.resolutionMissing(typed.id, listLedgerArgs(context, typed));
   const { ledger, readEntries, filter } = await openLedger(context, typed, { isForReading: false });
   const states = new Map((await readEntries(filter)).map(({ id, state }) => [id, ledgers.formatState(state)]));
   const unresolvable = typed.id.filter((id) => states.get(id) !== "unknown");

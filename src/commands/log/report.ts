@@ -4,9 +4,9 @@ import { isFailure, toProblemDocument } from "../../failure.ts";
 import { parseJson } from "../../json/json-bytes.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
+import { formatOwnCommand } from "../../program.ts";
 import type { LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
-import { formatCommandLine } from "../../shell-words.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
 import type { LogRun, PlanTarget } from "./run.ts";
 
@@ -119,7 +119,7 @@ const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
 const toNextCommandFacts = ({ context: { flags }, settings }: LogRun, { sent: { firstCall } }: LogResult) => {
   if (firstCall === undefined || settings.get("project") === undefined) return [];
   const options = [...toOptionArgs({ project: flags.project }), ...listServiceArgs(flags)];
-  return toFacts({ next: formatCommandLine(["rollcall", "call", "read", firstCall, ...options]) });
+  return toFacts({ next: formatOwnCommand(["call", "read", firstCall, ...options]) });
 };
 
 export const listLedgerArgs = ({ context, typed, ledger }: LogRun) => [
@@ -131,9 +131,8 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   const { failure, modelId, split = "", batch, rejectsFile, ledger } = result;
   const { context, typed } = run;
   const args = listLedgerArgs(run);
-  const next = (...words: readonly string[]) =>
-    failure?.withDetails({ next: formatCommandLine(["rollcall", ...words, ...args]) });
-  const rerun = () => failure?.withDetails({ next: formatCommandLine(["rollcall", ...context.host.argv]) });
+  const next = (...words: readonly string[]) => failure?.withDetails({ next: formatOwnCommand([...words, ...args]) });
+  const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
     if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // The dedup keys of groups depend on these options.
