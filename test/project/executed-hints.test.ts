@@ -1,9 +1,10 @@
-import { spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { type CommandTree, readCommandTree } from "../support/command-tree.ts";
+import { linkProgram, writeQuickProgram } from "../support/program.ts";
 import { type LocalService, newHome, startLocalService } from "../support/run.ts";
 import { situations } from "./hint-situations.ts";
 
@@ -19,8 +20,8 @@ describe("a hint", { tags: "slow" }, () => {
   it.each(Object.entries(situations))(
     "names commands and options that help after %s",
     async (reason, { before = ":", fails, helps, ends = 0, drops = [], env = {} }) => {
-      const scene = () => sceneOf(service, env);
-      const { code, stderr } = await scene()(`{ ${before}; } >/dev/null 2>&1; ${fails}`);
+      const scene = async () => await sceneOf(service, env);
+      const { code, stderr } = await (await scene())(`{ ${before}; } >/dev/null 2>&1; ${fails}`);
       const hint = /\bhint: (.*)/.exec(stderr)?.[1] ?? "";
       expect({ code, stderr }).toEqual({ code: expect.any(Number), stderr: expect.stringContaining("hint: ") });
       expect(code).not.toBe(0);
@@ -32,20 +33,36 @@ describe("a hint", { tags: "slow" }, () => {
       }
       for (const [help, state] of helps) {
         const done = `{ ${help}\n} >.out 2>&1; test $? = ${ends} || { cat .out; exit 99; }`;
-        const ran = await scene()(`{ ${before}; } >/dev/null 2>&1; ${done}; ${state}`);
+        const ran = await (await scene())(`{ ${before}; } >/dev/null 2>&1; ${done}; ${state}`);
         expect({ help, state, ...ran }).toMatchObject({ code: 0 });
       }
     },
   );
 });
 
+describe("the name of the program", { tags: "slow" }, () => {
+  const hintOf = (...words: readonly [string, ...string[]]) => {
+    const { stderr } = spawnSync(words[0], [...words.slice(1), "ledger", "resolve", "r1"], {
+      encoding: "utf8",
+      env: { ...newHome(), PATH: process.env.PATH },
+    });
+    return /`(.*?) ledger resolve r1` with/.exec(stderr)?.[1];
+  };
+
+  it("is printed in hints as the user started the program", () => {
+    const folder = mkdtempSync(join(tmpdir(), "bin-"));
+    linkProgram(folder);
+    expect(hintOf(join(folder, "rollcall"))).toBe("rollcall");
+    expect(hintOf(process.execPath, "bin/rollcall.js")).toBe("node bin/rollcall.js");
+  });
+});
+
 /** A shell in a new folder with a new home folder, and with `rollcall` on its path. */
-const sceneOf = ({ url, key }: LocalService, more: Readonly<Record<string, string>>) => {
+const sceneOf = async ({ url, key }: LocalService, more: Readonly<Record<string, string>>) => {
   const cwd = mkdtempSync(join(tmpdir(), "scene-"));
   const bin = join(cwd, ".bin");
   mkdirSync(bin);
-  writeFileSync(join(bin, "rollcall"), `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);
-  chmodSync(join(bin, "rollcall"), 0o755);
+  await writeQuickProgram(bin);
   const group = (reward: unknown, usage = ""): string =>
     `{"trajectories":[{"messages_and_choices":[{"role":"user","content":"q"},{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"a"}}],"reward":${reward}${usage}}]}\n`;
   writeFileSync(join(cwd, "good.jsonl"), group(1) + group(2));

@@ -368,7 +368,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall serve --host 0.0.0.0 --port 0",
     helps: [
       [
-        "timeout -s INT 5 rollcall serve --host 0.0.0.0 --port 0 --allow-host name; test $? -ne 2",
+        "timeout -s INT 2 rollcall serve --host 0.0.0.0 --port 0 --allow-host name; test $? -ne 2",
         says("rollcall service at http://"),
       ],
     ],
@@ -377,7 +377,7 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: "rollcall serve --port $PORT",
     helps: [
       [
-        "timeout -s INT 5 rollcall serve --host 127.0.0.1 --port 0; test $? -ne 11",
+        "timeout -s INT 2 rollcall serve --host 127.0.0.1 --port 0; test $? -ne 11",
         says("rollcall service at http://"),
       ],
     ],
@@ -399,9 +399,9 @@ export const situations: Readonly<Record<string, Situation>> = {
   "folder-unusable": {
     fails: "rollcall serve --port 0 --data-dir /dev/null/data",
     helps: [
-      ["timeout -s INT 5 rollcall serve --port 0 --data-dir d; test $? -ne 11", "test -d d"],
+      ["timeout -s INT 2 rollcall serve --port 0 --data-dir d; test $? -ne 11", "test -d d"],
       [
-        "ROLLCALL_DATA_DIR=$PWD/data timeout -s INT 5 rollcall serve --host 127.0.0.1 --port 0; test $? -ne 11",
+        "ROLLCALL_DATA_DIR=$PWD/data timeout -s INT 2 rollcall serve --host 127.0.0.1 --port 0; test $? -ne 11",
         "test -d data",
       ],
     ],

@@ -1,5 +1,7 @@
 /** An HTTP server with scripted exchanges. An unexpected request, or an unused exchange, fails the test. */
+
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Server as NetServer } from "node:net";
 import { createServer as createPlainServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
@@ -91,7 +93,7 @@ export const listenOnLoopback = async (
   return { port, url: `http://127.0.0.1:${port}` };
 };
 
-const portOf = async (server: Server): Promise<number> => {
+export const portOf = async (server: NetServer): Promise<number> => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("no port");

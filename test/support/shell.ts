@@ -1,10 +1,11 @@
 /** Types into real shells on pseudo-terminals, and reads the command line after a Tab. */
 import { spawnSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { spawn } from "@lydell/node-pty";
 import { onTestFinished } from "vitest";
+import { writeQuickProgram } from "./program.ts";
 
 /** A shell that words are completed in. */
 export type Shell = "bash" | "zsh" | "fish";
@@ -54,9 +55,7 @@ export const openDesk = async (
     else writeFileSync(join(folder, name), "");
   }
   writeFileSync(join(config, "rollcall", "settings.json"), JSON.stringify(settings), { mode: 0o600 });
-  const program = join(bin, "rollcall");
-  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);
-  chmodSync(program, 0o755);
+  await writeQuickProgram(bin);
   const terminal = spawn(shell, [...starts[shell]], {
     cols: 200,
     rows: 50,

@@ -1,7 +1,8 @@
 /** Runs the `console` blocks of a page in their order, and gives the page with what the commands really print. */
-import { chmodSync, copyFileSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
+import { linkProgram } from "../../support/program.ts";
 import { newHome } from "../../support/run.ts";
 import { findClosedPort } from "../../support/server.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
@@ -70,9 +71,7 @@ const usualPort = "8700";
 /** A search path on which `rollcall` is the built program and `node` the one that runs the tests. */
 export const pathWithRollcall = (): string => {
   const folder = mkdtempSync(join(tmpdir(), "bin-"));
-  const program = join(folder, "rollcall");
-  writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${resolve("bin/rollcall.js")}" "$@"\n`);
-  chmodSync(program, 0o755);
+  linkProgram(folder);
   return [folder, dirname(process.execPath), process.env.PATH].join(delimiter);
 };
 
