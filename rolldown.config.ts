@@ -96,7 +96,7 @@ const listed = licenses();
 
 /** The program: one file that every run needs, and files that are loaded when they are used. */
 export const program = {
-  input: { main: "src/main.ts" },
+  input: { main: "src/main.ts", "log-worker": "src/service/log-worker.ts" },
   platform: "node",
   external: ["libsql"],
   plugins: [separateMcpSdk, withoutHttp2, kernel(), raw(), page([listed]), listed, ascii, compiled],

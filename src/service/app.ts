@@ -36,7 +36,7 @@ type AppOptions = Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | 
 export const createApp = (options: AppOptions) => {
   const { operations, authenticate, isStopping, onError, onEnd } = options;
   const { elapsed } = options.host;
-  const withBody = openBodyReader(options.maxBodyBytes);
+  const withBody = openBodyReader();
   const app = new Hono<Bindings & { Variables: { exchange: Exchange } }>();
   app.use(async (context, next) => {
     const { incoming, outgoing } = context.env;
@@ -72,7 +72,7 @@ export const createApp = (options: AppOptions) => {
     const reason = foreignRequestReason(incoming.headers, options.allowHosts);
     if (reason !== undefined) throw new HttpRefusal(403, reason);
   };
-  for (const { endpoint, errorFormat, answer } of operations) {
+  for (const { endpoint, errorFormat, answer, maxBodyBytes = options.maxBodyBytes } of operations) {
     const { method } = endpoint;
     const path = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
     app.on(method, path, async ({ req, env, var: { exchange } }) => {
@@ -85,12 +85,12 @@ export const createApp = (options: AppOptions) => {
         // This header tells the client that resending is safe.
         if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
         const request = { caller, parameters: req.param(), idempotencyKey };
-        if (method === "GET") return respond(200, (await answer({ ...request, bytes: undefined })).body);
-        return await withBody(env, async (bytes) => {
-          exchange.bytes = bytes.length;
-          const { body, storedBytes = 0 } = await answer({ ...request, bytes });
-          exchange.stored_bytes = storedBytes;
-          return respond(200, body);
+        if (method === "GET") return respond(200, (await answer({ ...request, body: undefined })).body);
+        return await withBody(env, Math.min(maxBodyBytes, options.maxBodyBytes), async (body) => {
+          exchange.bytes = body.reduce((sum, { length }) => sum + length, 0);
+          const reply = await answer({ ...request, body });
+          exchange.stored_bytes = reply.storedBytes ?? 0;
+          return respond(200, reply.body);
         });
       } catch (thrown) {
         return refuse(toRefusal(thrown, onError), errorFormat);

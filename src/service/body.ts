@@ -9,12 +9,19 @@ import { HttpRefusal } from "./operation.ts";
 /** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */
 const maxUploadBytes = 256 * 1024 * 1024;
 
+/** Each chunk has a buffer of its own, so that a thread can take it. */
+export type Chunks = Uint8Array<ArrayBuffer>[];
+
 /** The returned function throws Refusal 400, 413 or 415. */
-export const openBodyReader = (maxBytes: number) => {
+export const openBodyReader = () => {
   let bytesInMemory = 0;
   const requests = new Set<HttpBindings["incoming"]>();
   const memory = new EventEmitter().setMaxListeners(0);
-  return async <Result>({ incoming, outgoing }: HttpBindings, use: (bytes: Uint8Array) => Promise<Result>) => {
+  return async <Result>(
+    { incoming, outgoing }: HttpBindings,
+    maxBytes: number,
+    use: (body: Chunks) => Promise<Result>,
+  ) => {
     const { headers } = incoming;
     if (!/^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
       throw new HttpRefusal(415, "Content-Type must be application/json");
@@ -26,11 +33,11 @@ export const openBodyReader = (maxBytes: number) => {
     }
     let ownBytes = 0;
     const collect = async (chunks: AsyncIterable<Uint8Array>, fault: string) => {
-      const collected: Uint8Array[] = [];
+      const collected: Chunks = [];
       let length = 0;
       try {
         for await (const chunk of chunks) {
-          collected.push(chunk);
+          collected.push(ownBuffer(chunk));
           length += chunk.length;
           ownBytes += chunk.length;
           bytesInMemory += chunk.length;
@@ -41,7 +48,7 @@ export const openBodyReader = (maxBytes: number) => {
       } catch (thrown) {
         throw thrown instanceof HttpRefusal ? thrown : new HttpRefusal(400, fault);
       }
-      return Buffer.concat(collected, length);
+      return collected;
     };
     requests.add(incoming);
     try {
@@ -49,9 +56,10 @@ export const openBodyReader = (maxBytes: number) => {
       const received = await collect(incoming.iterator({ destroyOnReturn: false }), "the body was cut off");
       if (encoding === "identity") return await use(received);
       const fault = "the compressed body is damaged or cut off";
-      const decompress = findDecompressor(received);
+      // No chunk is empty, so these have the four bytes that name the format.
+      const decompress = findDecompressor(Buffer.concat(received.slice(0, 4)));
       if (!decompress) throw new HttpRefusal(400, fault);
-      return await use(await collect(decompress(Readable.from([received])), fault));
+      return await use(await collect(decompress(Readable.from(received)), fault));
     } finally {
       bytesInMemory -= ownBytes;
       requests.delete(incoming);
@@ -59,6 +67,11 @@ export const openBodyReader = (maxBytes: number) => {
     }
   };
 };
+
+const ownBuffer = (chunk: Uint8Array): Uint8Array<ArrayBuffer> =>
+  chunk.buffer instanceof ArrayBuffer && chunk.buffer.byteLength === chunk.length
+    ? new Uint8Array(chunk.buffer)
+    : new Uint8Array(chunk);
 
 const tooLarge = (maxBytes: number) => new HttpRefusal(413, `the body is larger than ${maxBytes} bytes`);
 

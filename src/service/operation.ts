@@ -7,6 +7,7 @@ import { countNested, getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import type { Caller } from "./access.ts";
+import type { Chunks } from "./body.ts";
 
 type Body = string | Uint8Array;
 
@@ -47,14 +48,20 @@ export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 export type Operation = Readonly<{
   endpoint: Endpoint;
   errorFormat: ErrorFormat;
+  /** Default: the limit of the service. */
+  maxBodyBytes?: number;
   /** Returns the body of a reply with status 200. @throws HttpRefusal */
   answer: (request: {
     caller: Caller;
     parameters: Readonly<Record<string, string>>;
-    bytes: Uint8Array | undefined;
+    /** Undefined for GET. Empty after the answer. */
+    body: Chunks | undefined;
     idempotencyKey: string | undefined;
   }) => Promise<{ body: Body; storedBytes?: number }>;
 }>;
+
+/** Parsing a larger body would delay other requests. */
+const maxParsedBytes = 2 ** 20;
 
 export const defineOperation = <P extends Schema, B extends Schema>(
   endpoint: Endpoint<P, B>,
@@ -63,9 +70,10 @@ export const defineOperation = <P extends Schema, B extends Schema>(
 ): Operation => ({
   endpoint,
   errorFormat,
-  answer: async ({ caller, bytes, ...request }) => {
+  maxBodyBytes: maxParsedBytes,
+  answer: async ({ caller, body: chunks, ...request }) => {
     const parameters = parseOrRefuse(endpoint.parameters, request.parameters, "path");
-    const value = bytes && parseBounded(readBody(bytes));
+    const value = chunks && parseBounded(readBody(Buffer.concat(chunks)));
     const body = parseOrRefuse(endpoint.body, value, "body");
     return { body: await answer({ caller, parameters, body }) };
   },

@@ -18,7 +18,7 @@ export type NewRequest = Readonly<{
 }>;
 
 /** This limit leaves connections for reads. */
-const maxParallelWrites = 4;
+const maxParallelWrites = 3;
 
 export const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
   let lastMs = newestMs;

@@ -49,7 +49,8 @@ const storeSchema: db.DatabaseSchema = {
       // Without compression, PostgreSQL can read a part of a value.
       "ALTER TABLE rollcall.logged_body ALTER COLUMN bytes SET STORAGE EXTERNAL",
     ],
-    maxConnections: 8,
+    // In `serve`, the thread for log requests has as many.
+    maxConnections: 4,
   },
 };
 

@@ -1,0 +1,43 @@
+/** The thread that `log-thread.ts` starts. It has its own connection to the store, and alone makes ids of calls. */
+import process from "node:process";
+import { type MessagePort, parentPort } from "node:worker_threads";
+import { openHost } from "../host.ts";
+import { logOperation } from "./log-operation.ts";
+import {
+  answerThread,
+  askThread,
+  type LogReply,
+  type LogThreadOptions,
+  type Question,
+  type Thrown,
+  unpack,
+} from "./log-thread.ts";
+import type { Operation } from "./operation.ts";
+import { openStore } from "./store/store.ts";
+
+const serve = (main: MessagePort, { dataDir, project, store: location, hasPasswordCommand }: LogThreadOptions) => {
+  const urgent = new AbortController();
+  const open = async () => {
+    const { now, elapsed, random, sleep } = openHost(process);
+    const askPassword = async () => (await askThread<string>(main, {})) ?? "";
+    const store = location && { ...location, passwordCommand: hasPasswordCommand ? askPassword : undefined };
+    const host = { elapsed, random, sleep, signal: urgent.signal };
+    return logOperation(await openStore({ dataDir, store }, { host, onUnavailable: () => undefined }), project, now);
+  };
+  let opened: Promise<Operation> | undefined;
+  main.on("message", (message: Question | { abort: Thrown }) => {
+    if ("abort" in message) return urgent.abort(unpack(message.abort));
+    const answer = async (): Promise<LogReply> => {
+      opened ??= open();
+      const operation = await opened.catch((thrown: unknown) => {
+        opened = undefined;
+        throw thrown;
+      });
+      const { body, storedBytes = 0 } = await operation.answer(message.request);
+      return { body: typeof body === "string" ? new TextEncoder().encode(body) : new Uint8Array(body), storedBytes };
+    };
+    void answerThread(message.port, answer, ({ body }) => [body.buffer]);
+  });
+};
+
+parentPort?.once("message", (options: LogThreadOptions) => parentPort && serve(parentPort, options));
