@@ -6,7 +6,9 @@ import type { Context } from "../../context.ts";
 import { listAnalysisModels, listRouterModels } from "../../contract/models.ts";
 import { toText } from "../../contract/replies.ts";
 import { isFailure } from "../../failure.ts";
+import { getErrorCode } from "../../files.ts";
 import { findNearest } from "../../nearest.ts";
+import { describeSystemCode } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
 import type { CatalogSourceOptions } from "../lists/options.ts";
@@ -78,8 +80,16 @@ export const readCatalog = async (
   const asOf = host.now();
   // The saved bytes have no headers, so they would later count as the whole list.
   const isPartByHeader = models.partialMark?.startsWith("the header ") === true;
-  if (folder !== undefined && !isPartByHeader)
-    context.runAtEnd(async () => catalogs.saveCatalog(folder, id, bytes, new Date(asOf)));
+  const save = async () => {
+    if (folder === undefined || isPartByHeader) return;
+    try {
+      catalogs.saveCatalog(folder, id, bytes, new Date(asOf));
+    } catch (thrown) {
+      const reason = describeSystemCode(getErrorCode(thrown));
+      screen.notice(`${title} was not saved in ${folder} for --offline and \`rollcall catalog diff\`: ${reason}`);
+    }
+  };
+  context.runAtEnd(save);
   noteDefects(screen, models, title);
   return { ...id, models, asOf };
 };
