@@ -188,9 +188,9 @@ export const checkSecret = ({ text, from, where }: VariableSecret, uses: readonl
   if (fault) throw failures.invalidCredential(from, fault, where);
 };
 
-/** Matches `<your_api_key>`, `YOUR-TOKEN-HERE` and so on. */
+/** Matches `<your_api_key>`, `YOUR-TOKEN-HERE`, `sk-...`, a variable that no shell replaced, and so on. */
 const placeholder =
-  /^(?:<.*>|\{\{.*\}\}|x{3,}|\.{3}|(?:replace|change)[-_]?me|your[-_]?(?:(?:own|api|secret|access)[-_]?)*(?:key|token)(?:[-_]?here)?)$/i;
+  /^(?:<.*>|\{\{.*\}\}|\$\w+|\$\{.*\}|%\w+%|(?:\w{1,8}-)*(?:x{3,}|\.{3})|(?:replace|change)[-_]?me|your[-_]?(?:(?:own|api|secret|access)[-_]?)*(?:key|token)(?:[-_]?here)?)$/i;
 
 /** A key must be visible ASCII. A password can be any text on one line. */
 const findSecretFault = (text: string, uses: readonly string[]) => {

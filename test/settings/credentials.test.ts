@@ -44,6 +44,8 @@ describe("a credential from the environment", () => {
     ["an accent", "contains white space or characters that headers cannot contain", "kéy-1234"],
     ["quotes", "is in quotes", '"key-1234"'],
     ["a placeholder", "is a placeholder, not a key", "<your_api_key>"],
+    ["the end of an example", "is a placeholder, not a key", "sk-proj-..."],
+    ["a variable", "is a placeholder, not a key", "$ROLLCALL_API_KEY"],
     ["only a line end", "is empty", "\n"],
     ["70,000 characters", "is longer than 64 KiB", "x".repeat(70_000)],
   ])("fails without showing its text if it contains %s", async (_, wrong, text) => {
