@@ -201,6 +201,13 @@ const refusalHint = (status: number, message: string | undefined) => {
     : "fix the reported cause first, because the service would refuse the same request again";
 };
 
+/** vLLM answers `{"object":"error","message":…}`, Gemini `[{"error":…}]`, and FastAPI `{"detail":…}`. */
+const findStatedError = (reply: unknown) => {
+  if (!isObject(reply)) return undefined;
+  const isError = reply.object === "error" || reply.status === "error" || reply.success === false;
+  return findMessage(isError ? reply : (reply.error ?? reply.errors ?? reply.detail));
+};
+
 export const invalidReply = (
   request: RequestTarget,
   { status, bytes, invalidPath }: { status: number; bytes: Uint8Array; invalidPath: string | undefined },
@@ -209,7 +216,7 @@ export const invalidReply = (
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const { url, endpoint } = request;
   const parsed = kind === "json" ? parseJson(Buffer.from(bytes).toString())?.value : undefined;
-  const said = isObject(parsed) ? findMessage(parsed.error ?? parsed.errors) : undefined;
+  const said = findStatedError(Array.isArray(parsed) ? parsed[0] : parsed);
   if (said !== undefined) {
     // Some services report errors with the status 200.
     const text = `cannot ${endpoint.name}: the service answered ${status} with an error${formatSaid(said)}`;
