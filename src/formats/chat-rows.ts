@@ -34,6 +34,8 @@ export interface ChatRows
   openIds?(): (record: SourceRecord) => Rollout["id"];
   /** Returns the recorded group. */
   findGroup?(row: Value): string | undefined;
+  /** Returns the error of a row that is not a rollout, whatever its reward is. */
+  findError?(row: Value): Value | undefined;
   recognizes(row: Value): boolean | undefined;
   readPrompt(row: Value): readonly Json[];
   readTurns(run: FormatRun, row: Value): readonly Json[];
@@ -76,7 +78,7 @@ const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
   record.group ??= `${findStep(row)} prompt ${computeDigest(prompt)}`;
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
-  const error = isFailed ? row.get("error") : undefined;
+  const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
   if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
   const readOwn = () => (rows.readReward ? rows.readReward(run, row) : requireReward(row, rows.rewardKey));
@@ -176,6 +178,26 @@ export const messageRows = (path: Path): Format => {
 };
 
 export const openaiChat = messageRows(["messages"]);
+
+const tauBenchRows = chatRows({
+  name: "tau-bench",
+  title: "results of tau-bench 1",
+  rewardKey: "reward",
+  usedKeys: ["traj", "reward"],
+  sampled: "all turns of the assistant",
+  isDataset: false,
+  listMembers: (row) => [...row.members(), ...row.flatMembers("info")],
+  findGroup: (row) => row.get("task_id")?.raw,
+  findError: (row) => (row.items("traj").length === 0 ? row.get("info", "error") : undefined),
+  recognizes: (row) => row.hasAny("task_id") && row.has("trial") && row.has("info") && row.get("traj")?.isList,
+  readPrompt: (row) => [row.require("traj")],
+  readTurns: (run, row) => toTurns(run, row.require("traj"), { name: "traj", sampled: { record: row } }),
+});
+
+export const tauBench: Format = {
+  ...tauBenchRows,
+  keys: { ...tauBenchRows.keys, group: "the trials of one file with the same task_id" },
+};
 
 const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: readonly [string, Value]) => [
   ...toTurns(run, sampled.record.require("prompt"), { name: "prompt" }),

@@ -112,8 +112,8 @@ export type Format = Readonly<{
   filePattern?: RegExp;
   /** Matches paths, as `filePattern` does, of files without rollouts that the writer puts next to its rollouts. */
   companions?: RegExp;
-  /** Names of folders whose files are parts of a record. */
-  partFolders?: readonly string[];
+  /** Matches the names of folders next to a record whose files are parts of the record. */
+  partFolders?: RegExp;
   /** Only files with the same scope share groups. Default: no other file. */
   groupScope?(file: string): string;
   /** The writer writes a rollout to two files if their paths differ only in this part. */

@@ -38,6 +38,7 @@ const formats: Readonly<Record<string, () => Promise<Format>>> = {
   skyrl: async () => (await loadDecodedRows()).skyrl,
   "nemo-rl": async () => (await loadDecodedRows()).nemoRl,
   inspect: async () => (await import("./inspect.ts")).inspect,
+  "tau-bench": async () => (await loadRows()).tauBench,
   tau2: async () => (await import("./tau2.ts")).tau2,
   "swe-agent": async () => (await import("./swe-agent.ts")).sweAgent,
   atropos: async () => (await import("./atropos.ts")).atropos,
@@ -157,10 +158,11 @@ const recognizeInput = async (
     instead: input.columnAdvice(row, Boolean(rewardFrom ?? rewards)),
   };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
-  const rejection = matching.length === 0 && data ? { ...data, ...reason } : undefined;
   const damagedKind: keyof input.RecordKinds | undefined =
     matching.length === 0 && unreadable !== undefined ? (container ?? "text") : undefined;
-  const facts = matching.length === 0 && records && !given ? await describeUnknown(records) : undefined;
+  const described = matching.length === 0 && records && !given ? await describeUnknown(records) : undefined;
+  const facts = container && described?.unknown?.name === undefined ? undefined : described;
+  const rejection = matching.length === 0 && data && !facts ? { ...data, ...reason } : undefined;
   return { source, formats: matching, rejection, damagedKind, ...facts };
 };
 
@@ -212,21 +214,23 @@ const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | u
 /** Removes parts of records, and recognizes no format in parts of a record that is not written yet. */
 const dropParts = (inputs: readonly RecognizedInput[]) => {
   const known = inputs.flatMap(({ formats }) => formats);
-  const parts = new Set<string>();
+  /** Folders of records, and the names of the folders of parts in them. */
+  const recordFolders = new Map<string, RegExp>();
   /** Folders with a folder for each record, and the names of the folders of parts below them. */
-  const scopes = new Map<string, readonly string[]>();
+  const scopes = new Map<string, RegExp>();
   for (const { source, formats } of inputs) {
     const format = formats[0] ?? known.find((candidate) => fitsName(candidate, source));
-    const { partFolders = [], groupScope } = format ?? {};
-    for (const folder of partFolders) parts.add(join(dirname(source.name), folder));
-    if (groupScope && partFolders.length > 0) scopes.set(groupScope(join(source.name)), partFolders);
+    const { partFolders, groupScope } = format ?? {};
+    if (partFolders) recordFolders.set(dirname(join(source.name)), partFolders);
+    if (partFolders && groupScope) scopes.set(groupScope(join(source.name)), partFolders);
   }
-  if (parts.size === 0) return inputs;
+  if (recordFolders.size === 0) return inputs;
   return inputs.flatMap((recognized): RecognizedInput | readonly [] => {
     const { source } = recognized;
     const folders = listFolders(join(source.name));
-    if (folders.some((folder) => parts.has(folder))) return [];
-    const isUnfinished = folders.some((folder) => scopes.get(dirname(dirname(folder)))?.includes(basename(folder)));
+    const isPart = (folder: string, around: RegExp | undefined) => around?.test(basename(folder)) === true;
+    if (folders.some((folder) => isPart(folder, recordFolders.get(dirname(folder))))) return [];
+    const isUnfinished = folders.some((folder) => isPart(folder, scopes.get(dirname(dirname(folder)))));
     return isUnfinished ? { source, formats: [], hint: unfinishedHint } : recognized;
   });
 };
@@ -303,7 +307,7 @@ const matchFormats = async (source: input.Source, { container, given, ...options
       const record = { value, file, position: 0, member };
       const isReadable = (one: Format) => !kind || one === ownFormat || kind === one.records.text;
       for (const one of possible) if (isReadable(one) && fits(one, record)) scores.add(one);
-      if (container) return { matching: scores.best(), row: columns && { ...columns, ...Object(value.data) } };
+      if (container) return { matching: scores.best(), row: columns && { ...columns, ...Object(value.data) }, records };
       if (!scores.isEmpty() && bytesRead > maxReadBytes) break;
     }
   } catch (thrown) {

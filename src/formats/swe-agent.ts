@@ -16,17 +16,23 @@ export const sweAgent: Format = {
   records: { text: "document" },
   filePattern: /\.traj$/,
   companions: /(?:^|\/)(?:preds\.json|all_preds\.jsonl)$/,
+  // RetryAgent writes its attempts to these folders, and again to the file next to them.
+  partFolders: /^attempt_\d+$/,
   groupScope: () => "",
-  recognizes: ({ value }) =>
-    value.get("trajectory")?.isList && (value.get("history")?.isList || value.get("attempts")?.isList),
+  recognizes: ({ value }) => (value.get("trajectory")?.isList && value.get("history")?.isList) || isUnfinished(value),
   open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
 };
+
+/** RetryAgent writes only its attempts until it chooses one of them. */
+const isUnfinished = (value: Value) => value.get("attempts")?.isList && value.members().length === 1;
 
 const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const ids = listFileIds(file);
   const [instance = file] = ids;
   record.group = instance;
+  if (isUnfinished(value))
+    throw value.error("SWE-agent has not chosen one of its attempts yet (finish the run, or omit the file)");
   // Without a call of the model, a person or an earlier trajectory wrote the turns.
   const isSampled = value.get("info", "model_stats", "api_calls")?.number !== 0;
   if (!isSampled) run.note("kept all turns as messages, because `api_calls` is 0, so no model sampled them");

@@ -58,9 +58,14 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
   },
 };
 
+/** Exports and replies of APIs have their records in these lists. */
+const listKeys = ["runs", "traces", "data"];
+
 /** Returns the name of the first format that recognizes one of the records. */
 export const findUnknownFormat = (records: readonly Value[]) => {
-  const elements = records.flatMap((record) => (record.isList ? record.items().slice(0, 1) : record));
+  const elements = records.flatMap((record) =>
+    record.isList ? record.items().slice(0, 1) : [record, ...listKeys.flatMap((key) => record.get(key, 0) ?? [])],
+  );
   const objects = elements.filter(({ isObject }) => isObject);
   return Object.keys(unknownFormats).find((name) => objects.some((record) => unknownFormats[name]?.(record)));
 };

@@ -23,6 +23,7 @@ const formats: Readonly<Record<string, string>> = {
   "prime-rl": "verifiers-v1",
   skyrl: "skyrl",
   "swe-agent": "swe-agent",
+  "tau-bench": "tau-bench",
   tau2: "tau2",
   trl: "trl",
   "verifiers-v0": "verifiers-v0",

@@ -119,6 +119,8 @@ describe("a file of an unknown format", () => {
       [{ step_num: 1, action_timestamp: "t", action: "click", reward: 0, done: false, screenshot_file: "1.png" }],
     ],
     ["LangSmith", [{ id: "r", run_type: "llm", inputs: {}, outputs: {}, trace_id: "t" }]],
+    ["LangSmith", [{ runs: [{ id: "r", run_type: "llm", inputs: {}, trace_id: "t" }] }]],
+    ["LangSmith", [{ traces: [{ id: "r", run_type: "chain", outputs: {}, child_runs: [] }] }]],
     ["Langfuse", [{ id: "o", traceId: "t", type: "GENERATION", input: messages, output: messages[1] ?? {} }]],
     ["preference rows", [{ chosen: messages, rejected: messages, margin: 6 }]],
     ["preference rows", [{ prompt: "q", chosen: "a", rejected: "b" }]],

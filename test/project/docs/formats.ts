@@ -43,7 +43,7 @@ Give files, globs or folders. A record is an entry of a file, such as a line (se
   joined. The groups have other dedup keys than without \`--group-by\`, so rollcall logs them again. A rollout without the key is a group of
   its own, with the warning \`group-key-missing\`. If no rollout has the key, \`group-key-missing\` is an error. In \`art\`, the files record
   whole groups, and \`--group-by\` has no effect.
-- In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of
+- In \`harbor\`, \`inspect\`, \`nemo-gym\`, \`tau-bench\`, \`tau2\`, \`verifiers-v0\` and \`verifiers-v1\`, a failed rollout without a reward becomes one of
   the \`exceptions\` of its group. In row formats, a row with an \`error\` and without a reward also becomes an exception. Any other
   record without a reward is an error.
 - Numbers and texts that have no field in a trajectory become \`metadata\`. Nested values that have no field are left out.
@@ -77,6 +77,7 @@ key that a record has.
 | \`inspect\` | UKGovernmentBEIS/inspect_ai 0.3.8, 0.3.40, 0.3.57, 0.3.70, 0.3.100, 0.3.154, 0.3.178, 0.3.200 and 0.3.260 (\`inspect_ai/log/_log.py\`, \`_recorders/eval.py\`). Samples in chunks (0.3.250 and newer) are refused | the \`id\` of a sample in one log |
 | \`harbor\` | Harbor of February 2026 (\`harbor/models/trial/result.py\`, \`harbor/trial/trial.py\`) | \`task_checksum\`, or else \`task_name\`, in one job |
 | \`atif\` | ATIF 1.0 to 1.6 (\`harbor/models/trajectories/trajectory.py\`), and 1.7 (Arize-ai/phoenix 9478f95, \`helpers/atif/_validate.py\` and \`_types.py\`, not Harbor) | a file |
+| \`tau-bench\` | sierra-research/tau-bench 7362a17, which has no releases (\`tau_bench/run.py\`, \`tau_bench/types.py\`) | \`task_id\` in one file |
 | \`tau2\` | sierra-research/tau2-bench 0.1.3, 0.2.0, 1.0.0 and 1.0.1 (\`tau2/data_model/simulation.py\`, \`tau2/runner/progress.py\`) | \`task_id\` and domain in one file or folder |
 | \`mini-swe-agent\` | SWE-agent/mini-swe-agent 1.0.0 to 1.17.5 (format 1, since 1.4.0 with \`trajectory_format\`), and 2.0.0 to 2.4.6 (format 1.1): each version of \`run/utils/save.py\` and \`agents/default.py\`. No release writes the bare array of \`mini-swe-agent-messages\`, which is in the writer's tests | \`instance_id\`, or else a file |
 | \`swe-agent\` | SWE-agent/SWE-agent 0.7.0 to 1.1.0 (\`sweagent/agent/agents.py\`, \`sweagent/types.py\`) | the name of the file |
