@@ -1,15 +1,16 @@
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { linkProgram } from "../support/program.ts";
 import { newHome } from "../support/run.ts";
 import { type Answer, json, scriptedServer } from "../support/server.ts";
 import { type LineOptions, runOnTerminal, type TerminalResult } from "../support/terminal.ts";
 
 const sample = readFileSync("test/samples/models.json", "utf8");
 const hasLess = spawnSync("less", ["--version"]).status === 0;
-const rollcall = `'${process.execPath}' '${resolve("bin/rollcall.js")}'`;
+const rollcall = `'${process.execPath}' '${linkProgram()}'`;
 
 const onTerminal = async (
   args: string,

@@ -192,7 +192,7 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(await place.run(["ledger", "resolve", id])).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^rollcall: missing option: --assume-logged or --resend\nhint: pass --assume-logged if the service has the groups, or --resend if it does not\n/,
+        /^rollcall: missing option: --assume-logged or --resend\nhint: run `rollcall ledger resolve r\d+[^`]*` with --assume-logged if .*, or with --resend if /,
       ),
     });
     expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });

@@ -1,12 +1,17 @@
 /** Puts `rollcall` on the path of shells. */
-import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { endOf, startInTurn } from "./run.ts";
 import { portOf } from "./server.ts";
 
-/** Links the built program, so that it prints its name as an installed one. */
-export const linkProgram = (folder: string): void => symlinkSync(resolve("bin/rollcall.js"), join(folder, "rollcall"));
+/** Links the built program, so that it prints its name as an installed one. Returns the path. */
+export const linkProgram = (folder = mkdtempSync(join(tmpdir(), "bin-"))): string => {
+  const path = join(folder, "rollcall");
+  symlinkSync(resolve("bin/rollcall.js"), path);
+  return path;
+};
 
 /**
  * Writes a program that runs each command line in a reused process, because a start takes longer than most runs. A

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { linkProgram } from "../../support/program.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
 import { key, models, openHome } from "./home.ts";
 
@@ -11,7 +11,7 @@ const onTerminal = async (
   keys: readonly (readonly [waitsFor: string, typed: string])[],
 ): Promise<{ readonly code: number; readonly seen: string; readonly after: string }> => {
   // The shell survives the signal, and then prints the state of the terminal.
-  const line = `trap : TERM; "${process.execPath}" "${resolve("bin/rollcall.js")}" ${args.join(" ")}; code=$?
+  const line = `trap : TERM; "${process.execPath}" "${linkProgram()}" ${args.join(" ")}; code=$?
 stty -a | grep -o "[-]*echo " | head -n 1; (exit $code)`;
   const { code, written } = await runOnTerminal(line, {
     env: { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...env },
