@@ -13,12 +13,14 @@ export const isTree = (value: Json): value is readonly Json[] | { readonly [key:
 /** Returns the records of a sample that is text. */
 export const recordsOf = (name: string): readonly Json[] => {
   const text = readFileSync(join(samples, name), "utf8");
-  return name.endsWith(".jsonl")
-    ? text
-        .split("\n")
-        .filter((line) => line.trim() !== "")
-        .map((line): Json => JSON.parse(line))
-    : [JSON.parse(text)];
+  if (name.endsWith(".jsonl"))
+    return text
+      .split("\n")
+      .filter((line) => line.trim() !== "")
+      .map((line): Json => JSON.parse(line));
+  const document: Json = JSON.parse(text);
+  // The elements of this array are records.
+  return name.startsWith("tau-bench") && Array.isArray(document) ? document : [document];
 };
 
 export const wordsOf = (name: string): readonly string[] => [
