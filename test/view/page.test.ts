@@ -198,6 +198,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const rewards = [0.5, -0.00201, 0.0978, -1234567.5, 617_283.5, 1e-9];
     const lines = Array.from({ length: 60 }, (_, at) => groupLine([rewards[at % 6] ?? 0, 0]));
     const file = fileOf("digits.jsonl", lines.join("\n"));
+    const { page } = await openPage([file]);
     for (const [width, height] of [
       [390, 844],
       [800, 800],
@@ -205,7 +206,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       [1280, 800],
       [1920, 1080],
     ] as const) {
-      const { page } = await openPage([file], { width, height });
+      await page.setViewportSize({ width, height });
       expect((await page.locator(".rows td.words").first().boundingBox())?.width).toBeGreaterThan(150);
       const cut = await page.evaluate(
         "[...document.querySelectorAll('.rows td:not(.words)')].filter((one) => one.scrollWidth > one.clientWidth).length",
