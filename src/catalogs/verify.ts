@@ -287,10 +287,12 @@ const sortByPrice = (models: readonly LockedModel[]) => {
 const openReplacements = (models: readonly LockedModel[], policy: LockPolicy) => {
   const priced = sortByPrice(models);
   const byId = new Map(priced.map((one) => [one.model.id, one]));
+  const findByWords = indexWords(priced.filter(({ model }) => checkDeprecation(model, model, policy).length === 0));
   const searches = new Map<string, ReturnType<typeof openSearch>>();
   const searchFor = (locked: LockedModel) => {
-    const facts = JSON.stringify([locked.quantization, ...listRules.map(([field]) => locked[field])]);
-    const search = searches.get(facts) ?? openSearch(priced, (model) => fits(locked, model, policy));
+    const [bits, words] = [countBits(locked.quantization), listWords(locked)];
+    const facts = JSON.stringify([bits, words]);
+    const search = searches.get(facts) ?? openSearch(findByWords(words), bits);
     searches.set(facts, search);
     return search;
   };
@@ -304,25 +306,50 @@ const openReplacements = (models: readonly LockedModel[], policy: LockPolicy) =>
   };
 };
 
-/** A replacement may have another format of numbers, any price and any maximum output. The search compares contexts. */
-const fits = (was: LockedModel, is: LockedModel, policy: LockPolicy) =>
-  [
-    ...compareQuantizations(was.quantization, is.quantization),
-    ...compareLists(was, is),
-    ...checkDeprecation(was, is, policy),
-  ].every(({ rule }) => rule === "quantization-changed");
+const listWords = (model: LockedModel) =>
+  listRules.flatMap(([field]) => (model[field] ?? []).map((word) => `${field} ${word}`));
 
-/** The returned function finds the cheapest other model that has the context of the given model. */
-const openSearch = (priced: readonly PricedModel[], fitsFacts: (model: LockedModel) => boolean) => {
+/** The returned function yields the models that have all words. Each number of the index has a bit for 32 models. */
+const indexWords = (models: readonly PricedModel[]) => {
+  const index = new Map<string, Map<number, number>>();
+  for (const [at, { model }] of models.entries()) {
+    const block = at >>> 5;
+    for (const word of [anyWord, ...listWords(model)]) {
+      const blocks = index.get(word) ?? new Map<number, number>();
+      index.set(word, blocks.set(block, (blocks.get(block) ?? 0) | (1 << (at & 31))));
+    }
+  }
+  return function* (words: readonly string[]) {
+    const all = [anyWord, ...words].map((word) => index.get(word) ?? new Map<number, number>());
+    const [rarest, ...others] = all.sort((a, b) => a.size - b.size);
+    for (const [block, ofRarest] of rarest ?? []) {
+      let bits = ofRarest;
+      for (let at = 0; at < others.length && bits !== 0; at++) bits &= others[at]?.get(block) ?? 0;
+      for (; bits !== 0; bits &= bits - 1) {
+        const model = models[32 * block + 31 - Math.clz32(bits & -bits)];
+        if (model) yield model;
+      }
+    }
+  };
+};
+
+const anyWord = "";
+
+/**
+ * The returned function finds the cheapest other model that has the context of the given model. A replacement may have
+ * another format of numbers, any price and any maximum output.
+ */
+const openSearch = (candidates: Iterator<PricedModel, void>, bits: number) => {
   const fitting: PricedModel[] = [];
   /** The longest context up to each fitting model. */
   const longest: number[] = [];
-  let next = 0;
   const addNext = () => {
-    const one = priced[next++];
-    if (!one || !fitsFacts(one.model)) return;
-    fitting.push(one);
-    longest.push(Math.max(longest.at(-1) ?? -1, contextOf(one.model)));
+    const { value: one, done = false } = candidates.next();
+    if (one && !(countBits(one.model.quantization) < bits)) {
+      fitting.push(one);
+      longest.push(Math.max(longest.at(-1) ?? -1, contextOf(one.model)));
+    }
+    return !done;
   };
   return (locked: LockedModel) => {
     const context = contextOf(locked);
@@ -333,7 +360,7 @@ const openSearch = (priced: readonly PricedModel[], fitsFacts: (model: LockedMod
       else end = middle;
     }
     for (; ; at++) {
-      while (at >= fitting.length && next < priced.length) addNext();
+      while (at >= fitting.length && addNext());
       const one = fitting[at];
       if (!one || (one.model.id !== locked.id && contextOf(one.model) >= context)) return one;
     }
