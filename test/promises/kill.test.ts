@@ -5,7 +5,7 @@ import { accept } from "../support/raw-server.ts";
 import { oneEach, openThree } from "./place.ts";
 
 /** Rounds of the slow test. `node bench/kill.js` has 200. */
-const rounds = "5";
+const rounds = "3";
 
 /** Kills a run of three requests while the service holds the second request. */
 const killRun = async (
