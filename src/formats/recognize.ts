@@ -225,13 +225,18 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
     if (partFolders && groupScope) scopes.set(groupScope(join(source.name)), partFolders);
   }
   if (recordFolders.size === 0) return inputs;
+  const folderOf = ({ name }: input.Source) => dirname(join(name));
+  const ownFolders = new Set(inputs.map(({ source }) => folderOf(source)));
   return inputs.flatMap((recognized): RecognizedInput | readonly [] => {
     const { source } = recognized;
     const folders = listFolders(join(source.name));
     const isPart = (folder: string, around: RegExp | undefined) => around?.test(basename(folder)) === true;
     if (folders.some((folder) => isPart(folder, recordFolders.get(dirname(folder))))) return [];
-    const isUnfinished = folders.some((folder) => isPart(folder, scopes.get(dirname(dirname(folder)))));
-    return isUnfinished ? { source, formats: [], hint: unfinishedHint } : recognized;
+    const unfinished = folders.find((folder) => isPart(folder, scopes.get(dirname(dirname(folder)))));
+    if (unfinished === undefined) return recognized;
+    // Files of deeper folders would repeat the hint.
+    if (unfinished !== folderOf(source) && ownFolders.has(unfinished)) return [];
+    return { source, formats: [], hint: unfinishedHint };
   });
 };
 
