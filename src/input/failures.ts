@@ -45,7 +45,8 @@ export const inputChanged = (file: string, isFollowed = false) => {
   return new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, details);
 };
 
-export const invalidRewards = (fault: string) => new Failure("usage", "invalid-option-value", fault);
+export const invalidRewards = (fault: string, hint?: string) =>
+  new Failure("usage", "invalid-option-value", fault, { hint });
 
 export const inputUnreadable = (file: string, code: string, details: FailureDetails) =>
   new Failure("invalid_input", "input-unreadable", `read error in ${file} (${code})`, {
