@@ -6,8 +6,8 @@ export default defineConfig({
   // The script of `view` is drawn by a browser only, from the built program.
   plugins: [kernel(), { name: "page", load: (id) => (id.endsWith("?page") ? 'export default "";' : undefined) }],
   test: {
-    // Tests wait for programs and timers, so two processes more than cores keep the cores busy. Each loads all sources.
-    maxWorkers: availableParallelism() + 2,
+    // Tests wait for programs and timers, so one process more than cores keeps the cores busy. Each loads all sources.
+    maxWorkers: availableParallelism() + 1,
     // No test leaves state behind, so files share a process, its loaded sources and its running programs.
     isolate: false,
     include: ["test/**/*.test.ts"],
