@@ -37,9 +37,9 @@ export const miniSweAgentMessages: Format = {
   keys: { group: "one file", reward: "missing (pass --rewards)", sampled: "all messages of the assistant" },
   isLossy: true,
   recognizes: ({ value }) => {
-    const messages = value.items();
+    const first = [0, 1].flatMap((at) => value.get(at) ?? []);
     const isPrompt = (message: Value) => promptPattern.test(message.get("content")?.raw ?? "");
-    return messages.length > 1 && haveTexts(value, "role") && messages.slice(0, 2).some(isPrompt);
+    return first.length > 1 && first.some(isPrompt) && haveTexts(value, "role");
   },
 };
 

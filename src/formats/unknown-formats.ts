@@ -64,7 +64,7 @@ const listKeys = ["runs", "traces", "data"];
 /** Returns the name of the first format that recognizes one of the records. */
 export const findUnknownFormat = (records: readonly Value[]) => {
   const elements = records.flatMap((record) =>
-    record.isList ? record.items().slice(0, 1) : [record, ...listKeys.flatMap((key) => record.get(key, 0) ?? [])],
+    record.isList ? (record.get(0) ?? []) : [record, ...listKeys.flatMap((key) => record.get(key, 0) ?? [])],
   );
   const objects = elements.filter(({ isObject }) => isObject);
   return Object.keys(unknownFormats).find((name) => objects.some((record) => unknownFormats[name]?.(record)));

@@ -191,6 +191,16 @@ export class Value {
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
   }
 
+  /** Does not make a value of each element, because a list can have millions. */
+  #item(index: number): Value | undefined {
+    const { table } = this.#in;
+    const end = this.isList ? json.nodeAfter(table, this.#node) : 0;
+    let node = this.#node + nodeSize;
+    if (index < 0 || node >= end) return this.items()[index];
+    for (let at = 0; at < index && node < end; at++) node = json.nodeAfter(table, node);
+    return node < end ? new Value(this.#in, node) : undefined;
+  }
+
   metricMembers(...path: json.Path) {
     return this.members(...path).filter(([, { canBeMetric }]) => canBeMetric);
   }
@@ -240,7 +250,7 @@ export class Value {
   }
 
   #child(key: json.Path[number]): Value | undefined {
-    const child = typeof key === "number" ? this.items()[key] : this.#member(key);
+    const child = typeof key === "number" ? this.#item(key) : this.#member(key);
     return child?.isNull === false ? child : undefined;
   }
 
