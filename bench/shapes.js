@@ -188,3 +188,43 @@ for (const [name, { make, args = [], isDocument = false, log, min }] of Object.e
   for (const file of files) if (file !== plain) rmSync(file);
 }
 sink.close();
+
+/** Writes a catalog whose models all have other facts. `version` changes each price. */
+const writeCatalog = (name, count, version) => {
+  const data = Array.from({ length: count }, (_, at) => ({
+    id: `maker/model-${at}`,
+    pricing: { prompt: `0.00000${version}`, completion: "0.00001" },
+    supported_sampling_parameters: ["seed", `parameter_${at}`],
+  }));
+  writeFileSync(join(folder, name), JSON.stringify({ data }));
+  return join(folder, name);
+};
+
+/** These inputs have no comparable script. Each case prepares `count` records and returns a command. */
+const growing = {
+  "diff of catalogs": [
+    15_000,
+    (count) => ({
+      words: ["catalog", "diff", ...[1, 2].map((version) => writeCatalog(`models-${version}.json`, count, version))],
+    }),
+  ],
+  "records with a problem each": [
+    100_000,
+    (count) => {
+      const file = join(folder, "problems.json");
+      writeFileSync(file, `[${Array(count).fill('{"trajectories":[{"reward":"x"}]}').join(",")}]`);
+      return { words: ["check", file], code: 3 };
+    },
+  ],
+};
+
+for (const [name, [count, prepare]] of Object.entries(growing)) {
+  if (only !== undefined && !name.includes(only)) continue;
+  const times = [];
+  for (const factor of [1, 2]) {
+    const { words, close, ...options } = await prepare(factor * count);
+    times.push(await processorMs(["bin/rollcall.js", ...words], { env, ...options }));
+    close?.();
+  }
+  report(`${name}: ${2 * count} over ${count}`, times[1] / times[0], { max: 2.4 });
+}
