@@ -40,7 +40,8 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   record.identity = { id: value.textAt("id"), changedAt };
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
-  if (error && (rewards.length === 0 || !run.readSettings(record, trajectoryFile))) {
+  // A damaged trajectory is an error, although the trial failed.
+  if (error && (rewards.length === 0 || !run.readDocument(record, trajectoryFile))) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
     return [{ exception: buildException(message, type, traceback) }];
