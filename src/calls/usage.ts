@@ -7,7 +7,11 @@ export type TokenKind = (typeof tokenKinds)[number];
 
 /** `prompt` includes tokens that are read from (`cached`) or written to a cache. `completion` includes thoughts. */
 export type CallUsage = Readonly<
-  Record<TokenKind | "cached" | "written" | "requests", bigint | undefined> & { model: string | undefined }
+  Record<TokenKind | "cached" | "written" | "requests", bigint | undefined> & {
+    model: string | undefined;
+    /** True if the counts do not add up to the stated total, or more tokens were cached than sent. */
+    isInconsistent: boolean;
+  }
 >;
 
 export const findNamedModel = (call: RawJson) =>
@@ -131,9 +135,13 @@ const toUsage = (counts: Counts, model: string | undefined): readonly CallUsage[
   const sum = (prompt ?? 0n) + (completion ?? 0n);
   const total = stated !== undefined && stated < sum ? sum : stated;
   const within = (count: bigint | undefined, limit = 0n) => (count !== undefined && count > limit ? limit : count);
-  const cached = within(findCount(counts, "includedCached") ?? findCount(counts, "cached"), prompt);
+  const readFromCache = findCount(counts, "includedCached") ?? findCount(counts, "cached");
+  const cached = within(readFromCache, prompt);
   const written = within(findCount(counts, "written"), prompt && prompt - (cached ?? 0n));
-  return [{ model, prompt, completion, total, cached, written, requests: findCount(counts, "requests") }];
+  const isWhole = prompt !== undefined && completion !== undefined;
+  const isInconsistent = (isWhole && stated !== undefined && stated !== sum) || cached !== readFromCache;
+  const requests = findCount(counts, "requests");
+  return [{ model, prompt, completion, total, cached, written, requests, isInconsistent }];
 };
 
 export const sumTokens = ({ prompt, completion, total }: CallUsage) =>

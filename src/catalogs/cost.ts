@@ -3,7 +3,7 @@ import type { CatalogModel } from "../contract/models.ts";
 import * as decimals from "../decimal.ts";
 import { formatList } from "../sentences.ts";
 import { listStatedPrices, listTerms, parsePrice } from "./fields.ts";
-import { findPrice, listUnknownConditions } from "./price.ts";
+import { findPrice, listUnknownConditions, type PartPrice } from "./price.ts";
 
 /** `prompt_tokens` includes tokens that are read from or written to a cache. */
 export const noUsage = {
@@ -19,10 +19,13 @@ export type Usage = Readonly<typeof noUsage>;
 /** Amounts are in US dollars. */
 export type Cost = ReturnType<typeof computeCost>;
 
-/** If `needsUnitPrices` is false, unknown prices of images and requests count as 0. */
+/**
+ * If `needsUnitPrices` is false, unknown prices of images and requests count as 0.
+ * @param doubt the reason why the usage is not exact
+ */
 export const computeCost = (
   entry: CatalogModel,
-  { usage, needsUnitPrices }: { readonly usage: Usage; readonly needsUnitPrices: boolean },
+  { usage, needsUnitPrices, doubt }: { usage: Usage; needsUnitPrices: boolean; doubt?: string | undefined },
 ) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
@@ -36,7 +39,7 @@ export const computeCost = (
   // Conditions such as `min_prompt_tokens` apply to each request.
   const size = { tokens: usage.requests > 1 ? undefined : usage.prompt_tokens, most: usage.prompt_tokens };
   const [unclear] = [...unknownTerms, ...conditions];
-  const reasons = new Set<string>();
+  const reasons = new Set(doubt === undefined ? [] : [doubt]);
   const unstated: string[] = [];
   for (const [name, count, isNeeded] of [
     ["prompt", usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens, true],
@@ -56,12 +59,22 @@ export const computeCost = (
     const format = (amount?: decimals.Decimal) => (amount ? decimals.formatDecimal(amount) : null);
     items.push({ price: name, count, unit_price: format(unitPrice), cost: format(cost) });
   }
+  const [reasoning, completion] = ["internal_reasoning", "completion"].map((name) => findPrice(pricing, name, size));
+  if (usage.completion_tokens > 0 && differs(reasoning, completion))
+    reasons.add("its price of internal_reasoning applies to an unknown part of the completion tokens");
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = decimals.formatDecimal(knownSum);
   if (unstated.length > 0) reasons.add(`the price of ${formatList(unstated)} is not stated`);
   const reason = reasons.size === 0 ? null : [...reasons].join("; ");
   return { items, total: reason === null ? at_least : null, at_least, not_stated, reason };
 };
+
+/** A price of 0 is no price of its own. */
+const differs = (own: PartPrice | undefined, other: PartPrice | undefined) =>
+  own?.reason !== undefined ||
+  (own?.price !== undefined &&
+    decimals.compareDecimals(own.price, decimals.zero) !== 0 &&
+    (other?.price === undefined || decimals.compareDecimals(own.price, other.price) !== 0));
 
 /** Sorts unknown totals last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) => {

@@ -46,7 +46,7 @@ export const listUnknownConditions = (pricing: unknown) =>
   });
 
 /** `reason` says why a stated price is unknown. */
-type PartPrice = Readonly<{ price?: Decimal; reason?: string }>;
+export type PartPrice = Readonly<{ price?: Decimal; reason?: string }>;
 
 /** `tokens` is undefined if the prompt tokens of each request are unknown. `most` is the sum of all requests. */
 type PromptSize = Readonly<{ tokens: number | undefined; most: number }>;

@@ -148,4 +148,14 @@ describe("the usage of a call", () => {
       expect(countsOf(call)).toEqual([]);
     },
   );
+
+  it.each([
+    ["more cached tokens than sent", { prompt_tokens: 1, completion_tokens: 1, cached_tokens: 8 }],
+    ["another total than their sum", { prompt_tokens: 10, completion_tokens: 1, total_tokens: 15 }],
+    ["a smaller total than their sum", { prompt_tokens: 10, completion_tokens: 1, total_tokens: 5 }],
+  ])("is inconsistent with %s", (_, usage) => {
+    const read = (own: object) => readUsages(parseRawJson(JSON.stringify({ output: { usage: own } })));
+    expect(read(usage)).toMatchObject([{ isInconsistent: true }]);
+    for (const whole of [responses, gemini]) expect(read(whole)).toMatchObject([{ isInconsistent: false }]);
+  });
 });

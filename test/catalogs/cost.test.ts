@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { compareCosts, computeCost } from "../../src/catalogs/index.ts";
+import { compareCosts, computeCost, noUsage } from "../../src/catalogs/index.ts";
 import { entry, modelsOf } from "./models.ts";
 
 const modelOf = (value: unknown) => modelsOf([value])[0] ?? {};
@@ -127,6 +127,24 @@ describe("the cost of a usage", () => {
     expect(counted).toMatchObject({ total: "100.5", not_stated: [] });
     const asked = computeCost(modelOf({ pricing }), { usage: used, needsUnitPrices: true });
     expect(asked).toMatchObject({ total: null, at_least: "100.5", not_stated: ["image"] });
+  });
+
+  it.each([
+    ["the usage contradicts itself", { prompt: "1", completion: "2" }, "its counts contradict each other"],
+    ["reasoning has a price of its own", { prompt: "1", completion: "2", internal_reasoning: "5" }, undefined],
+  ])("has no total if %s", (_, pricing, doubt) => {
+    const usage = { ...noUsage, prompt_tokens: 3, completion_tokens: 4 };
+    expect(computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false, doubt })).toMatchObject({
+      total: null,
+      at_least: "11",
+      reason: expect.stringContaining(doubt ?? "internal_reasoning"),
+    });
+  });
+
+  it.each(["0", "2"])("is exact if the price of reasoning is %s", (internal_reasoning) => {
+    const pricing = { prompt: "1", completion: "2", internal_reasoning };
+    const usage = { ...noUsage, prompt_tokens: 3, completion_tokens: 4 };
+    expect(computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false }).total).toBe("11");
   });
 
   it.each(["", "free", "-1", null, true, {}, "1e-99", "0x1", "1,5"])("has no total if the price is %j", (prompt) => {

@@ -18,7 +18,10 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   const { screen, host } = context;
   const { fromCall, images, requests } = typed;
   const given = parseUsageOptions(typed);
-  const recorded = fromCall === undefined ? catalogs.noUsage : await readRecordedUsage(context, fromCall);
+  const { recorded, doubt } =
+    fromCall === undefined
+      ? { recorded: catalogs.noUsage, doubt: undefined }
+      : await readRecordedUsage(context, fromCall);
   const usage = { ...recorded, ...given };
   const { names, listed } = await source.readCatalogs(context, typed);
   catalogs.checkFilterWords(typed, listed);
@@ -29,7 +32,7 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   const { selected, missing } = source.selectNamed(listed, modelNames);
   const rows = selected
     .filter(({ entry }) => matches(entry))
-    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, needsUnitPrices }), now));
+    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, needsUnitPrices, doubt }), now));
   const byId = (a: CostRow, b: CostRow) => catalogs.compareTexts(a.id ?? "", b.id ?? "");
   rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b) || byId(a, b));
   const models = rows.slice(0, typed.limit);
@@ -73,9 +76,12 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const client = await openServiceClient(context, settings);
   const { value } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (value === null) throw callsMissing({ ids: [id], requested: 1, project });
-  const usages = readUsages(parseRawJson(Buffer.from(value).toString())).map(toUsage);
+  const read = readUsages(parseRawJson(Buffer.from(value).toString()));
+  const usages = read.map(toUsage);
   if (usages.length === 0 || usages.some(isUnknown)) throw usageUnrecorded(id);
-  return usages.reduce(addUsage, catalogs.noUsage);
+  const isExact = read.every(({ isInconsistent }) => !isInconsistent);
+  const doubt = isExact ? undefined : "the counts of the call's usage contradict each other";
+  return { recorded: usages.reduce(addUsage, catalogs.noUsage), doubt };
 };
 
 const toUsage = (usage: CallUsage): catalogs.Usage => {
