@@ -32,7 +32,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const [instance = file] = ids;
   record.group = instance;
   if (isUnfinished(value))
-    throw value.error("SWE-agent has not chosen one of its attempts yet (finish the run, or omit the file)");
+    throw value.error("SWE-agent has not chosen one of its attempts yet (omit the file, or finish the run)");
   // Without a call of the model, a person or an earlier trajectory wrote the turns.
   const isSampled = value.get("info", "model_stats", "api_calls")?.number !== 0;
   if (!isSampled) run.note("kept all turns as messages, because `api_calls` is 0, so no model sampled them");

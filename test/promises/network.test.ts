@@ -48,7 +48,7 @@ describe.concurrent("a 2xx reply", () => {
   it("counts as logged if it stops in the middle", { tags: "slow" }, async (context) => {
     const silent = took((asked) => void asked.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n{"));
     const { place } = await openPlace(context, { otherwise: silent });
-    const { code, document } = await place.log([place.write("a.jsonl", three), "--timeout", "2s"]);
+    const { code, document } = await place.log([place.write("a.jsonl", three), "--timeout", "5s"]);
     expect([code, document?.status]).toEqual([0, "logged"]);
   });
 

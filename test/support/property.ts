@@ -6,7 +6,7 @@ import { it } from "vitest";
 export const itHolds = <Input>(
   title: string,
   property: fc.IRawProperty<Input>,
-  { quick = 50, slow = 1000 }: { readonly quick?: number; readonly slow?: number } = {},
+  { quick = 50, slow = 500 }: { readonly quick?: number; readonly slow?: number } = {},
 ): void => {
   const check = (numRuns: number) => async (): Promise<void> => {
     await fc.assert(property, { numRuns, seed: 9 });
