@@ -83,13 +83,13 @@ const findStatements = (record: Value): readonly Statement[] => {
   const incomplete = record.get("incomplete_details", "reason");
   // The metadata of a Responses object is its caller's, such as the reason of an agent loop.
   const isResponse = record.textAt("object") === "response";
-  const isCompleted = /^(?:completed|incomplete)$/.test(record.textAt("status") ?? "");
   const held = holderKeys.flatMap((key) => (isResponse ? [] : (record.get(key) ?? []))).map(parseText);
   return [
     ...listed((key) => /^(?:finish_reasons?|finishReason|done_reason)$/.test(key), readReason),
     ...listed((key) => /^(?:stop_reasons?|stopReason)$/.test(key), readStop),
     ...(incomplete ? [{ value: incomplete, read: readReason }] : []),
-    ...listed((key) => isResponse && key === "status" && !isCompleted, readReason),
+    // The details of an incomplete response are more specific, so these are first.
+    ...listed((key) => isResponse && key === "status" && record.textAt(key) !== "completed", readReason),
     ...listed((key) => flagPattern.test(key), readFlag),
     ...held.flatMap((value) => findStatements(value.isList ? (value.get(0) ?? value) : value)),
   ];
