@@ -137,9 +137,11 @@ const toUsage = (counts: Counts, model: string | undefined): readonly CallUsage[
   const within = (count: bigint | undefined, limit = 0n) => (count !== undefined && count > limit ? limit : count);
   const readFromCache = findCount(counts, "includedCached") ?? findCount(counts, "cached");
   const cached = within(readFromCache, prompt);
-  const written = within(findCount(counts, "written"), prompt && prompt - (cached ?? 0n));
-  const isWhole = prompt !== undefined && completion !== undefined;
-  const isInconsistent = (isWhole && stated !== undefined && stated !== sum) || cached !== readFromCache;
+  const writtenToCache = findCount(counts, "written");
+  const written = within(writtenToCache, prompt && prompt - (cached ?? 0n));
+  const hasBoth = prompt !== undefined && completion !== undefined;
+  const isOtherTotal = hasBoth && stated !== undefined && stated !== sum;
+  const isInconsistent = isOtherTotal || cached !== readFromCache || written !== writtenToCache;
   const requests = findCount(counts, "requests");
   return [{ model, prompt, completion, total, cached, written, requests, isInconsistent }];
 };

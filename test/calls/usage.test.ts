@@ -151,6 +151,14 @@ describe("the usage of a call", () => {
 
   it.each([
     ["more cached tokens than sent", { prompt_tokens: 1, completion_tokens: 1, cached_tokens: 8 }],
+    [
+      "more read and written tokens than sent",
+      {
+        prompt_tokens: 10,
+        completion_tokens: 1,
+        prompt_tokens_details: { cached_tokens: 8, cache_write_tokens: 5 },
+      },
+    ],
     ["another total than their sum", { prompt_tokens: 10, completion_tokens: 1, total_tokens: 15 }],
     ["a smaller total than their sum", { prompt_tokens: 10, completion_tokens: 1, total_tokens: 5 }],
   ])("is inconsistent with %s", (_, usage) => {
