@@ -222,9 +222,8 @@ for (const [name, [count, prepare]] of Object.entries(growing)) {
   if (only !== undefined && !name.includes(only)) continue;
   const times = [];
   for (const factor of [1, 2]) {
-    const { words, close, ...options } = await prepare(factor * count);
-    times.push(await processorMs(["bin/rollcall.js", ...words], { env, ...options }));
-    close?.();
+    const { words, code } = prepare(factor * count);
+    times.push(await processorMs(["bin/rollcall.js", ...words], { env, code }));
   }
   report(`${name}: ${2 * count} over ${count}`, times[1] / times[0], { max: 2.4 });
 }

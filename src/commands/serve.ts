@@ -43,8 +43,8 @@ const runService = async (context: Context, typed: cli.Values<typeof options>) =
   const log = typed.log === "json" ? openLog(host) : undefined;
   const onEnd = log && ((ended: object) => log("request", ended));
   const { openService } = await import("../service/index.ts");
-  const usesThread = true;
-  const service = await openService({ ...settings, host, address, port, allowHosts, usesThread, trace, warn, onEnd });
+  const serviceOptions = { ...settings, host, address, port, allowHosts, trace, warn, onEnd };
+  const service = await openService({ ...serviceOptions, usesThread: true });
   context.closeAtEnd(service);
   screen.hideSecret(service.key);
   if (!log) host.stderr.write(`rollcall service at ${service.url}\n`);
