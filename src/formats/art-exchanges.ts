@@ -99,7 +99,7 @@ const addExchange = (run: FormatRun, branches: Branch[], exchange: Exchange & { 
   const parent = branches.filter(isContinued).sort((a, b) => b.keys.length - a.keys.length)[0];
   if (parent) {
     branches.splice(branches.indexOf(parent), 1);
-    run.receipt?.addRepeated(request.get("messages") ?? request.get("input"), "trajectory.messages_and_choices");
+    run.receipt?.addRepeated(prompt.slice(0, parent.items.length), "trajectory.messages_and_choices");
   }
   for (const [at, answer] of answers.entries()) {
     // Only one branch contains an earlier turn as a choice.
@@ -117,12 +117,15 @@ const toData = (json: Json): unknown => {
   return JSON.parse(writer.take().toString("utf8"));
 };
 
-/** Clients leave out empty members, such as null, when they send an answer again. */
+/** In a message that they send again, clients leave out empty members and move cache marks. */
+const isIgnored = (key: string, value: unknown) =>
+  key === "annotations" || key === "cache_control" || value === null || value === "";
+
 const toKey = (json: Json) => {
   const data = toData(json);
   const message = isObject(data) && "finish_reason" in data ? data.message : data;
   return JSON.stringify(message, (key, value: unknown) => {
-    if (key === "annotations" || value === null || value === "") return undefined;
+    if (isIgnored(key, value)) return undefined;
     if (key === "content" && Array.isArray(value) && value.length === 1) return textOf(value[0]) ?? value;
     if (Array.isArray(value)) return key !== "" && value.length === 0 ? undefined : value;
     if (!isObject(value)) return value;
@@ -130,8 +133,14 @@ const toKey = (json: Json) => {
   });
 };
 
-/** A single text part is the same as its text. */
-const textOf = (part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : undefined);
+/** A single text part without other members is the same as its text. */
+const textOf = (part: unknown) => {
+  if (!isObject(part) || typeof part.text !== "string") return undefined;
+  const others = Object.entries(part).filter(
+    ([key, value]) => key !== "type" && key !== "text" && !isIgnored(key, value),
+  );
+  return others.length === 0 ? part.text : undefined;
+};
 
 /** An earlier choice, as a message that was given. */
 const toGiven = (item: Json): Json => {

@@ -122,8 +122,8 @@ export const openReceipt = () => {
 
   return {
     leaveOut,
-    /** Records that `value` identifies or repeats the value at the path `to`. */
-    addRepeated: (value: Value | undefined, to: string) => value && setOutcome(value, { list: "carried", text: to }),
+    /** Records that the values of the record in `json` identify or repeat the value at the path `to`. */
+    addRepeated: (json: Json | undefined, to: string) => json !== undefined && setTargets(json, to),
     addRecord(format: Format, record: SourceRecord, rollouts?: readonly Rollout[]) {
       formats.add(format.name);
       countRecord(record, rollouts, 1);

@@ -1,6 +1,6 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept, holdRequest, refuse } from "../support/raw-server.ts";
-import { endOf, interruptWaiting } from "../support/run.ts";
+import { interruptWaiting, type RunResult } from "../support/run.ts";
 import { documentsOf, groupOf, ledgerOf, linesOf, oneEach, openHeld, openPlace, openThree, startLog } from "./place.ts";
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
@@ -12,12 +12,8 @@ describe.concurrent("a signal", () => {
     const { hold, place, file } = await openHeld(context);
     const holder = startLog(place, [file, ...oneEach]);
     await hold.came;
-    const waiting = place.start([file, ...oneEach]);
-    const ended = endOf(waiting).then(documentsOf);
-    while (!(await place.run(["ledger", "status", "--json"])).stdout.includes("trying")) await pause(50);
-    await pause(1000);
-    waiting.kill("SIGINT");
-    const { code, document } = await ended;
+    const until = ({ stdout }: RunResult) => stdout.includes(ledgerOf(place));
+    const { code, document } = documentsOf(await interruptWaiting(() => place.start([file, ...oneEach]), { until }));
     expect([code, document?.ledger]).toEqual([130, { path: ledgerOf(place), created: false }]);
     hold.letGo();
     expect((await holder.ended).code).toBe(0);
