@@ -14,7 +14,7 @@ import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
 import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { openGroupKeyReader } from "./group-key.ts";
-import { countPrompts, findPrompt } from "./prompt.ts";
+import { countPrompts, findPrompt, haveEqualBytes } from "./prompt.ts";
 import type { Path, PositionCounter } from "./rules/positions.ts";
 import { type ProblemLocation, Problems } from "./rules/problems.ts";
 import { findSecrets, secretPrefixes } from "./rules/secrets.ts";
@@ -31,7 +31,7 @@ import {
 
 export interface Block {
   readonly table: JsonTable;
-  readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf">;
+  readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf" | "countEqual">;
   /** Byte offset of the table's text in the source. */
   readonly start: number;
   readonly positions: Pick<PositionCounter, "mark" | "locate">;
@@ -39,7 +39,7 @@ export interface Block {
 
 export const emptyBlock: Block = {
   table: json.emptyTable,
-  reader: { findRun: (_, end) => end, fingerprintOf: () => 0 },
+  reader: { findRun: (_, end) => end, fingerprintOf: () => 0, countEqual: () => 0 },
   start: 0,
   positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
 };
@@ -217,12 +217,9 @@ export class Checker {
   }
 
   #comparePrompts(table: JsonTable, count: number, group: number) {
-    const known: TrajectoryFacts[] = [];
-    for (let at = 0; at < count; at++) {
-      const facts = this.#factsAt(at);
-      if (facts.promptEnd > 0) known.push(facts);
-    }
-    const prompts = countPrompts(table, known);
+    const { reader } = this.#block;
+    const facts = this.#facts.slice(0, count);
+    const prompts = haveEqualBytes(table, facts, reader) ? 1 : countPrompts(table, facts, reader);
     if (prompts > 1) this.#report("mixed-prompts", { prompts }, group);
   }
 

@@ -1,7 +1,7 @@
 /** Finds the prompt of a trajectory, and compares prompts as values. */
 import { hash } from "node:crypto";
 import { type Span, sliceText } from "../json/json-bytes.ts";
-import { nodeSize } from "../json/reader.ts";
+import { type JsonReader, nodeSize } from "../json/reader.ts";
 import * as json from "../json/table.ts";
 import { createMessageFacts, inspectMessages } from "./messages.ts";
 import { Kind, kindAt } from "./shape.ts";
@@ -13,13 +13,8 @@ interface Prompt {
 }
 
 /** Returns undefined if the prompt is unknown. */
-export const findPrompt = (table: json.JsonTable, prompt: Prompt): Span | undefined =>
-  prompt.promptEnd > 0 ? toSpan(table, prompt) : undefined;
-
-const toSpan = (table: json.JsonTable, { list, promptEnd }: Prompt): Span => ({
-  start: json.startOf(table, list + nodeSize),
-  end: promptEnd,
-});
+export const findPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): Span | undefined =>
+  promptEnd > 0 ? { start: json.startOf(table, list + nodeSize), end: promptEnd } : undefined;
 
 /** Finds the prompt of a trajectory of any shape. */
 export const findPromptOf = (trajectory: json.JsonValue): Span | undefined => {
@@ -65,11 +60,26 @@ const hasExactDouble = (text: string) => {
 /** More prompts are compared by their digests, because the time for pairs is quadratic. */
 const maxCompared = 16;
 
+type TextReader = Pick<JsonReader, "countEqual">;
+
+/** True if all known prompts in a table are the same bytes. */
+export const haveEqualBytes = (table: json.JsonTable, prompts: readonly Prompt[], reader: TextReader): boolean => {
+  let [start, length] = [0, 0];
+  for (const prompt of prompts) {
+    if (prompt.promptEnd === 0) continue;
+    const own = json.startOf(table, prompt.list + nodeSize);
+    if (length === 0) [start, length] = [own, prompt.promptEnd - own];
+    else if (prompt.promptEnd - own !== length || reader.countEqual(start, own, length) < length) return false;
+  }
+  return true;
+};
+
 /** Counts the different values of known prompts in a table. */
-export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[]): number => {
+export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[], reader: TextReader): number => {
   const different: Prompt[] = [];
   for (const prompt of prompts) {
-    const results = different.map((known) => comparePrompts(table, known, prompt));
+    if (prompt.promptEnd === 0) continue;
+    const results = different.map((known) => comparePrompts(table, [known, prompt], reader));
     if (results.includes("same")) continue;
     if (results.includes("unclear") || different.length === maxCompared) return countDigests(table, prompts);
     different.push(prompt);
@@ -78,17 +88,16 @@ export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[]):
 };
 
 const countDigests = (table: json.JsonTable, prompts: readonly Prompt[]) => {
-  const digests = prompts.map((prompt) => digestPrompt(table.bytes, toSpan(table, prompt)).toString("latin1"));
-  return new Set(digests).size;
+  const spans = prompts.flatMap((prompt) => findPrompt(table, prompt) ?? []);
+  return new Set(spans.map((span) => digestPrompt(table.bytes, span).toString("latin1"))).size;
 };
 
 /** Without a second reading: `unclear` if the difference may be the order of keys, or the spelling of a value. */
-const comparePrompts = (table: json.JsonTable, a: Prompt, b: Prompt): "same" | "different" | "unclear" => {
-  const { bytes } = table;
-  let at = json.startOf(table, a.list + nodeSize);
-  const distance = json.startOf(table, b.list + nodeSize) - at;
-  // For a difference in the first bytes, a loop is faster than `Buffer.compare`.
-  while (at < a.promptEnd && at + distance < b.promptEnd && bytes[at] === bytes[at + distance]) at++;
+const comparePrompts = (table: json.JsonTable, [a, b]: readonly [Prompt, Prompt], reader: TextReader) => {
+  const start = json.startOf(table, a.list + nodeSize);
+  const distance = json.startOf(table, b.list + nodeSize) - start;
+  const length = Math.min(a.promptEnd - start, b.promptEnd - distance - start);
+  const at = start + reader.countEqual(start, start + distance, length);
   const ends = Number(at === a.promptEnd) + Number(at + distance === b.promptEnd);
   if (ends > 0) return ends === 2 ? "same" : "different";
   let [node, other] = [a.list + nodeSize, b.list + nodeSize];

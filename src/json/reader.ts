@@ -70,6 +70,7 @@ interface KernelExports {
   beginElements(): void;
   readElements(length: number, isLast: boolean, isTolerant: boolean): number;
   fingerprint(start: number, end: number): number;
+  countEqual(a: number, b: number, length: number): number;
   findRun(from: number, end: number, length: number): number;
   addRunPrefix(prefix: number): void;
   setKeyUse(id: number, use: number): void;
@@ -204,6 +205,11 @@ export class JsonReader {
 
   fingerprintOf(start: number, end: number) {
     return this.#exports.fingerprint(this.#input + start, this.#input + end) >>> 0;
+  }
+
+  /** Counts the bytes before the first difference. */
+  countEqual(a: number, b: number, length: number) {
+    return this.#exports.countEqual(this.#input + a, this.#input + b, length);
   }
 
   /** @param bytes the text, which the caller must not overwrite */

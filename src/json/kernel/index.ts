@@ -3,7 +3,7 @@ import { fault, faultAt } from "./faults";
 import { generation } from "./shapes";
 import { input, rest, table, tableEnd } from "./table";
 
-export { fingerprint } from "./bytes";
+export { countEqual, fingerprint } from "./bytes";
 export { addKey, keyAddress, setKeyUse } from "./keys";
 export { addRunPrefix, findRun } from "./runs";
 export { beginElements, input, readElements, readLines, readText } from "./table";
