@@ -56,6 +56,7 @@ const messageShape = new Shape(
       hasLogprobs: kinds.logprobs === Kind.object,
       roleIndex,
       callsKind: kinds.tool_calls,
+      isValid: reporters.length === 0,
       reporters,
     };
   },
@@ -89,8 +90,8 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     if (isChoice && !shape.isFinishKnown) reportFinish(table, entry, report);
     const message = isChoice ? messageShape.at(table, slots.message) : entry;
     if (isChoice) shape = messageShape.read(table, message);
-    const { roleIndex, callsKind, reporters } = shape;
-    for (let at = 0; at < reporters.length; at++) reporters[at]?.(table, message, report);
+    const { roleIndex, callsKind, isValid } = shape;
+    if (!isValid) for (const reportProblem of shape.reporters) reportProblem(table, message, report);
     if (callsKind === Kind.null && !isChoice)
       report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
     if (facts.choices === 0 && (isChoice || (roleIndex === assistant && !facts.hasAssistantTurn)))

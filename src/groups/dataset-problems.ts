@@ -39,6 +39,14 @@ export const reportDatasetProblems = async (
   await reportCopies(dataset, signal);
 };
 
+export const reportGroupProblems = (dataset: IndexedGroups) => {
+  const { groups, scan } = dataset;
+  const { trajectories, equal } = scan.parts.columns;
+  if (groups.areValidParts && equal.hasOnlyDefaults && !trajectories.includes(1)) return;
+  const report = openGroupReporter(dataset);
+  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) report(group);
+};
+
 /** The returned function expects a valid group. */
 export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
   const { groups } = dataset;
@@ -222,8 +230,10 @@ const reportMissingFeatures = (dataset: IndexedGroups, bitsOfFiles: Uint8Array) 
       feature,
       isMissingInInput: bitsOfFiles.every((bits) => (bits & feature.has) === 0),
       reportedFile: -1,
+      lastFile: bitsOfFiles.findLastIndex((bits) => lacks(bits, feature)),
     }));
-  for (let at = 0; at < parts.count && features.length > 0; at++) {
+  const isDone = () => features.every((one) => one.isMissingInInput && one.reportedFile === one.lastFile);
+  for (let at = 0; at < parts.count && !isDone(); at++) {
     if (!groups.isValid(groups.groupOf(at))) continue;
     const file = source.at(at);
     let part: ReturnType<typeof openPart> | undefined;

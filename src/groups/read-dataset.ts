@@ -73,8 +73,9 @@ export interface Dataset extends IndexedGroups {
 export const countUnreadable = ({ scan, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
   const { parts } = scan;
   const isUnconverted = sources.map(({ originals }) => originals === undefined);
+  const count = parts.has("unreadable") ? parts.count : 0;
   let lines = 0;
-  for (let at = 0; at < parts.count; at++)
+  for (let at = 0; at < count; at++)
     if (parts.kindOf(at) === "unreadable" && isUnconverted[parts.columns.source.at(at)]) lines++;
   return unreadable ?? lines + (conversion?.unreadableRecords ?? 0);
 };
@@ -162,14 +163,14 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
   requireSplit(split !== undefined);
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, isGroupedByKey);
-  const reportGroupProblems = datasetProblems.openGroupReporter(read);
-  for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) reportGroupProblems(group);
+  datasetProblems.reportGroupProblems(read);
   await datasetProblems.reportDatasetProblems(read, rewards, signal);
   problems.promoteWarnings();
   if (strictness.strict) groups.rejectWarned();
   // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
-  for (let group = 0; group < groups.count; group++)
+  const unfinished = groups.areValidParts ? 0 : groups.count;
+  for (let group = 0; group < unfinished; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
   const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
   return { ...read, split, ownKeys, problems, joinedGroups };

@@ -7,6 +7,12 @@ export type OutcomeCounts = Readonly<Record<GroupOutcome | "read", number>>;
 
 export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });
 
+const toCounts = (sums: Float64Array) => {
+  const counts = { ...zeroCounts(), read: sums.reduce((sum, count) => sum + count, 0) };
+  for (const [code, outcome] of outcomeNames.entries()) counts[outcome] = sums[code] ?? 0;
+  return counts;
+};
+
 export type GroupOutcomes = ReturnType<typeof openGroupOutcomes>;
 
 export const openGroupOutcomes = (groups: number) => {
@@ -31,22 +37,23 @@ export const openGroupOutcomes = (groups: number) => {
       return groups.subarray(0, count);
     },
     countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {
-      const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
+      const sums = {
+        groups: new Float64Array(outcomeNames.length),
+        trajectories: new Float64Array(outcomeNames.length),
+      };
       for (let group = 0; group < groups.count; group++) {
-        const outcome = outcomeOf(group);
-        const trajectories = groups.trajectoriesOf(group);
-        counts.groups[outcome]++;
-        counts.groups.read++;
-        counts.trajectories[outcome] += trajectories;
-        counts.trajectories.read += trajectories;
+        const code = codes.at(group);
+        sums.groups[code] = (sums.groups[code] ?? 0) + 1;
+        sums.trajectories[code] = (sums.trajectories[code] ?? 0) + groups.trajectoriesOf(group);
       }
-      return counts;
+      return { groups: toCounts(sums.groups), trajectories: toCounts(sums.trajectories) };
     },
   };
 };
 
 export const rejectInvalid = ({ groups }: { groups: Groups }) => {
   const outcomes = openGroupOutcomes(groups.count);
-  for (let group = 0; group < groups.count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
+  const count = groups.areValidParts ? 0 : groups.count;
+  for (let group = 0; group < count; group++) if (!groups.isValid(group)) outcomes.set(group, "rejected");
   return outcomes;
 };
