@@ -2,11 +2,12 @@
  * Compares `rollcall check` and `log` in each shape of input with a careful script that parses each line and sends the
  * bytes: `node bench/shapes.js [rounds] [megabytes] [case]`. Times are processor times on one core.
  */
-import { createReadStream, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createReadStream, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { writeGroups } from "./input.js";
-import { environment, newFolder, openService, printMachine, processorMs, report, takeTurns } from "./rounds.js";
+import { groupOf, writeGroups } from "./input.js";
+import { environment, newFolder, openService, printMachine, processorMs, report, run, takeTurns } from "./rounds.js";
 
 const rounds = Number(process.argv[2] ?? 5);
 const megabytes = Number(process.argv[3] ?? 170);
@@ -200,8 +201,47 @@ const writeCatalog = (name, count, version) => {
   return join(folder, name);
 };
 
+/** Serves the last written catalog to `rollcall catalog`, and accepts groups of `rollcall log`. */
+let served = "";
+const catalogService = createServer((request, response) => {
+  request.resume().on("end", () => response.end(request.method === "GET" ? readFileSync(served) : "{}"));
+});
+await new Promise((resolve) => catalogService.listen(0, "127.0.0.1", resolve));
+const address = `http://127.0.0.1:${catalogService.address().port}`;
+const ownEnv = environment(folder, { ROLLCALL_BASE_URL: address, ROLLCALL_ROUTER_PROVIDER: "bench" });
+const rollcall = async (...words) => await run([process.execPath, "bin/rollcall.js", ...words], { env: ownEnv });
+
 /** These inputs have no comparable script. Each case prepares `count` records and returns a command. */
 const growing = {
+  "verify of a lock": [
+    15_000,
+    async (count) => {
+      const lock = join(folder, `lock-${count}.json`);
+      served = writeCatalog("models.json", count, 1);
+      await rollcall("catalog", "lock", "--catalog", "router", "--max-age", "0s", "--file", lock);
+      served = writeCatalog("models.json", count, 2);
+      return { words: ["catalog", "verify", "--max-age", "0s", "--file", lock], code: 10 };
+    },
+  ],
+  "requests that the ledger forgets": [
+    4000,
+    async (count) => {
+      const [file, own] = [join(folder, "requests.jsonl"), join(folder, `ledger-${count}.db`)];
+      writeFileSync(file, Array.from({ length: count }, (_, at) => groupOf(at)).join(""));
+      const words = ["--split", "train", "--ledger", own, "--max-request-size", "1KiB", "--allow", "split-requests"];
+      await rollcall("log", "m", file, ...words);
+      return { words: ["ledger", "forget", "--ledger", own, "--model", "m", "--yes"] };
+    },
+  ],
+  "files of one line": [
+    1500,
+    (count) => {
+      const many = join(folder, `one-line-${count}`);
+      mkdirSync(many);
+      for (let at = 0; at < count; at++) writeFileSync(join(many, `${at}.jsonl`), groupOf(at));
+      return { words: ["check", many, "--split", "train"] };
+    },
+  ],
   "diff of catalogs": [
     15_000,
     (count) => ({
@@ -222,8 +262,9 @@ for (const [name, [count, prepare]] of Object.entries(growing)) {
   if (only !== undefined && !name.includes(only)) continue;
   const times = [];
   for (const factor of [1, 2]) {
-    const { words, code } = prepare(factor * count);
-    times.push(await processorMs(["bin/rollcall.js", ...words], { env, code }));
+    const { words, code } = await prepare(factor * count);
+    times.push(await processorMs(["bin/rollcall.js", ...words], { env: ownEnv, code }));
   }
   report(`${name}: ${2 * count} over ${count}`, times[1] / times[0], { max: 2.4 });
 }
+catalogService.close();
