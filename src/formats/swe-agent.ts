@@ -19,12 +19,20 @@ export const sweAgent: Format = {
   // RetryAgent writes its attempts to these folders, and again to the file next to them.
   partFolders: /^attempt_\d+$/,
   groupScope: () => "",
-  recognizes: ({ value }) => (value.get("trajectory")?.isList && value.get("history")?.isList) || isUnfinished(value),
+  recognizes: ({ value }) =>
+    isUnfinished(value) ||
+    (value.get("trajectory")?.isList &&
+      (value.get("history")?.isList || value.get("attempts")?.isList || isStep(value.get("trajectory", 0)))),
   open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
 };
 
+const isStep = (value: Value | undefined) => ["action", "observation", "response"].every((key) => value?.has(key));
+
 /** RetryAgent writes only its attempts until it chooses one of them. */
-const isUnfinished = (value: Value) => value.get("attempts")?.isList && value.members().length === 1;
+const isUnfinished = (value: Value) =>
+  value.get("attempts")?.isList &&
+  (value.members().length === 1 || value.get("attempts", 0, "trajectory")?.isList) &&
+  !value.hasAny("trajectory", "history");
 
 const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
@@ -33,6 +41,8 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   record.group = instance;
   if (isUnfinished(value))
     throw value.error("SWE-agent has not chosen one of its attempts yet (omit the file, or finish the run)");
+  if (!value.has("history"))
+    throw value.error("`history` is missing, which has the model's messages (write the file as SWE-agent does)");
   // Without a call of the model, a person or an earlier trajectory wrote the turns.
   const isSampled = value.get("info", "model_stats", "api_calls")?.number !== 0;
   if (!isSampled) run.note("kept all turns as messages, because `api_calls` is 0, so no model sampled them");

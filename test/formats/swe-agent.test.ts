@@ -1,6 +1,6 @@
 /** Tests the conversion of SWE-agent's trajectories. */
 import { expect, it } from "vitest";
-import { convertFiles, fileOf, turn, user } from "./converting.ts";
+import { convertFile, convertFiles, fileOf, turn, user } from "./converting.ts";
 
 // Written after SWE-agent/SWE-agent v0.7.0 and v1.1.0, `sweagent/agent/agents.py`.
 it.each([
@@ -34,4 +34,12 @@ it.each([
     { messages_and_choices: [{}, turn("ls"), {}, { role: "assistant", content }] },
     { messages_and_choices: [{}, turn("ls"), {}, turn("bad output")] },
   ]);
+});
+
+it.each([
+  ["attempts and a trajectory", { attempts: [{ trajectory: [], history: [], info: {} }], trajectory: [], info: {} }],
+  ["steps", { trajectory: [{ action: "ls", observation: "a", response: "I run ls", state: "{}" }], info: {} }],
+])("a file of SWE-agent with %s, but without history, is refused by name", async (_, file) => {
+  const { stderr } = await convertFile(fileOf([file], "a.json"));
+  expect(stderr).toContain("cannot convert this swe-agent record: `history` is missing");
 });
