@@ -57,25 +57,22 @@ export const breakGroup = (
 
 /** Breaks the groups that the readable start of the record names. */
 export const breakUnreadable = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
-  const { run, format, converter, isFormatGiven, hasRecordedGroups } = conversion;
+  const { format, converter, isFormatGiven, hasRecordedGroups } = conversion;
   const { bytes, member } = raw;
   const fault = raw.fault === undefined ? requireFault(bytes) : undefined;
-  // If NaN and Infinity are the only faults, the record still names its groups.
-  const lenient = fault && Value.parsePython(bytes);
   const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
-  const value = lenient ?? (completeStart && Value.parse(completeStart));
+  const value = completeStart && Value.parse(completeStart);
   const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
   const text = fault && { bytes, fault, isLast: records.isAtEnd(raw), isDocument: !isLine, isFormatGiven };
   const record = value && records.toRecord(value, raw, at);
   const converted = record && records.convertRecord(converter, record);
-  const mayLackGroup = !lenient && hasRecordedGroups && record?.isGroupDerived === true;
+  const mayLackGroup = hasRecordedGroups && record?.isGroupDerived === true;
   const rollouts = mayLackGroup ? undefined : converted;
   const memberGroup = format.records.zip?.exec(member ?? "")?.[1];
   const unknown = { group: value || conversion.isGroupedByKey ? undefined : memberGroup };
   const location = records.locateByte(raw, fault?.at ?? 0);
   for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
     breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location });
-  if (lenient) run.receipt?.addRecord(format, records.toRecord(lenient, raw, at));
 };
 
 export const breakAmbiguous = ({ run, format, name, output, broken, ...conversion }: FormatConversion) => {

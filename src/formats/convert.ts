@@ -179,7 +179,7 @@ const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: reco
     if (!error) conversion.output.add(rollout, value, { ...at, position });
     else {
       const contradictsGivenFormat = conversion.isFormatGiven && !format.recognizes(record);
-      const { fault, location } = records.findSyntaxFault(raw, record, error) ?? {
+      const { fault, location } = records.findSyntaxFault(raw, error) ?? {
         fault: error.message,
         location: records.locateInRecord(raw, error.value),
       };

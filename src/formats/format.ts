@@ -38,6 +38,8 @@ export interface SourceRecord {
   readonly member?: string | undefined;
   /** True if the record is the whole content of its file. */
   readonly isWhole?: boolean;
+  /** The bytes of a record with NaN or Infinity, and true if the format allows these numbers outside of its rollouts. */
+  readonly nonFinite?: Readonly<{ bytes: Buffer; isAllowed: boolean }> | undefined;
   /** The key of the group that becomes invalid if the record cannot be converted. */
   group?: string | undefined;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
@@ -124,6 +126,7 @@ export type Format = Readonly<{
   /** True if the files record whole groups, which `--group-by` does not change. */
   isGrouped?: boolean;
   lastFilePattern?: RegExp;
+  /** True if the writer writes NaN and Infinity, for example for samples without a score. */
   hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */
   isLossy?: boolean;

@@ -3,6 +3,7 @@ import { type Path, PositionCounter } from "../check/rules/positions.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { findFault, requireFault, type SyntaxFault } from "../json/reader.ts";
+import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
 import { ConversionError, Value } from "../messages/value.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import { DocumentError } from "./documents.ts";
@@ -48,14 +49,18 @@ export const openFiles = async (
   return files;
 };
 
-/** Returns undefined for invalid JSON. Long texts of `jsonColumns` stay outside the JSON of a row. */
-export const parseRecord = (format: Format, raw: input.RawRecord, at: RolloutPosition) => {
-  const { hasNonFinite, jsonColumns } = format;
+/**
+ * Returns undefined for invalid JSON other than NaN and Infinity.
+ * Long texts of `jsonColumns` stay outside the JSON of a row.
+ */
+export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.RawRecord, at: RolloutPosition) => {
   if (raw.fault !== undefined) return undefined;
   const { bytes, texts } =
     raw.columns && jsonColumns ? input.extractTexts(raw.columns, jsonColumns) : { bytes: raw.bytes };
-  const value = hasNonFinite ? Value.parsePython(bytes) : Value.parse(bytes, undefined, texts);
-  return value && toRecord(value, raw, at);
+  const strict = Value.parse(bytes, undefined, texts);
+  const value = strict ?? Value.parsePython(bytes);
+  const nonFinite = strict ? undefined : { bytes, isAllowed: hasNonFinite === true };
+  return value && { ...toRecord(value, raw, at), nonFinite };
 };
 
 export const toRecord = (value: Value, raw: input.RawRecord, at: RolloutPosition): SourceRecord => {
@@ -69,13 +74,50 @@ export const isAtEnd = ({ within, start, bytes }: input.RawRecord, size = within
   start + bytes.length >= size - 2;
 
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
+  const toRollout = (rollout: Rollout) =>
+    rejectNonFinite(record, { group: record.group, ...record.identity, ...rollout });
   try {
-    return converter.convert(record)?.map((rollout) => ({ group: record.group, ...record.identity, ...rollout }));
+    return converter.convert(record)?.map(toRollout);
   } catch (thrown) {
-    if (thrown instanceof ConversionError) return [{ group: record.group, ...record.identity, error: thrown }];
+    if (thrown instanceof ConversionError) return [toRollout({ error: thrown })];
     throw thrown;
   }
 };
+
+/** NaN or Infinity is at this position of the record. */
+class NonFiniteError extends ConversionError {
+  readonly at: number;
+  /** Default: the key before the number. */
+  readonly key: string | undefined;
+
+  constructor(value: Value, at: number, key: string | undefined) {
+    super("the record contains NaN or Infinity", value);
+    this.at = at;
+    this.key = key;
+  }
+}
+
+/** Replaces a rollout that has NaN or Infinity. If the format allows them, replaces it only if it would contain them. */
+const rejectNonFinite = ({ value, nonFinite }: SourceRecord, rollout: Rollout): Rollout => {
+  if (!nonFinite) return rollout;
+  const { trajectory = null, exception = null, members, ...facts } = rollout;
+  const { part = value, error } = facts;
+  const isNumber = error?.value.isObject && error.value.members().length === 0;
+  const used = error ? (isNumber ? [error.value] : []) : listValues([trajectory, exception]);
+  for (const { bytes, span } of nonFinite.isAllowed ? used : [part]) {
+    if (bytes !== value.bytes) continue;
+    for (let at = span.start; at < span.end; at++) {
+      const key = nonFinite.isAllowed && error ? "reward" : undefined;
+      if (bytes[at] !== nonFinite.bytes[at]) return { ...facts, error: new NonFiniteError(part, at, key) };
+    }
+  }
+  return rollout;
+};
+
+const listValues = (json: Json): readonly Value[] => [
+  ...(json instanceof Value ? [json] : sourcesOf(json)),
+  ...childrenOf(json).flatMap(([, child]) => listValues(child)),
+];
 
 export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = []) => {
   const { document } = value;
@@ -86,8 +128,8 @@ export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = 
 
 const nonFinite = /^(?:NaN|-?Infinity)/;
 
-/** Finds the fault of the document, or NaN or Infinity at the value, in its string of JSON, or in a Parquet column. */
-export const findSyntaxFault = (raw: input.RawRecord, record: SourceRecord, error: ConversionError) => {
+/** Finds the fault of the document, or NaN or Infinity in the record, in a string of JSON, or in a Parquet column. */
+export const findSyntaxFault = (raw: input.RawRecord, error: ConversionError) => {
   if (error instanceof DocumentError) {
     const { name, bytes } = error.document;
     const fault = requireFault(bytes);
@@ -96,15 +138,12 @@ export const findSyntaxFault = (raw: input.RawRecord, record: SourceRecord, erro
       location: locateByte({ bytes, start: 0, line: 1, label: name }, fault.at),
     };
   }
-  const { value } = error;
-  const { bytes, text = "", span } = value;
-  if (bytes === record.value.bytes && value.isObject && !raw.isComposed) {
-    const isNonFinite = nonFinite.test(raw.bytes.toString("latin1", span.start, span.end + "-Infinity".length));
-    const fault: SyntaxFault = { at: span.start, fault: "word" };
-    return isNonFinite
-      ? { fault: { bytes: raw.bytes, fault, key: "reward" }, location: locateByte(raw, fault.at) }
-      : undefined;
+  if (error instanceof NonFiniteError) {
+    const fault: SyntaxFault = { at: error.at, fault: "word" };
+    return { fault: { bytes: raw.bytes, fault, key: error.key }, location: locateByte(raw, error.at) };
   }
+  const { value } = error;
+  const { text = "" } = value;
   if (!/^\s*[[{]/.test(text) && !(raw.isComposed && nonFinite.test(text))) return undefined;
   const fault = findFault(Buffer.from(text));
   if (fault?.fault !== "word") return undefined;

@@ -1,6 +1,6 @@
 import { truncateSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { convertFile, fileOf } from "./converting.ts";
+import { convertFile, convertFiles, fileOf, user } from "./converting.ts";
 
 describe("results of tau2-bench", () => {
   it("are refused by name if they are too long to be read", { tags: "slow" }, async () => {
@@ -16,5 +16,17 @@ describe("results of tau2-bench", () => {
         ),
       });
     }
+  });
+
+  it("reject only the group of a simulation with NaN", async () => {
+    const simulation = (id: string, reward: unknown) => ({
+      ...{ id, task_id: id, termination_reason: "user_stop", reward_info: { reward } },
+      messages: [user("q"), { role: "assistant", content: id }],
+    });
+    const text = JSON.stringify({ simulations: ["a", "b", "c"].map((id) => simulation(id, id === "b" ? "NaN" : 1)) });
+    const files = { "results.json": text.replace('"NaN"', "NaN") };
+    const { groups, errors } = await convertFiles(files, { args: ["--on-invalid", "skip"] });
+    expect(errors).toEqual([expect.stringMatching(/^results\.json:1:\d+: error: NaN is not JSON \[json-nan\]$/)]);
+    expect(JSON.stringify(groups).match(/"content":"[abc]"/g)).toEqual(['"content":"a"', '"content":"c"']);
   });
 });
