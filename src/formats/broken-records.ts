@@ -13,7 +13,7 @@ import type { Rollout } from "./format.ts";
 import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
 import * as records from "./source-records.ts";
 
-interface BrokenRecord extends Pick<RuleData<"record-invalid">, "contradictsGivenFormat"> {
+interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "fault"> {
   location: ProblemLocation;
   fault: string | FaultyText;
   /** The keys of the record. Undefined for other text than JSON. */
@@ -40,7 +40,7 @@ export const breakGroup = (
   { run: { problems }, format, name, output, broken: { reports, ungrouped } }: FormatConversion,
   rollout: Rollout,
   at: records.RolloutPosition,
-  { location, keys, fault, contradictsGivenFormat }: BrokenRecord,
+  { location, keys, fault, ...misfit }: BrokenRecord,
 ) => {
   const key = rollout.group ?? `broken ${at.record} ${rollout.part?.span.start} ${at.file.name}`;
   const { group, rollout: written } = output.addBroken(key, at, rollout);
@@ -49,7 +49,7 @@ export const breakGroup = (
     if (rollout.group === undefined) ungrouped.set(group, { keys, location });
     const shown = { ...location, readAt: `${name}:${group.position + 1}` };
     if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
-    else problems.report("record-invalid", { format: format.name, fault, contradictsGivenFormat }, shown);
+    else problems.report("record-invalid", { format: format.name, fault, ...misfit }, shown);
   };
   if (rollout.id === undefined) report();
   else reports.set(written, report);

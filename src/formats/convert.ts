@@ -10,11 +10,11 @@ import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from ".
 import { formatRewardFrom } from "./build-trajectory.ts";
 import { leaveOutCopies } from "./copies.ts";
 import { openDocuments } from "./documents.ts";
-import type { Format, FormatOptions, FormatRun } from "./format.ts";
+import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKey } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
-import { isCompanion, ownFormat, recognizeInputs } from "./recognize.ts";
+import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
 
 export interface ConvertibleInputs extends input.OpenedInputs {
@@ -109,6 +109,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     endCounting,
     name: `${title} (as groups)`,
     isFormatGiven: from !== "auto" && messagesFrom === undefined,
+    findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
     converter: groupByKey(format.open(formatRun), format, groupBy),
     output: lines.openGroupLines(await input.openSpool(run.host), run),
@@ -173,18 +174,17 @@ const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: reco
   const rollouts = records.convertRecord(converter, record);
   if (record.group !== undefined && record.isGroupDerived !== true) conversion.hasRecordedGroups = true;
   if (!rollouts) return;
+  const misfit = rollouts.some(({ error }) => error) ? describeMisfit(conversion, record) : {};
   for (const [position, rollout] of rollouts.entries()) {
     const { error, exception } = rollout;
     if (exception !== undefined) conversion.formatRun.note("converted a failed rollout to an exception of its group");
     if (!error) conversion.output.add(rollout, value, { ...at, position });
     else {
-      const contradictsGivenFormat = conversion.isFormatGiven && !format.recognizes(record);
       const { fault, location } = records.findSyntaxFault(raw, error) ?? {
         fault: error.message,
         location: records.locateInRecord(raw, error.value),
       };
-      const broken = { fault, location, keys: listKeys(value), contradictsGivenFormat };
-      breakGroup(conversion, rollout, { ...at, position }, broken);
+      breakGroup(conversion, rollout, { ...at, position }, { fault, location, keys: listKeys(value), ...misfit });
     }
   }
   const isConverted = rollouts[0]?.error === undefined || rollouts[0].part !== undefined;
@@ -193,6 +193,14 @@ const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: reco
     conversion.keys = { all: listKeys(value) ?? [], flat: flat.filter((key) => key !== "reward") };
   }
   run.receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
+};
+
+/** Describes a record that its format does not recognize. A record without further keys only lacks a key. */
+const describeMisfit = ({ format, isFormatGiven, keys, findOthers }: FormatConversion, record: SourceRecord) => {
+  if (format.recognizes(record)) return {};
+  if (isFormatGiven) return { contradictsGivenFormat: true };
+  const others = listKeys(record.value)?.every((key) => keys.all.includes(key)) ? [] : findOthers(record);
+  return others.length === 0 ? {} : { otherFormats: others.map(({ name }) => name), keys: [] };
 };
 
 const listKeys = (value: Value) => (value.isText ? undefined : value.members().map(([key]) => key));

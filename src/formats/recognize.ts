@@ -94,14 +94,32 @@ const scoresOfCommonRows: Readonly<Record<string, number>> = { "openai-chat": 1,
  */
 const scoreFormats = () => {
   const scores = new Map<Format, number>();
+  const records: (readonly Format[])[] = [];
   const specificity = (format: Format) => (format === ownFormat ? 4 : (scoresOfCommonRows[format.name] ?? 3));
   return {
     isEmpty: () => scores.size === 0,
-    add: (format: Format) => scores.set(format, (scores.get(format) ?? specificity(format)) + 1 / (maxFirstLines + 1)),
+    /** Adds the formats that recognize a record. */
+    add: (formats: readonly Format[]) => {
+      records.push(formats);
+      for (const format of formats)
+        scores.set(format, (scores.get(format) ?? specificity(format)) + 1 / (maxFirstLines + 1));
+    },
+    /** Returns several formats only if they recognize the same record. Otherwise, the file has records of each. */
     best: () => {
       const highest = Math.max(...scores.values());
-      return [...scores].flatMap(([format, score]) => (score === highest ? format : []));
+      const best = [...scores].flatMap(([format, score]) => (score === highest ? format : []));
+      const isSame = records.some((formats) => best.filter((one) => formats.includes(one)).length > 1);
+      return isSame ? best : best.slice(0, 1);
     },
+  };
+};
+
+export const openFormatFinder = async () => {
+  const all = [...(await loadFormats()), ownFormat];
+  return (record: SourceRecord) => {
+    const scores = scoreFormats();
+    scores.add(all.filter((format) => format.recognizes(record)));
+    return scores.best();
   };
 };
 
@@ -303,7 +321,7 @@ const matchFormats = async (source: input.Source, { container, given, ...options
       if (!value) {
         if (records.length === 0) unreadable = fault ?? noJson;
         const start = container ? undefined : parseStart(raw.bytes);
-        if (start && isOwnRecord(start) && possible.includes(ownFormat)) scores.add(ownFormat);
+        if (start && isOwnRecord(start) && possible.includes(ownFormat)) scores.add([ownFormat]);
         continue;
       }
       unreadable = undefined;
@@ -311,7 +329,7 @@ const matchFormats = async (source: input.Source, { container, given, ...options
       bytesRead += raw.bytes.length;
       const record = { value, file, position: 0, member };
       const isReadable = (one: Format) => !kind || one === ownFormat || kind === one.records.text;
-      for (const one of possible) if (isReadable(one) && fits(one, record)) scores.add(one);
+      scores.add(possible.filter((one) => isReadable(one) && fits(one, record)));
       if (container) return { matching: scores.best(), row: columns && { ...columns, ...Object(value.data) }, records };
       if (!scores.isEmpty() && bytesRead > maxReadBytes) break;
     }

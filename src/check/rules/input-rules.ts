@@ -20,11 +20,22 @@ const splitFix = (whole: string, defaultFix = "fix the record") => {
 };
 
 export const inputRules = {
-  "record-invalid": error<{ format: string; fault: string; contradictsGivenFormat?: boolean | undefined }>({
-    message: ({ format, fault }) => `cannot convert this ${format} record: ${splitFix(fault).fault}`,
+  "record-invalid": error<{
+    format: string;
+    fault: string;
+    contradictsGivenFormat?: boolean;
+    /** The formats of the record, if the file has records of several formats. */
+    otherFormats?: readonly string[];
+  }>({
+    message: ({ format, fault, otherFormats = [] }) => {
+      const other = `, and the record has the format ${otherFormats.join(" or ")}, so the file has two formats`;
+      return `cannot convert this ${format} record: ${splitFix(fault).fault}${otherFormats.length > 0 ? other : ""}`;
+    },
     redactedMessage: "cannot convert this record",
-    advice: ({ fault, contradictsGivenFormat }) =>
-      splitFix(fault, contradictsGivenFormat === true ? "correct or omit --from, or fix the record" : undefined).fix,
+    advice: ({ fault, contradictsGivenFormat, otherFormats }) => {
+      if (otherFormats) return "write the records of each format to a separate file, or fix the record";
+      return splitFix(fault, contradictsGivenFormat ? "correct or omit --from, or fix the record" : undefined).fix;
+    },
     why: "The record does not match its tool's format, or it has no reward. Name the reward with `--reward-from` or `--rewards`.",
     example: problem({ format: "verifiers-v0", fault: "completion is missing" }, "results.jsonl", 7),
   }),
