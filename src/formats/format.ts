@@ -38,7 +38,7 @@ export interface SourceRecord {
   readonly member?: string | undefined;
   /** True if the record is the whole content of its file. */
   readonly isWhole?: boolean;
-  /** The bytes of a record with NaN or Infinity, and true if the format allows these numbers outside of its rollouts. */
+  /** The bytes of a record with NaN or Infinity. `isAllowed` is `Format.hasNonFinite`. */
   readonly nonFinite?: Readonly<{ bytes: Buffer; isAllowed: boolean }> | undefined;
   /** The key of the group that becomes invalid if the record cannot be converted. */
   group?: string | undefined;

@@ -97,7 +97,7 @@ class NonFiniteError extends ConversionError {
   }
 }
 
-/** Replaces a rollout that has NaN or Infinity. If the format allows them, replaces it only if it would contain them. */
+/** Rejects a rollout with NaN or Infinity. If the format allows these numbers, only converted values matter. */
 const rejectNonFinite = ({ value, nonFinite }: SourceRecord, rollout: Rollout): Rollout => {
   if (!nonFinite) return rollout;
   const { trajectory = null, exception = null, members, ...facts } = rollout;
