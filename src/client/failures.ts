@@ -90,7 +90,8 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   const { endpoint, url, attempts, encoding } = request;
   const { status, retryAfterMs } = reply;
   const { kind, message } = inspectBody(reply.bytes);
-  const details = toDetails(request, status, message);
+  const isQuotaUsed = isQuotaUsedUp(status, reply.bytes);
+  const details = { ...toDetails(request, status, message), ...(isQuotaUsed && { retryable: false }) };
   const said = formatSaid(message);
   const setting = urlSettings[endpoint.host];
   const fail = (code: "not_found" | "refused" | "unavailable", kind: string, text: string, hint: string) =>
@@ -120,7 +121,7 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   }
   if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
-  if (isQuotaUsedUp(status, reply.bytes))
+  if (isQuotaUsed)
     return fail(
       endpoint.use === "log" ? "unavailable" : "refused",
       "quota-used-up",
@@ -201,12 +202,25 @@ const refusalHint = (status: number, message: string | undefined) => {
     : "fix the reported cause first, because the service would refuse the same request again";
 };
 
-/** vLLM answers `{"object":"error","message":…}`, Gemini `[{"error":…}]`, and FastAPI `{"detail":…}`. */
-const findStatedError = (reply: unknown) => {
-  if (!isObject(reply)) return undefined;
-  const isError = reply.object === "error" || reply.status === "error" || reply.success === false;
-  return findMessage(isError ? reply : (reply.error ?? reply.errors ?? reply.detail));
+/**
+ * Returns the error in an answer with a success status. vLLM answers `{"object":"error","message":…}`, Gemini
+ * `[{"error":…}]`, and FastAPI `{"detail":…}`.
+ */
+export const findStatedError = (bytes: Uint8Array) => {
+  const replies = [parseJson(Buffer.from(bytes.subarray(0, maxSearchedBytes)).toString())?.value].flat();
+  for (const reply of replies.filter(isObject)) {
+    const { object, type, status, code, statusCode, success, ok } = reply;
+    const isError = [object, type, status, code, statusCode].some((value) =>
+      /^(error|fail(ed|ure)?|[45]\d\d)$/i.test(String(value)),
+    );
+    const stated =
+      isError || success === false || ok === false ? reply : [reply.error, reply.errors, reply.detail].find(isFilled);
+    if (stated !== undefined) return findMessage(stated) ?? JSON.stringify(stated);
+  }
+  return undefined;
 };
+
+const isFilled = (value: unknown) => Boolean(value) && !["[]", "{}"].includes(JSON.stringify(value));
 
 export const invalidReply = (
   request: RequestTarget,
@@ -215,8 +229,7 @@ export const invalidReply = (
   const { kind, message } = inspectBody(bytes);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const { url, endpoint } = request;
-  const parsed = kind === "json" ? parseJson(Buffer.from(bytes).toString())?.value : undefined;
-  const said = findStatedError(Array.isArray(parsed) ? parsed[0] : parsed);
+  const said = findStatedError(bytes);
   if (said !== undefined) {
     // Some services report errors with the status 200.
     const text = `cannot ${endpoint.name}: the service answered ${status} with an error${formatSaid(said)}`;

@@ -116,6 +116,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes, headers) => {
   if (bytes[start] !== openBracket) return { invalidPath: "data" };
   const items = walkItems(bytes, start);
   const elements = Array.from(items, ({ start, end }) => bytes.subarray(start, end));
+  if (elements.length === 0 && hasError(root)) return { invalidPath: "data" };
   const invalid = elements.findIndex(([first]) => first !== openBrace && first !== letterN);
   if (invalid >= 0) return { invalidPath: `data.${invalid}` };
   const entries = elements.flatMap((raw, position) =>

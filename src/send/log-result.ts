@@ -158,7 +158,11 @@ const listWarnings = (dataset: Dataset, { sent, replaced = [] }: LogResultParts)
   return [
     ...problems.sorted().filter(({ severity }) => severity === "warning"),
     ...(dividedInto > 1 ? [createProblem("split-requests", { requests: dividedInto, tooLarge: true })] : []),
-    ...sent.unreadableReplies.map((reply) => createProblem("unreadable-response", reply)),
+    ...sent.doubtfulReplies.map(({ said, ...reply }) =>
+      said === undefined
+        ? createProblem("unreadable-response", reply)
+        : createProblem("error-in-response", { ...reply, said }),
+    ),
     ...replaced.map((file) => createProblem("input-replaced", undefined, { file })),
   ].filter(({ rule }) => !problems.strictness.allowed.has(rule));
 };

@@ -27,8 +27,8 @@ export interface RequestChange {
 
 export interface SendResult {
   replies: PrintedAnswer[];
-  /** Answers with a status 2xx that are incomplete or not JSON. */
-  unreadableReplies: { request: string | number; status: number; isCut: boolean }[];
+  /** Answers with a status 2xx that are incomplete, not JSON, or state an error. */
+  doubtfulReplies: { request: string | number; status: number; isCut: boolean; said: string | undefined }[];
   firstCall: string | undefined;
   attempted: number;
   attemptedBytes: number;
@@ -47,7 +47,7 @@ export interface SendResult {
 }
 
 export const emptySendResult = (stop?: Failure): SendResult => ({
-  ...{ replies: [], unreadableReplies: [], refused: [], unrecorded: [], unknownIds: new Set() },
+  ...{ replies: [], doubtfulReplies: [], refused: [], unrecorded: [], unknownIds: new Set() },
   ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, dividedInto: 0 },
   ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
 });

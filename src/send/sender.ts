@@ -1,4 +1,5 @@
 /** Sends planned requests, and records each attempt. */
+import { findStatedError } from "../client/failures.ts";
 import type { Answer, Attempt, Retry } from "../client/index.ts";
 import { Failure, isFailure, toFailure } from "../failure.ts";
 import { collectContents, type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
@@ -208,8 +209,9 @@ export const openSender = (dataset: Dataset, options: SendOptions) => {
     if (!isLoggedReply({ status })) return;
     const hasCalls = calls !== results.emptyCallList;
     if (hasCalls) sent.firstCall ??= results.findFirstCall(calls);
-    if (isCut || (!hasCalls && body.length > 0 && findFault(body)))
-      sent.unreadableReplies.push({ request: recorded.id ?? number, status, isCut });
+    const said = isCut ? undefined : findStatedError(body);
+    if (isCut || said !== undefined || (!hasCalls && body.length > 0 && findFault(body)))
+      sent.doubtfulReplies.push({ request: recorded.id ?? number, status, isCut, said });
   };
 
   const requeueUntaken = (request: PlannedRequest, taken: Uint8Array) => {

@@ -275,7 +275,7 @@ describe.concurrent("rollcall log to a service that answers 429", () => {
     const { service, place } = await openPlace(context, { otherwise: used });
     const file = place.write("a.jsonl", groupOf(1));
     const { code, error, document } = await place.log([file]);
-    expect([code, error?.retryable, document?.groups.not_sent, service.bodies.length]).toEqual([5, true, 1, 1]);
+    expect([code, error?.retryable, document?.groups.not_sent, service.bodies.length]).toEqual([5, false, 1, 1]);
     expect(error).toMatchObject({
       message: expect.stringContaining("no quota"),
       hint: expect.stringMatching(/^raise/),

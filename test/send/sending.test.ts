@@ -543,6 +543,24 @@ describe("an outcome", () => {
     expect(await rules(makeAnswer(200, { body: Buffer.from("") }))).toEqual([]);
     expect(await rules(makeAnswer(200, { body: Buffer.from("null") }))).toEqual([]);
   });
+
+  it.each([
+    ['{"error":{"message":"no disk"}}', "no disk"],
+    ['{"error":{"n":5}}', '{"n":5}'],
+    ['{"call_ids":["a"],"errors":["no disk"]}', "no disk"],
+    ['{"detail":[{"loc":["body","split"],"msg":"bad","type":"x"}]}', "body.split: bad"],
+    ['[{"error":{"code":500,"message":"no disk"}}]', "no disk"],
+    ['{"object":"error","message":"no disk","code":500}', "no disk"],
+    ['{"success":false,"reason":"no disk"}', "no disk"],
+    ['{"status":500,"message":"no disk"}', "no disk"],
+    ['{"metrics":{},"call_ids":["a"],"error":null,"errors":[]}', undefined],
+    ['{"status":"ok","message":"logged","success":true,"code":200}', undefined],
+  ])("has a warning if the reply states an error: %s", async (body, said) => {
+    const answer = () => makeAnswer(200, { body: Buffer.from(body) });
+    const { result } = await send(await read(filesOf(group(1))), { answer });
+    const found = result.warnings.map(({ rule, message }) => [rule, message.split(" states an error: ")[1]]);
+    expect([result.status, ...found]).toEqual(["logged", ...(said === undefined ? [] : [["error-in-response", said]])]);
+  });
 });
 
 describe("the requests after a 413", () => {

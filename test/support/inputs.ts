@@ -65,6 +65,7 @@ const aboutForm: ReadonlySet<string> = new Set([
   "tool-calls-type",
   "history-type",
   "unreadable-response",
+  "error-in-response",
   "input-replaced",
 ]);
 

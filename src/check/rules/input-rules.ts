@@ -194,6 +194,14 @@ export const runRules = {
     why: "A proxy or a login page may have answered instead of the service.",
     example: problem({ request: "r7", status: 200, isCut: true }),
   }),
+  "error-in-response": warning<{ request: string | number; status: number; said: string }>({
+    message: ({ request, status, said }) =>
+      `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer states an error: ${said}`,
+    advice:
+      "check whether the service has these groups. If not, fix the stated cause, and log only these groups from a new file with --resend-logged",
+    why: "Some services report errors with a success status. The status decides the outcome.",
+    example: problem({ request: "r7", status: 200, said: "the metrics could not be calculated" }),
+  }),
   "refused-by-service": error<{ text: string }>({
     message: ({ text }) => text,
     advice: "change the value as the service asks, and log the group again",
