@@ -16,6 +16,9 @@ writeGroups(long, { bytes: megabytes * 1e6, lineBytes: 10e6 });
 const found = {
   "a warning on each line": { finding: "warning" },
   "an error on each line": { finding: "error", code: 3 },
+  "role in metadata": { finding: "role" },
+  "non-ASCII key in metadata": { finding: "non-ASCII key" },
+  "other keys in all metadata": { finding: "other keys" },
   "3 warnings, 106 kB lines": { finding: "three warnings", lineBytes: 106e3 },
 };
 for (const [name, { finding, lineBytes }] of Object.entries(found)) {

@@ -10,8 +10,11 @@ const distinctBytes = 2 ** 25;
 /** Digits of the number of a trajectory. A metric has this number as its fraction. */
 const digits = 12;
 
-/** Fields that cause a problem in every trajectory. */
+/** Fields that cause a problem in every trajectory, or objects that seldom have the same keys. */
 const findings = {
+  role: () => ({ metadata: { role: "critic" } }),
+  "non-ASCII key": () => ({ metadata: { größe: 1 } }),
+  "other keys": (_, random) => ({ metadata: { [`note_${Math.floor(random() * 1e9)}`]: 1 } }),
   warning: () => ({ logs: [1] }),
   error: () => ({ start_time: "yesterday" }),
   "three warnings": (at) => ({ logs: [1], metadata: { nested: {} }, initial_policy_version: at }),
@@ -87,7 +90,7 @@ const longGroupOf = (random, { said, lineBytes, more }) => {
   const prompt = promptOf(random, { said, bytes });
   const trajectories = Array.from({ length: 4 }, (_, at) => ({
     ...trajectoryOf(random, { said, bytes, prompt }),
-    ...more(at),
+    ...more(at, random),
   }));
   return `${JSON.stringify({ trajectories })}\n`;
 };
