@@ -17,6 +17,8 @@ const groups = [
     name: "output",
     test: /\/src\/(sentences|decimal|units|json\/raw-json|output\/(list|page|wire|cleaner|screen))\.ts$/,
   },
+  // `check` and `log` convert files, but print no call.
+  { name: "values", test: /\/src\/messages\/(value|output-json)\.ts$/ },
   // Only `call read` prints calls, but `src/output/index.ts` exports their pages.
   { name: "call-page", test: /\/src\/output\/call\/printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index)\.ts$/ },
