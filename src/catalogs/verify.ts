@@ -216,8 +216,10 @@ const checkDeprecation = (was: LockedModel, is: LockedModel, { now, withinMs }: 
 };
 
 const acceptWay = (file: string, args?: readonly string[]) => `accept the change with \`${lockCommand(file, args)}\``;
-export const acceptAdvice = (file: string, args?: readonly string[]) =>
-  `${acceptWay(file, args)}, or ignore it with --allow <rule>`;
+export const acceptAdvice = (rule: string, file: string, args?: readonly string[]) =>
+  rule === "partial-list"
+    ? `ignore it with --allow ${rule}`
+    : `${acceptWay(file, args)}, or ignore it with --allow <rule>`;
 
 export type LockDifference = ReturnType<typeof verifyLock>[number];
 
@@ -245,7 +247,7 @@ export const verifyLock = (lock: LockFile, listed: readonly CatalogEntry[], poli
     const needsCheaper = errors.every(({ rule }) => rule === "price-increased");
     const replacement = errors.length > 0 ? replacements.get(catalog)?.(locked, needsCheaper) : undefined;
     const adviceFor = (rule: LockRuleName) => {
-      if (errors.length === 0) return acceptAdvice(lock.file, policy.serviceArgs);
+      if (errors.length === 0) return acceptAdvice(rule, lock.file, policy.serviceArgs);
       if (replacement) {
         const { prompt, completion } = replacement;
         return `use ${replacement.id}, the cheapest replacement: ${prompt} $/M in, ${completion} $/M out`;

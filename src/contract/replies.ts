@@ -5,6 +5,7 @@ import {
   type JsonObject,
   openBrace,
   openBracket,
+  parseJson,
   replaceNonFinite,
   sliceText,
   toBuffer,
@@ -96,8 +97,16 @@ const isStated = (value: unknown) =>
 
 const findHeader = (headers: Headers, length: number) => {
   if (/;\s*rel\s*=\s*(?:"[^"]*\bnext\b|next\b)/i.test(headers.link ?? "")) return "the header Link";
-  if ((headers["x-next-page"] ?? "").trim() !== "") return "the header X-Next-Page";
-  return Number(headers["x-total-count"]) > length ? "the header X-Total-Count" : undefined;
+  if (Number(/^(?!bytes).*\/(\d+)$/.exec(headers["content-range"] ?? "")?.[1]) > length)
+    return "the header Content-Range";
+  // `X-Next-Page` means the same as the key `next_page`, and `X-Pagination-Total` the same as `total`.
+  const marks = Object.entries(headers).map(([name, text]) => {
+    const key = name.replace(/^(?:x-)?(?:(?:pagination|paging)-)?/, "").replaceAll("-", "_");
+    return { name, key, value: parseJson(text)?.value ?? text };
+  });
+  const [key] = findMark(Object.fromEntries(marks.map((mark) => [mark.key, mark.value])), length)?.split(".") ?? [];
+  const name = marks.find((mark) => mark.key === key)?.name;
+  return name && `the header ${name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())}`;
 };
 
 const readListRoot = table.openRootReader(["data"]);

@@ -75,7 +75,7 @@ export const printRaw = (screen: Screen, bytes: Uint8Array, member?: string) =>
   screen.print(formatJsonPieces(screen, { bytes, member }), "json");
 
 function* formatJsonPieces(
-  { format, fields, host, options }: Screen,
+  { format, fields, host, options, resultNotes }: Screen,
   wire: WireObjects,
   columns: readonly wires.NamedColumn[] = [],
 ) {
@@ -93,6 +93,7 @@ function* formatJsonPieces(
     if (value === container) return [[key, content]];
     return key === wire.member ? [] : [[key, raw.compactJson(value.json)]];
   });
+  if (resultNotes.length > 0) members.push(["notes", JSON.stringify(resultNotes)]);
   const json = document === container ? content : raw.composeMembers(members);
   yield host.terminal.stdout ? raw.formatJson(raw.parseRawJson(json), "\n") : json;
   yield "\n";

@@ -79,6 +79,7 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
   let spinner: progress.Progress | undefined;
   let isPagerClosed = false;
   const notices: string[] = [];
+  const resultNotes: string[] = [];
 
   /** Ignores errors, because rollcall could not report these errors. */
   const writeError = (formatText: ErrorTextFormatter) => {
@@ -158,6 +159,12 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
     notice,
     /** The first notices of the run, also if rollcall does not print them. */
     notices,
+    /** Also adds the notice to a JSON document with a list. */
+    noteInResult: (text: string) => {
+      resultNotes.push(nameProgram(text));
+      notice(text);
+    },
+    resultNotes,
     /** Does not fold the commands, so that users can paste a command. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);

@@ -27,6 +27,12 @@ describe("a list", () => {
     ["link", '<https://service.example/v1/models?page=2>; rel="next"', "the header Link"],
     ["x-next-page", "2", "the header X-Next-Page"],
     ["x-total-count", "9", "the header X-Total-Count"],
+    ["x-total", "9", "the header X-Total"],
+    ["x-has-more", "true", "the header X-Has-More"],
+    ["x-pagination-total-pages", "2", "the header X-Pagination-Total-Pages"],
+    ["x-pagination", '{"TotalCount":9,"HasNext":true}', "the header X-Pagination"],
+    ["next-page-token", "abc", "the header Next-Page-Token"],
+    ["content-range", "items 0-0/9", "the header Content-Range"],
   ])("is a part of a list if the header %s is %s", (name, value, mark) => {
     expect(markOf({}, { [name]: value })).toBe(mark);
   });
@@ -38,6 +44,8 @@ describe("a list", () => {
     { links: { next: null, prev: "x" }, page: 3, total_pages: 3 },
     { first_id: "a", last_id: "a", object: "list" },
   ])("is whole if the reply has %j", (rest) => {
-    expect(markOf(rest, { link: '<https://service.example/>; rel="prev"', "x-total-count": "1" })).toBeUndefined();
+    expect(
+      markOf(rest, { link: '<https://service.example/>; rel="prev"', "x-total-count": "1", "x-has-more": "false" }),
+    ).toBeUndefined();
   });
 });

@@ -22,8 +22,11 @@ export const lock = async (context: Context, typed: LockOptions) => {
   const { file } = typed;
   const models = await selectLockedModels(context, typed);
   const changed = catalogs.writeLock(file, models, screen.cleaner.json);
-  if (screen.isForProgram)
-    return await printDocument(screen, { file, changed, models: models.map(({ catalog, id }) => ({ catalog, id })) });
+  if (screen.isForProgram) {
+    const notes = screen.resultNotes.length > 0 ? screen.resultNotes : undefined;
+    const ids = models.map(({ catalog, id }) => ({ catalog, id }));
+    return await printDocument(screen, { file, changed, models: ids, notes });
+  }
   const count = pluralize(models.length, "model");
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
 };

@@ -79,7 +79,7 @@ const trajectoryTopics = check.ruleNames.map((name) => {
 const replaceAdvice = "use maker/other, the cheapest replacement: 0.3 $/M in, 1.2 $/M out";
 
 const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, example }]) => {
-  const advice = severity === "warning" ? acceptAdvice("rollcall.lock.json") : replaceAdvice;
+  const advice = severity === "warning" ? acceptAdvice(rule, "rollcall.lock.json") : replaceAdvice;
   const facts = { rule, severity, message: `maker/large ${example}`, advice };
   return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
 });

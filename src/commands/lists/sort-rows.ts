@@ -68,10 +68,10 @@ export const noteSelection = (
     notice(of.length === 0 ? `the list of ${noun} is empty` : `0 of ${of.length} ${noun} match`);
 };
 
-export const noteDefects = ({ notice }: Screen, { nullCount, partialMark }: ReplyList, list: string) => {
+export const noteDefects = ({ noteInResult }: Screen, { nullCount, partialMark }: ReplyList, list: string) => {
   if (partialMark !== undefined)
-    notice(
+    noteInResult(
       `${list} is incomplete: the service sent only a part of it (${partialMark}), and rollcall cannot request the rest`,
     );
-  if (nullCount > 0) notice(`skipped ${pluralize(nullCount, "null entry", "null entries")} of ${list}`);
+  if (nullCount > 0) noteInResult(`skipped ${pluralize(nullCount, "null entry", "null entries")} of ${list}`);
 };

@@ -21,13 +21,14 @@ const call = describe(`a call ${passthroughNote}; vendor_ is the prefix of the d
 
 const catalogName = oneOf("analysis", "router");
 const catalogOrNull = oneOf("analysis", "router", null);
-const catalog = s.looseObject({ data: z.array(catalogModel) });
-const catalogRows = (row: z.ZodMiniType) => object({ catalogs: list(catalogName), data: list(row) });
+const notes = optionalAbout("notices about an incomplete list", list(text));
+const catalog = s.looseObject({ data: z.array(catalogModel), notes });
+const catalogRows = (row: z.ZodMiniType) => object({ catalogs: list(catalogName), data: list(row), notes });
 const entry = object({ catalog: catalogName, entry: catalogModel });
 const entryRows = catalogRows(entry);
 const priced = object({ model: inferenceModel, catalog: catalogOrNull, entry: nullable(catalogModel) });
 const models = s.union([
-  s.looseObject({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel) }),
+  s.looseObject({ object: optionalAbout('"list"', nullable(text)), data: z.array(inferenceModel), notes }),
   describe("with --with-prices", catalogRows(priced)),
 ]);
 
@@ -88,6 +89,7 @@ const diff = object({
     }),
   ),
   changes: list(change),
+  notes,
 });
 
 const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
@@ -114,6 +116,7 @@ const lock = object({
   file: text,
   changed: describe("true if the file was rewritten", flag),
   models: list(object({ catalog: catalogName, id: text })),
+  notes,
 });
 const pricePerMillion = describe("US dollars per million tokens", dollars);
 const replacement = object({ id: text, ...sameKeys(pricePerMillion, "prompt", "completion") });
@@ -126,6 +129,7 @@ const verification = object({
     "the cheapest equivalent of each model with an error",
     list(object({ catalog: catalogName, id: text, replacement: nullable(replacement) })),
   ),
+  notes,
 });
 
 const useName = oneOf("log", "inference", "calls");
@@ -293,7 +297,10 @@ const documents: s.Outputs = {
   "catalog all": ["the models of both catalogs", entryRows, entry],
   "catalog show": ["the entries of one model", entryRows, entry],
   "catalog diff": ["the differences between two catalogs, dates or files", diff, change],
-  "catalog cost": ["the cost of tokens by model, cheapest first", ...listDocument("models", costOfModel, { usage })],
+  "catalog cost": [
+    "the cost of tokens by model, cheapest first",
+    ...listDocument("models", costOfModel, { usage, notes }),
+  ],
   "catalog lock": ["the locked models", lock],
   "catalog verify": ["the models that got worse since the lock file, and replacements", verification, s.problem],
   "auth login": ["the uses and origins of the saved key", login],
