@@ -1,6 +1,5 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
-import { dirname } from "node:path";
 import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
 import { type Path, shortenName } from "../check/rules/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
@@ -20,6 +19,7 @@ import {
   requireReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { isLogged, openTableIds } from "./trl-tables.ts";
 
 export interface ChatRows
   extends Pick<Format, "name" | "title" | "filePattern" | "companions" | "repeatedPath" | "isLossy"> {
@@ -207,28 +207,6 @@ const readCompletion = (run: FormatRun, sampled: SampledRecord, [name, value]: r
 const completionKey = (row: Value) =>
   row.has("completions") ? undefined : answerColumns.find((name) => row.has(name));
 
-/** True for a row of TRL's `log_completions`. */
-const isLogged = (row: Value) => row.has("step") && row.has("advantage") && !row.has("completions");
-
-/** With several iterations for a batch, TRL 0.28 and newer write this batch again at each step. */
-const openBatchIds = () => {
-  const batches = new Map<string, { digest: string; rows: number; last: number }>();
-  return ({ value: row, file, position }: SourceRecord) => {
-    if (!isLogged(row)) return undefined;
-    const key = `${findStep(row)} ${file}`;
-    const batch = batches.get(key) ?? { digest: "", rows: 0, last: -1 };
-    batches.set(key, batch);
-    if (position > batch.last) {
-      const values = row.members().flatMap(([name, { raw }]) => (name === "step" ? [] : `${name} ${raw}`));
-      batch.digest = hash("sha256", JSON.stringify([batch.digest, ...values.sort()]));
-      batch.rows++;
-      batch.last = position;
-    }
-    const { rows } = batch;
-    return () => `${dirname(file)} ${batch.digest} ${rows}`;
-  };
-};
-
 const trlRows: ChatRows = {
   name: "trl",
   title: "rows of TRL",
@@ -246,7 +224,7 @@ const trlRows: ChatRows = {
   },
   canLackParts: true,
   repeatedPath: /completions_\d+(?=\.parquet$)/,
-  openIds: openBatchIds,
+  openIds: openTableIds,
   readReward: (_, row) => {
     const reward = requireReward(row, "reward");
     if (!reward) throw missingTrlReward(row);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parquetWriteBuffer, type SchemaElement } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
-import { convertFile, convertRows, turn, user } from "./converting.ts";
+import { convertFile, convertFiles, convertRows, turn, user } from "./converting.ts";
 
 describe("rows of TRL", () => {
   it("are converted from Parquet like lines, without keys that are null", async () => {
@@ -88,6 +88,20 @@ describe("rows of TRL", () => {
     expect(both.trajectories).toEqual({ read: 4, rejected: 0 });
     expect(both.notes).toContain("left out a copy of a rollout (4 times)");
     expect(both.problems.map(({ rule }: { rule: string }) => rule)).not.toContain("duplicate-rollout");
+  });
+
+  it("count once if an evaluation left them in the table of the next step", async () => {
+    const row = (prompt: string, completion: string) => ({ prompt, completion, reward: 1, advantage: 0.5 });
+    const [batch, evaluation] = [[row("p", "a"), row("p", "b"), row("q", "c"), row("q", "d")], [row("e", "f")]];
+    const tables = [
+      batch,
+      [...batch.slice(1), ...evaluation],
+      [...batch.slice(1), ...evaluation],
+      [...batch].reverse(),
+    ];
+    const rows = tables.flatMap((table, step) => table.map((one) => ({ ...one, step })));
+    const steps = (await convertFiles({ "a.jsonl": rows })).groups.map(({ trajectories }) => trajectories.length);
+    expect(steps).toEqual([2, 2, 1, 2, 2]);
   });
 
   it("are refused if a small Parquet file repeats a value too often", async () => {
