@@ -145,6 +145,8 @@ const convertLine = (run: FormatRun, record: SourceRecord): readonly Rollout[] =
     const { reward, identity } = findReward(run, { record: trajectory, ids: [trajectory.get("id")], readOwn });
     return { members, identity, trajectory: completeTrajectory(run, trajectory, reward) };
   };
+  if (!isGroup && !value.hasAny("messages_and_choices", "exchanges", "reward"))
+    throw value.error("the line is neither a group nor a trajectory");
   const trajectories = isGroup ? value.requireItems("trajectories") : [value];
   const rollouts = trajectories.map((trajectory) => convertPart(trajectory, { group }, () => convertOne(trajectory)));
   const exceptions = isGroup ? value.items("exceptions") : [];

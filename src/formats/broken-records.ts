@@ -64,7 +64,7 @@ export const breakUnreadable = (conversion: FormatConversion, raw: input.RawReco
   const value = completeStart && Value.parse(completeStart);
   const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
   const text = fault && { bytes, fault, isLast: records.isAtEnd(raw), isDocument: !isLine, isFormatGiven };
-  const record = value && records.toRecord(value, raw, at);
+  const record = value && { ...records.toRecord(value, raw, at), isTruncated: true };
   const converted = record && records.convertRecord(converter, record);
   const mayLackGroup = hasRecordedGroups && record?.isGroupDerived === true;
   const rollouts = mayLackGroup ? undefined : converted;

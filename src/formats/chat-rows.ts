@@ -58,24 +58,36 @@ export const chatRows = (rows: ChatRows): Format => ({
   takesGroupKey: true,
   open: (run) => {
     const findId = rows.openIds?.();
+    let last = { file: "", step: "" };
     return {
       convert: (record) => {
+        const { value, file, isTruncated } = record;
         record.identity = { id: findId?.(record) };
-        return convertRow(run, rows, record);
+        const recorded = value.get("step")?.raw;
+        // The step can be in the missing part of a truncated row.
+        const step = recorded ?? (isTruncated && last.file === file ? last.step : "");
+        last = { file, step };
+        return convertRow(run, rows, { record, step });
       },
     };
   },
 });
 
-const convertRow = (run: FormatRun, rows: ChatRows, record: SourceRecord) => {
+const convertRow = (
+  run: FormatRun,
+  rows: ChatRows,
+  { record, step }: Readonly<{ record: SourceRecord; step: string }>,
+) => {
   const { value: row } = record;
-  const key = findGroupKey(rows, row);
+  const recordedKey = findGroupKey(rows, row);
+  // Group keys contain the training step, because the policy changes at each step.
+  const key = recordedKey === undefined ? undefined : `${step} ${recordedKey}`;
   if (key !== undefined) record.group = key;
   record.isGroupDerived = key === undefined;
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
-  record.group ??= `${findStep(row)} prompt ${computeDigest(prompt)}`;
+  record.group ??= `${step} prompt ${computeDigest(prompt)}`;
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
@@ -109,16 +121,13 @@ const rowGroupKeys = groupKeyNames.filter((name) => name !== "uid");
 
 const findGroupKey = ({ findGroup }: ChatRows, row: Value) => {
   const recorded = findGroup?.(row);
-  if (recorded !== undefined) return `${findStep(row)} ${recorded}`;
+  if (recorded !== undefined) return recorded;
   for (const name of rowGroupKeys) {
     const key = row.get(name) ?? row.get("metadata", name);
-    if (key) return `${findStep(row)} ${name} ${key.raw}`;
+    if (key) return `${name} ${key.raw}`;
   }
   return undefined;
 };
-
-/** Group keys contain the training step, because the policy changes at each step. */
-const findStep = (row: Value) => row.get("step")?.raw ?? "";
 
 /** Parses the JSON first, so that whitespace and escapes do not change the digest. */
 const computeDigest = (values: readonly Json[]) =>

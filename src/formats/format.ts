@@ -36,6 +36,8 @@ export interface SourceRecord {
   readonly file: string;
   readonly position: number;
   readonly member?: string | undefined;
+  /** True if only the start of the record is valid JSON. */
+  readonly isTruncated?: boolean;
   /** True if the record is the whole content of its file. */
   readonly isWhole?: boolean;
   /** The bytes of a record with NaN or Infinity. `isAllowed` is `Format.hasNonFinite`. */

@@ -76,8 +76,8 @@ export const openReceipt = () => {
         countAdditions(trajectory, { file, to: "trajectory", last: false }, step);
       }
       if (exception !== undefined) {
-        leaveOut(part, "only the exception of a failed rollout is converted");
         setTargets(exception, "exception");
+        leaveOut(part, "only the exception of a failed rollout is converted");
       }
       for (const [key, json] of members) setTargets(json, `group.${key}`);
     }

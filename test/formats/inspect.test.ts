@@ -213,3 +213,14 @@ describe("an archive of Inspect", () => {
     );
   });
 });
+
+it("a sample of Inspect with NaN is rejected only if it would contain the NaN", async () => {
+  const asked = { role: "assistant", content: "", source: "generate" };
+  const call = { ...asked, tool_calls: [{ id: "c", function: "f", arguments: { x: "NaN" } }] };
+  const samples = [sample(1, { messages: [call] }), sample(2, { store: { x: "NaN" } }), sample(3)];
+  const log = JSON.stringify({ eval: { task: "t" }, samples }).replaceAll('"NaN"', "NaN");
+  const file = join(newFolder(), "log.json");
+  writeFileSync(file, log);
+  const { lines, stderr } = await convertFile(file, [...byMatch, "--on-invalid", "skip"]);
+  expect([lines.length, stderr.match(/NaN is not JSON/g)]).toEqual([2, ["NaN is not JSON"]]);
+});

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../support/run.ts";
-import { convertFile, convertRows, fileOf, user } from "./converting.ts";
+import { convertFile, convertFiles, convertRows, fileOf, turn, user } from "./converting.ts";
 
 const tool = { type: "function", function: { name: "add", parameters: {} } };
 const flat = '{"id":"c1","name":"add","arguments":{"a":2,"b":12345678901234567890}}';
@@ -146,6 +146,18 @@ describe("rows of chat messages", () => {
     expect(stderr).toContain(
       "left out numbers next to the reward, because a trajectory has no field for them: reward.format, reward.length",
     );
+  });
+
+  it("belong to the group of the step before if they are truncated before their own step", async () => {
+    const row = (content: string, reward: number) => ({
+      messages: [user("q"), { role: "assistant", content }],
+      reward,
+    });
+    const [a, b, other] = [row("a", 1), row("b", 0), { messages: [user("r"), turn("c").message], reward: 1 }];
+    const rows = [a, other, b].map((one) => ({ ...one, step: 7 }));
+    const files = { "a.jsonl": [...rows.slice(0, 2), JSON.stringify(rows[2]).slice(0, -3)] };
+    const { code, groups } = await convertFiles(files, { args: ["--on-invalid", "skip"] });
+    expect([code, JSON.stringify(groups)]).toEqual([7, expect.stringMatching(/^\[(?!.*"q").*"r".*\]$/)]);
   });
 
   it("are named by their numbers, in order, with the column that probably has the rewards", async () => {

@@ -167,6 +167,25 @@ describe("a receipt", () => {
     expect(Object.fromEntries(counts)).toEqual({ "a.json": 1, "b.json": 1, "sub.json": 1 });
   });
 
+  it("counts an exception of ART as carried, and no other line of ART is a trajectory without messages", async () => {
+    const file = join(mkdtempSync(join(tmpdir(), "receipt-")), "groups.jsonl");
+    const exchange = { request: { messages: [{ role: "user", content: "q" }] }, response: { choices: [] } };
+    const trajectory = { exchanges: { chat_completions: [exchange] }, reward: 1 };
+    const exception = { type: "E", message: "m", traceback: "t" };
+    const group = JSON.stringify({ trajectories: [trajectory], exceptions: [exception] });
+    writeFileSync(file, group);
+    const { receipt } = await converted(file, []);
+    const isOfException = ({ path }: { path: string }) => path.startsWith("exceptions[]");
+    expect([receipt.left_out.filter(isOfException), receipt.carried.filter(isOfException)]).toEqual([
+      [],
+      Object.keys(exception).map((key) => ({
+        ...{ file, path: `exceptions[].${key}`, to: `exception.${key}`, count: 1 },
+      })),
+    ]);
+    writeFileSync(file, `${group}\n{"foo":1}`);
+    expect((await converted(file, [])).stderr).toContain("the line is neither a group nor a trajectory");
+  });
+
   it("counts by file and path, and maps each record to its trajectory and group", async () => {
     const folder = mkdtempSync(join(tmpdir(), "receipt-"));
     const row = (group_id: string, reward: number | string) => ({
