@@ -1,4 +1,7 @@
 import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import type { RolldownOptions } from "rolldown";
 import { kernel } from "./build/kernel.ts";
 import { licenses } from "./build/licenses.ts";
@@ -76,6 +79,58 @@ const withoutHttp2 = {
   load: (id: string) => (id === "\0no-http2" ? "module.exports = { constants: {} };" : undefined),
 };
 
+/** Loading one of these modules takes 1 to 5 ms, and many runs call none of their functions. */
+const lateModules = /^node:(child_process|crypto|fs\/promises|stream\/promises|zlib)$/;
+
+/** Loads such a module at the first call. If rollcall imports another kind of value from it, the build fails. */
+const loadLate = {
+  name: "load-late",
+  resolveId: (source: string, importer = "") =>
+    lateModules.test(source) && /\/(src|commander\/lib)\//.test(importer) ? `\0late-${source}` : undefined,
+  load: (id: string) => {
+    const name = id.startsWith("\0late-") ? id.slice("\0late-".length) : undefined;
+    if (name === undefined) return undefined;
+    const members = Object.entries(process.getBuiltinModule(name) ?? {});
+    const functions = members.filter(([key, value]) => typeof value === "function" && /^[a-z]/.test(key));
+    const exported = functions.map(
+      ([key]) => `export const ${key} = (...given) => process.getBuiltinModule("${name}").${key}(...given);`,
+    );
+    return { code: exported.join("\n"), moduleSideEffects: false };
+  },
+};
+
+const libsqlScript = createRequire(import.meta.url).resolve("libsql");
+const { optionalDependencies: addons }: { optionalDependencies: Readonly<Record<string, string>> } = JSON.parse(
+  readFileSync(join(dirname(libsqlScript), "package.json"), "utf8"),
+);
+
+/** Finds the addon as libsql does, except that Node's own file names the C library. libsql takes 14 of 22 ms for that. */
+const findAddon = `const requireNative = () => {
+  const fs = process.getBuiltinModule("node:fs");
+  const head = Buffer.alloc(4096);
+  const node = fs.openSync(process.execPath);
+  fs.readSync(node, head);
+  fs.closeSync(node);
+  const target = \`@libsql/\${process.platform}-\${process.arch}\`;
+  const names = ${JSON.stringify(Object.keys(addons))}.filter((name) => name.startsWith(target));
+  const name = names.find((one) => one.includes("musl") === head.includes("/ld-musl-")) ?? target;
+  const { createRequire } = process.getBuiltinModule("node:module");
+  return createRequire(createRequire(__filename).resolve("libsql"))(name);
+};
+`;
+
+/** Bundles libsql's script without its search for the addon. The addon stays a package. */
+const bundleLibsql = {
+  name: "bundle-libsql",
+  resolveId: (source: string) => (source === "libsql" ? libsqlScript : undefined),
+  transform: (code: string, id: string) => {
+    if (id !== libsqlScript) return undefined;
+    const [search = ""] = /const \{ load, currentTarget \}[\s\S]*?(?=const \{\s+databaseOpen,)/.exec(code) ?? [];
+    if (search === "") throw new Error("libsql has another script");
+    return code.replace(search, () => findAddon);
+  },
+};
+
 /** Node reads a file with only ASCII characters in half of the time, and V8 stores it in half of the memory. */
 const ascii = {
   name: "ascii",
@@ -100,8 +155,18 @@ const listed = licenses();
 export const program = {
   input: { main: "src/main.ts", "log-worker": "src/service/log-worker.ts" },
   platform: "node",
-  external: ["libsql"],
-  plugins: [separateMcpSdk, withoutHttp2, kernel(), raw(), page([listed]), listed, ascii, compiled],
+  plugins: [
+    separateMcpSdk,
+    withoutHttp2,
+    loadLate,
+    bundleLibsql,
+    kernel(),
+    raw(),
+    page([listed]),
+    listed,
+    ascii,
+    compiled,
+  ],
   preserveEntrySignatures: "allow-extension",
   // An index.ts of these modules does not load the files that its importer does not use.
   treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|groups)\//, sideEffects: false }] },
