@@ -94,6 +94,7 @@ const neededCosts = ["prompt", "completion"].map((kind) => `${kind}${costSuffix}
 
 /** True if the call used no tokens of this kind. A call can lack counts of cached tokens. */
 const isFree = (key: string, usage: CallUsage | undefined) => {
+  if (usage?.doubt !== undefined) return false;
   if (key === "cache_read_input_tokens_total_cost") return (usage?.cached ?? 0n) === 0n;
   if (key === "cache_creation_input_tokens_total_cost") return (usage?.written ?? 0n) === 0n;
   if (key === "prompt_tokens_total_cost") return usage?.prompt === 0n;

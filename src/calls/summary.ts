@@ -25,7 +25,8 @@ const summarize = (calls: readonly SummarizedCall[]) => {
   }
   const sums = Array.from(groups.values(), (group) => ({ ...group, ...sumCalls(group.calls, group.model) }));
   sums.sort((a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model));
-  return { all: { op: "", model: "", ...sumCalls(calls) }, groups: sums, rollUps };
+  const doubts = calls.flatMap(({ doubt }) => doubt ?? []);
+  return { all: { op: "", model: "", ...sumCalls(calls) }, groups: sums, rollUps, doubts };
 };
 
 type SummarizedCall = ReturnType<typeof readFacts>;
@@ -48,6 +49,7 @@ const readFacts = (call: RawJson, prefix: string) => {
     state: facts.findState(call, prefix),
     micros: facts.findDurationMicros(call),
     amounts: new Map(amounts),
+    doubt: usages.map((usage) => usage.doubt).find(Boolean),
     /** Models without a known cost in dollars. */
     unpriced: new Set(costs.filter((cost) => facts.readDollars(cost) === undefined).map(modelOf)),
   };

@@ -1,6 +1,7 @@
 /** Reads the tokens of a traced call, and counts each token once. */
 import { formatDecimal, parseDecimal } from "../decimal.ts";
 import { findValue, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
+import { cutText } from "../sentences.ts";
 
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
@@ -9,8 +10,8 @@ export type TokenKind = (typeof tokenKinds)[number];
 export type CallUsage = Readonly<
   Record<TokenKind | "cached" | "written" | "requests", bigint | undefined> & {
     model: string | undefined;
-    /** True if the counts do not add up to the stated total, or more tokens were cached than sent. */
-    isInconsistent: boolean;
+    /** Why the counts are not exact: one is invalid, or they do not add up. */
+    doubt: string | undefined;
   }
 >;
 
@@ -40,7 +41,8 @@ const findOwnUsage = (output: RawJson | undefined) =>
     .flatMap((value) => ["usage", "usage_metadata", "usageMetadata"].map((key) => findValue(value, key)))
     .find((usage) => usage !== undefined);
 
-type Counts = ReadonlyMap<string, bigint>;
+/** A text says why a count is invalid. */
+type Counts = ReadonlyMap<string, bigint | string>;
 
 /** Maps names to counts. Details have the name of their object as a prefix: `input.cached`. */
 const readCounts = (usage: RawJson | undefined): Counts => {
@@ -49,8 +51,8 @@ const readCounts = (usage: RawJson | undefined): Counts => {
     const prefix = /^(prompt|input)/.test(name) ? "input" : "output";
     const details = /^(prompt|input|completion|output)tokens?details$/.test(name) ? value.members : [];
     return [
-      ...toCount(name, value),
-      ...details.flatMap((detail) => toCount(`${prefix}.${toCountName(detail.key)}`, detail.value)),
+      ...toCount(name, key, value),
+      ...details.flatMap((detail) => toCount(`${prefix}.${toCountName(detail.key)}`, detail.key, detail.value)),
     ];
   });
   return new Map(counts);
@@ -64,10 +66,14 @@ const toCountName = (key: string) =>
     .replace(/tokencount$/, "tokens")
     .replace(/^total(?=\w+tokens$)/, "");
 
-const toCount = (name: string, { kind, text }: RawJson): readonly (readonly [name: string, count: bigint])[] => {
-  const decimal = kind === "number" ? parseDecimal(text) : undefined;
+const toCount = (name: string, key: string, value: RawJson): readonly (readonly [string, bigint | string])[] => {
+  const { kind, json } = value;
+  const decimal = kind === "number" ? parseDecimal(json) : undefined;
   const whole = decimal ? formatDecimal(decimal) : "";
-  return /^\d+$/.test(whole) ? [[name, BigInt(whole)]] : [];
+  if (/^\d+$/.test(whole)) return [[name, BigInt(whole)]];
+  // NaN and Infinity arrive as texts.
+  const isCount = kind === "number" || (kind === "text" && json !== '""');
+  return isCount && knownNames.has(name) ? [[name, `the count ${key} of the call is ${cutText(json, 40)}`]] : [];
 };
 
 const countNames = {
@@ -90,8 +96,15 @@ const countNames = {
   requests: ["requests"],
 };
 
-const findCount = (counts: Counts, kind: keyof typeof countNames) =>
-  countNames[kind].map((name) => counts.get(name)).find((count) => count !== undefined);
+type CountKind = keyof typeof countNames;
+
+const knownNames: ReadonlySet<string> = new Set(Object.values(countNames).flat());
+
+const findCount = (counts: Counts, kind: CountKind) =>
+  countNames[kind].map((name) => counts.get(name)).find((count) => typeof count === "bigint");
+
+const isInvalid = (counts: Counts, ...kinds: readonly CountKind[]) =>
+  kinds.some((kind) => countNames[kind].some((name) => typeof counts.get(name) === "string"));
 
 /** True if the usage of the output and the usage in the summary are from the same request. */
 const isSameUsage = (counts: Counts, own: Counts) => {
@@ -108,7 +121,7 @@ type Reading = readonly [prompt: bigint | undefined, completion: bigint | undefi
 
 /** Lists the numbers of prompt and completion tokens that the counts can mean. The first pair is the most likely. */
 const listReadings = (counts: Counts): readonly Reading[] => {
-  const find = (kind: keyof typeof countNames) => findCount(counts, kind) ?? 0n;
+  const find = (kind: CountKind) => findCount(counts, kind) ?? 0n;
   const input = findCount(counts, "prompt");
   const output = findCount(counts, "completion");
   const cached = find("cached") + find("written");
@@ -129,11 +142,14 @@ const listReadings = (counts: Counts): readonly Reading[] => {
 };
 
 const toUsage = (counts: Counts, model: string | undefined): readonly CallUsage[] => {
-  const [prompt, completion] = listReadings(counts)[0] ?? [];
+  const reading = listReadings(counts)[0] ?? [];
+  const prompt = isInvalid(counts, "prompt", "cached", "written", "toolPrompt") ? undefined : reading[0];
+  const completion = isInvalid(counts, "completion", "thoughts") ? undefined : reading[1];
   const stated = findCount(counts, "total");
-  if ((prompt ?? completion ?? stated) === undefined) return [];
+  const invalid = Array.from(counts.values()).find((count) => typeof count === "string");
+  if ((prompt ?? completion ?? stated ?? invalid) === undefined) return [];
   const sum = (prompt ?? 0n) + (completion ?? 0n);
-  const total = stated !== undefined && stated < sum ? sum : stated;
+  const total = stated !== undefined && stated < sum ? (invalid === undefined ? sum : undefined) : stated;
   const within = (count: bigint | undefined, limit = 0n) => (count !== undefined && count > limit ? limit : count);
   const readFromCache = findCount(counts, "includedCached") ?? findCount(counts, "cached");
   const cached = within(readFromCache, prompt);
@@ -143,7 +159,8 @@ const toUsage = (counts: Counts, model: string | undefined): readonly CallUsage[
   const isOtherTotal = hasBoth && stated !== undefined && stated !== sum;
   const isInconsistent = isOtherTotal || cached !== readFromCache || written !== writtenToCache;
   const requests = findCount(counts, "requests");
-  return [{ model, prompt, completion, total, cached, written, requests, isInconsistent }];
+  const doubt = invalid ?? (isInconsistent ? "the counts of the call's usage contradict each other" : undefined);
+  return [{ model, prompt, completion, total, cached, written, requests, doubt }];
 };
 
 export const sumTokens = ({ prompt, completion, total }: CallUsage) =>

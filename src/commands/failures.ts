@@ -150,8 +150,9 @@ export const usageMissing = () =>
     hint: "pass --prompt-tokens 10k --completion-tokens 2k, or --from-call <id>",
   });
 
-export const usageUnrecorded = (id: string) => {
-  const message = `the call ${id} has no usage with prompt_tokens and completion_tokens`;
+export const usageUnrecorded = (id: string, doubt: string | undefined) => {
+  const why = doubt === undefined ? "" : `, because ${doubt}`;
+  const message = `the call ${id} has no usage with prompt_tokens and completion_tokens${why}`;
   const hint = "pass --prompt-tokens and --completion-tokens instead";
   return new Failure("invalid_input", "usage-unrecorded", message, { hint });
 };

@@ -89,9 +89,6 @@ describe("the usage of a call", () => {
   });
 
   it.each([
-    ["text", { prompt_tokens: "5" }],
-    ["numbers below zero", { prompt_tokens: -5 }],
-    ["fractions", { prompt_tokens: 0.5 }],
     ["null", null],
     ["a list", [1]],
   ])("is unknown if it is %s", (_, usage) => {
@@ -163,7 +160,37 @@ describe("the usage of a call", () => {
     ["a smaller total than their sum", { prompt_tokens: 10, completion_tokens: 1, total_tokens: 5 }],
   ])("is inconsistent with %s", (_, usage) => {
     const read = (own: object) => readUsages(parseRawJson(JSON.stringify({ output: { usage: own } })));
-    expect(read(usage)).toMatchObject([{ isInconsistent: true }]);
-    for (const whole of [responses, gemini]) expect(read(whole)).toMatchObject([{ isInconsistent: false }]);
+    expect(read(usage)).toMatchObject([{ doubt: "the counts of the call's usage contradict each other" }]);
+    for (const whole of [responses, gemini]) expect(read(whole)).toMatchObject([{ doubt: undefined }]);
+  });
+
+  it.each([
+    ["prompt_tokens is -5", { prompt_tokens: -5, completion_tokens: 1, total_tokens: 6 }, [undefined, 1n]],
+    ['prompt_tokens is "5"', { prompt_tokens: "5" }, [undefined, undefined]],
+    ["prompt_tokens is -5", { prompt_tokens: -5, completion_tokens: 9, total_tokens: 4 }, [undefined, 9n]],
+    ["input_tokens is 1.5", { input_tokens: 1.5, output_tokens: 1 }, [undefined, 1n]],
+    ['completion_tokens is "NaN"', { prompt_tokens: 7, completion_tokens: "NaN" }, [7n, undefined]],
+    [
+      "cached_tokens is -4",
+      { prompt_tokens: 7, completion_tokens: 1, prompt_tokens_details: { cached_tokens: -4 } },
+      [7n, 1n],
+    ],
+    [
+      "cache_read_input_tokens is -4",
+      { input_tokens: 7, output_tokens: 1, cache_read_input_tokens: -4 },
+      [undefined, 1n],
+    ],
+    [
+      "thoughtsTokenCount is -1",
+      { promptTokenCount: 7, candidatesTokenCount: 2, thoughtsTokenCount: -1 },
+      [7n, undefined],
+    ],
+    ["requests is -1", { prompt_tokens: 7, completion_tokens: 2, requests: -1 }, [7n, 2n]],
+  ])("is unknown if %s", (count, usage, counts) => {
+    const [read] = readUsages(parseRawJson(JSON.stringify({ output: { usage } })));
+    expect([read?.doubt, read?.prompt, read?.completion]).toEqual([
+      `the count ${count.replace(" is", " of the call is")}`,
+      ...counts,
+    ]);
   });
 });

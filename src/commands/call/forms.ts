@@ -112,8 +112,10 @@ const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorP
   for await (const { call } of calls) summarizer.add(call);
   const summary = summarizer.summary();
   const { calls: count, cost } = summary.all;
-  const { rollUps } = summary;
+  const { rollUps, doubts } = summary;
   const { missing, canBeEmpty } = totals();
+  if (doubts.length > 0)
+    screen.noteInResult(`the tokens of ${doubts.length} of ${count} calls are not exact, because ${doubts[0]}`);
   if (count > 0 || canBeEmpty) await printCallSummary(screen, { summary, costs, missing });
   if (costs && cost.calls < count)
     screen.notice(

@@ -78,9 +78,8 @@ const readRecordedUsage = async (context: Context, id: string) => {
   if (value === null) throw callsMissing({ ids: [id], requested: 1, project });
   const read = readUsages(parseRawJson(Buffer.from(value).toString()));
   const usages = read.map(toUsage);
-  if (usages.length === 0 || usages.some(isUnknown)) throw usageUnrecorded(id);
-  const isExact = read.every(({ isInconsistent }) => !isInconsistent);
-  const doubt = isExact ? undefined : "the counts of the call's usage contradict each other";
+  const doubt = read.map((usage) => usage.doubt).find(Boolean);
+  if (usages.length === 0 || usages.some(isUnknown)) throw usageUnrecorded(id, doubt);
   return { recorded: usages.reduce(addUsage, catalogs.noUsage), doubt };
 };
 

@@ -51,6 +51,7 @@ const callGroup = object({ ...sameKeys(nullable(text), "op", "model"), ...callCo
 const callSummary = object({
   summary: object({ ...callCounts, missing: describe("number of ids without a call", count), cost }),
   groups: describe("by operation and model; a call of several models counts for each", list(callGroup)),
+  notes: optionalAbout("notices about counts that are not exact", list(text)),
 });
 const callsRead = s.union([
   describe("the answer, with its other keys", s.looseObject({ call })),

@@ -93,7 +93,8 @@ const formatTokens = (call: raw.RawJson) =>
     const counts = stated
       .map((kind) => `${group(usage[kind])} ${kind}${kind === "prompt" && parts !== "" ? ` (${parts})` : ""}`)
       .join(", ");
-    return model === undefined ? counts : `${counts}  ${model}`;
+    const text = usage.doubt === undefined ? counts : `${counts || "unknown"} (${usage.doubt})`;
+    return model === undefined ? text : `${text}  ${model}`;
   });
 
 const formatCosts = (costs: readonly calls.CallCost[]) => {
