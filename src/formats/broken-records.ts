@@ -18,12 +18,14 @@ interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "faul
   fault: string | FaultyText;
   /** The keys of the record. Undefined for other text than JSON. */
   keys?: readonly string[] | undefined;
+  /** True if the missing part of a truncated record can have its group key, if other records have one. */
+  mayLackGroup?: boolean;
 }
 
 export const openBrokenGroups = () => {
   /** The faults of rollouts with an id, because another copy can be complete. */
   const reports = new Map<WrittenRollout, () => void>();
-  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location">>();
+  const ungrouped = new Map<ConvertedGroup, Pick<BrokenRecord, "keys" | "location" | "mayLackGroup">>();
   return {
     reports,
     /** The groups of records without a known group. */
@@ -31,6 +33,10 @@ export const openBrokenGroups = () => {
     reportAll(copies: readonly DroppedCopy[]) {
       for (const { copy } of copies) reports.delete(copy);
       for (const report of reports.values()) report();
+    },
+    /** Expects that all records were read. */
+    dropGrouped() {
+      for (const [group, { mayLackGroup }] of ungrouped) if (mayLackGroup) ungrouped.delete(group);
     },
     countUnreadable: () => [...ungrouped.values()].filter(({ keys }) => keys === undefined).length,
   };
@@ -40,13 +46,13 @@ export const breakGroup = (
   { run: { problems }, format, name, output, broken: { reports, ungrouped } }: FormatConversion,
   rollout: Rollout,
   at: records.RolloutPosition,
-  { location, keys, fault, ...misfit }: BrokenRecord,
+  { location, keys, fault, mayLackGroup = false, ...misfit }: BrokenRecord,
 ) => {
   const key = rollout.group ?? `broken ${at.record} ${rollout.part?.span.start} ${at.file.name}`;
   const { group, rollout: written } = output.addBroken(key, at, rollout);
   const report = () => {
     group.isBroken = true;
-    if (rollout.group === undefined) ungrouped.set(group, { keys, location });
+    if (rollout.group === undefined || mayLackGroup) ungrouped.set(group, { keys, location, mayLackGroup });
     const shown = { ...location, readAt: `${name}:${group.position + 1}` };
     if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
     else problems.report("record-invalid", { format: format.name, fault, ...misfit }, shown);
@@ -57,7 +63,7 @@ export const breakGroup = (
 
 /** Breaks the groups that the readable start of the record names. */
 export const breakUnreadable = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
-  const { format, converter, isFormatGiven, hasRecordedGroups } = conversion;
+  const { format, converter, isFormatGiven } = conversion;
   const { bytes, member } = raw;
   const fault = raw.fault === undefined ? requireFault(bytes) : undefined;
   const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
@@ -65,14 +71,13 @@ export const breakUnreadable = (conversion: FormatConversion, raw: input.RawReco
   const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
   const text = fault && { bytes, fault, isLast: records.isAtEnd(raw), isDocument: !isLine, isFormatGiven };
   const record = value && { ...records.toRecord(value, raw, at), isTruncated: true };
-  const converted = record && records.convertRecord(converter, record);
-  const mayLackGroup = hasRecordedGroups && record?.isGroupDerived === true;
-  const rollouts = mayLackGroup ? undefined : converted;
+  const rollouts = record && records.convertRecord(converter, record);
+  const mayLackGroup = record?.isGroupDerived === true;
   const memberGroup = format.records.zip?.exec(member ?? "")?.[1];
   const unknown = { group: value || conversion.isGroupedByKey ? undefined : memberGroup };
   const location = records.locateByte(raw, fault?.at ?? 0);
   for (const group of new Set((rollouts?.[0] ? rollouts : [unknown]).map((rollout) => rollout.group)))
-    breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location });
+    breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location, mayLackGroup });
 };
 
 export const breakAmbiguous = ({ run, format, name, output, broken, ...conversion }: FormatConversion) => {

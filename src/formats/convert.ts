@@ -154,6 +154,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
       const location = { file: file.records.locate(position).label, path: [] };
       breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
     }
+    if (!conversion.hasRecordedGroups) broken.dropGrouped();
     breakAmbiguous(conversion);
     const bytes = await output.end(host);
     const originals = lines.createLineOrigin(conversion, copies);

@@ -36,6 +36,7 @@ export const miniSweAgentMessages: Format = {
   title: "bare messages of an older mini-swe-agent",
   keys: { group: "one file", reward: "missing (pass --rewards)", sampled: "all messages of the assistant" },
   isLossy: true,
+  hasGroupPerRecord: true,
   recognizes: ({ value }) => {
     const first = [0, 1].flatMap((at) => value.get(at) ?? []);
     const isPrompt = (message: Value) => promptPattern.test(message.get("content")?.raw ?? "");
@@ -47,6 +48,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const instance = value.get("instance_id");
   record.group = instance?.raw ?? `file ${file}`;
+  record.isGroupDerived = !instance;
   const version = value.get("trajectory_format");
   if (version && !/^mini-swe-agent-1(?:\.\d+)?$/.test(version.text ?? ""))
     throw version.error("trajectory_format is not mini-swe-agent-1 or mini-swe-agent-1.<n>");

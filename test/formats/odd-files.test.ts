@@ -129,6 +129,26 @@ describe("rows of another tool", () => {
   });
 });
 
+describe("a truncated file of mini-swe-agent", () => {
+  const prompt = user("COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT");
+  const messages = [{ role: "system", content: "s" }, prompt, turn("a").message];
+  const info = { exit_status: "Submitted", model_stats: { api_calls: 1 } };
+  const file = { info, messages, trajectory_format: "mini-swe-agent-1.1", instance_id: "x" };
+
+  it.each([
+    ["can belong to the group of a later file", JSON.stringify(file), []],
+    ["is not part of another file's group if it has only messages", JSON.stringify(messages), [1]],
+  ])("%s", async (_, text, written) => {
+    const names = ["a.traj.json", "b.traj.json"];
+    const rewards = folderOf({
+      "rewards.jsonl": [...names, "x"].map((id) => ({ id: id.replace(/\..*/, ""), reward: 1 })),
+    });
+    const args = ["--rewards", join(rewards, "rewards.jsonl"), "--lossy", "--on-invalid", "skip"];
+    const { groups } = await convertFiles({ "a.traj.json": text.slice(0, -9), "b.traj.json": text }, { args });
+    expect(groups.map(({ trajectories }) => trajectories.length)).toEqual(written);
+  });
+});
+
 describe("a conversion", () => {
   it("is refused if the positions of its rollouts would fill the memory", { tags: "slow" }, async () => {
     const exchange = { request: { messages: [user("q")] }, response: { choices: [turn("a")] } };
