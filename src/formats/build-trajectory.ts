@@ -245,9 +245,11 @@ export const suggestPaths = (paths: readonly string[]) => {
 /** TRL writes a column for each reward function, but no column for their sum. */
 export const missingTrlReward = (record: Value) => {
   const names = record.metricMembers().flatMap(([key]) => (trlColumns.test(key) ? [] : [key]));
-  if (!record.hasAny("advantage", "advantages") || names.length < 2) return missingReward(record);
+  if (!record.hasAny("advantage", "advantages") || names.length === 0) return missingReward(record);
   const options = formatCommandLine(names.flatMap((name) => ["--reward-from", name]));
-  const why = "because TRL adds the columns of its reward functions (name*0.5 weighs a column)";
+  // A row has no value in the column of a reward function that returned None.
+  const others = names.length === 1 ? "and --reward-from with each other column of a reward function, " : "";
+  const why = `${others}because TRL adds the columns of its reward functions (name*0.5 weighs a column)`;
   return record.error(`the reward is missing (pass ${options}, ${why}, or --rewards <file>)`);
 };
 

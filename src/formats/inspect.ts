@@ -28,6 +28,7 @@ export const inspect: Format = {
   // A sample in chunks has many members, and `sample.json` is the first.
   records: { text: "document", zip: /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/ },
   filePattern: /\.eval$/,
+  companions: /(?:^|\/)(?:eval-set|logs|listing)\.json$/,
   // `inspect score` writes a copy, without the time, next to the log.
   lastFilePattern: /-scored(?:-\d+)?\.(?:eval|json)$/,
   hasNonFinite: true,

@@ -18,6 +18,7 @@ export const miniSweAgent: Format = {
   },
   records: { text: "document" },
   filePattern: /\.traj\.json$/,
+  companions: /(?:^|\/)preds\.json$/,
   groupScope: () => "",
   // Before 1.4.0, files have no `trajectory_format`.
   recognizes: ({ value }) =>

@@ -90,6 +90,14 @@ describe("rows of TRL", () => {
     expect(both.problems.map(({ rule }: { rule: string }) => rule)).not.toContain("duplicate-rollout");
   });
 
+  it("get the advice to add all reward columns also if a row has no value in one of them", async () => {
+    const { stderr } = await convertRows([
+      { step: 1, prompt: "q", completion: "a", exact: 1, format: null, advantage: 0 },
+    ]);
+    const why = "and --reward-from with each other column of a reward function, because TRL adds the columns";
+    expect(stderr).toContain(`pass --reward-from exact, ${why}`);
+  });
+
   it("count once if an evaluation left them in the table of the next step", async () => {
     const row = (prompt: string, completion: string) => ({ prompt, completion, reward: 1, advantage: 0.5 });
     const [batch, evaluation] = [[row("p", "a"), row("p", "b"), row("q", "c"), row("q", "d")], [row("e", "f")]];

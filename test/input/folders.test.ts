@@ -88,6 +88,17 @@ describe("a folder as input", () => {
     ]);
   });
 
+  it("does not warn of the files that Inspect and mini-swe-agent write next to their rollouts", async () => {
+    const sample = (name: string) => readFileSync(join("test/samples/formats", name), "utf8");
+    const cwd = folderOf({
+      "r/inspect.json": sample("inspect.log_formats.json"),
+      ...named("r", { "eval-set.json": '{"eval_set_id":"e"}', "logs.json": '{"r.json":{}}', "listing.json": "{}" }),
+      "r/acme__readme-1/acme__readme-1.traj.json": sample("mini-swe-2.4.6.acme__readme-1.traj.json"),
+      "r/preds.json": '{"acme__readme-1":{"model_patch":"p"}}',
+    });
+    expect(skippedIn((await runRollcall(["check", "r", "--json"], { cwd })).stderr)).toEqual([]);
+  });
+
   it("warns of each file without rollouts, except the companions of a format", async () => {
     const files = { "a.json": "{}", "b.json": '{"seed":1}', "c.jsonl": "", "d.json": "[1]", "e.json": "2" };
     const cwd = folderOf({ "r/results.jsonl": row(1), "r/metadata.json": '{"model":"m"}', ...named("r", files) });
