@@ -77,7 +77,12 @@ export const convertRecord = (converter: Converter, record: SourceRecord): reado
   const toRollout = (rollout: Rollout) =>
     rejectNonFinite(record, { group: record.group, ...record.identity, ...rollout });
   try {
-    return converter.convert(record)?.map(toRollout);
+    const rollouts = converter.convert(record)?.map(toRollout);
+    // The whole record is invalid, so its groups need no error for each rollout.
+    const isRepeated = ({ part, group }: Rollout, at: number) =>
+      !part && rollouts?.findIndex((other) => other.group === group) !== at;
+    const isInvalid = rollouts?.every(({ error }) => error instanceof NonFiniteError);
+    return isInvalid ? rollouts?.filter((rollout, at) => !isRepeated(rollout, at)) : rollouts;
   } catch (thrown) {
     if (thrown instanceof ConversionError) return [toRollout({ error: thrown })];
     throw thrown;

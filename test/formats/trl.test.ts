@@ -90,6 +90,12 @@ describe("rows of TRL", () => {
     expect(both.problems.map(({ rule }: { rule: string }) => rule)).not.toContain("duplicate-rollout");
   });
 
+  it("are refused once for NaN in a row with several completions", async () => {
+    const row = { prompt: "q", completions: ["a", "b"], rewards: [1, 0], more: "NaN" };
+    const { stderr } = await convertRows([JSON.stringify(row).replace('"NaN"', "NaN")]);
+    expect(stderr).toMatch(/^rollcall: \S+:1:\d+: NaN is not JSON \[json-nan\]$/m);
+  });
+
   it("get the advice to add all reward columns also if a row has no value in one of them", async () => {
     const { stderr } = await convertRows([
       { step: 1, prompt: "q", completion: "a", exact: 1, format: null, advantage: 0 },
