@@ -36,13 +36,7 @@ const groups = [
     name: "log",
     test: /\/src\/(commands\/(log|check)\/command|send\/index)\.ts$/,
   },
-  {
-    name: "selection",
-    test: /\/src\/(catalogs\/models|commands\/lists\/selection)\.ts$/,
-  },
   { name: "report-files", test: /\/src\/commands\/inputs\/files\.ts$/ },
-  // Before `models`, which uses one of these files and would contain all.
-  { name: "catalogs", test: /\/src\/catalogs\/index\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run\.ts$/ },
   // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
@@ -54,16 +48,24 @@ const groups = [
     name: "nouns",
     test: /\/src\/commands\/((auth|commands|config|profile|serve)|(completion|doctor|explain|ledger|mcp|schema)\/command)\.ts$/,
   },
-  // The local service uses them too.
-  { name: "metrics", test: /\/src\/groups\/metrics\/metrics\.ts$/ },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
   { name: "groups", test: /\/src\/(check|groups)\/index\.ts$/ },
-  { name: "send", test: /\/src\/send\/deliver\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   { name: "postgres", test: /\/src\/database\/postgres\.ts$/ },
   { name: "ledger", test: /\/src\/ledger\/ledger\.ts$/ },
   { name: "log-run", test: /\/src\/commands\/(log\/(run|report)|check\/run|inputs\/(problems|read))\.ts$/ },
 ];
+
+/** Fails the build if a group has no module, for example because files were renamed. */
+const requireGroups = {
+  name: "require-groups",
+  generateBundle: (_: unknown, bundle: Record<string, { name?: string; moduleIds?: readonly string[] }>) => {
+    const modulesOf = (name: string) =>
+      Object.values(bundle).flatMap((chunk) => (chunk.name === name && chunk.moduleIds) || []);
+    const empty = groups.flatMap(({ name, test }) => (modulesOf(name).some((id) => test.test(id)) ? [] : name));
+    if (empty.length > 0) throw new Error(`no module is in the groups ${empty.join(", ")}`);
+  },
+};
 
 /** The SDK of MCP is a separate bundle: it contains validators that every command with a reply would load otherwise. */
 const separateMcpSdk = {
@@ -144,7 +146,7 @@ const ascii = {
 /** Compiles the functions of typical runs (`build/compiled.js`). */
 const compiled = {
   name: "compiled",
-  closeBundle: () => {
+  writeBundle: () => {
     execFileSync(process.execPath, ["build/compiled.js"], { stdio: ["ignore", "ignore", "inherit"] });
   },
 };
@@ -164,6 +166,7 @@ export const program = {
     raw(),
     page([listed]),
     listed,
+    requireGroups,
     ascii,
     compiled,
   ],
