@@ -161,9 +161,17 @@ export const findSyntaxFault = (raw: input.RawRecord, error: ConversionError) =>
 
 type RecordBytes = Pick<input.RawRecord, "bytes" | "start" | "line" | "label"> & Partial<input.RawRecord>;
 
+/** A document with many faults is counted only once. */
+const counters = new WeakMap<RecordBytes, { positions: PositionCounter; at: number }>();
+
 export const locateByte = (raw: RecordBytes, offset: number) => {
   const { bytes, start, line, label, isComposed, within } = raw;
   if (isComposed) return { file: label };
   const before = within && { unitsBefore: () => input.countUnitsBefore(within, { start, line }) };
-  return { file: label, ...new PositionCounter({ bytes, start, line, ...before }).locate(offset) };
+  const known = counters.get(raw);
+  const positions =
+    known && known.at <= offset ? known.positions : new PositionCounter({ bytes, start, line, ...before });
+  counters.set(raw, { positions, at: offset });
+  positions.mark(offset);
+  return { file: label, ...positions.locate(offset) };
 };
