@@ -3,7 +3,15 @@ import * as decimals from "../decimal.ts";
 import type { Severity } from "../failure.ts";
 import { type CatalogName, catalogNames } from "./catalog-files.ts";
 import { lockCommand } from "./failures.ts";
-import { formatPercentChange, formatPrice, listStatedPrices, listTerms, parsePrice, utcDay } from "./fields.ts";
+import {
+  formatPercentChange,
+  formatPrice,
+  knownPriceNames,
+  listStatedPrices,
+  listTerms,
+  parsePrice,
+  utcDay,
+} from "./fields.ts";
 import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
 import { findPrice, listUnknownConditions, readOverrides } from "./price.ts";
 import { type CatalogEntry, groupById } from "./rows.ts";
@@ -39,6 +47,10 @@ export const lockRules = {
   "price-unknown": warning(
     "The catalog no longer states a price. An unknown price is neither zero nor unchanged.",
     "no longer states its {prompt} price (was {0.3 $/M})",
+  ),
+  "price-added": warning(
+    "The lock file does not have this price, and it can change a total.",
+    "states a new price of {input_cache_write}, {3.75 $/M}",
   ),
   "price-condition-changed": error(
     "The prices have another unit, currency, discount, time or condition, so they cannot be compared.",
@@ -146,7 +158,13 @@ const comparePrices = (was: LockedModel, is: LockedModel, policy: LockPolicy) =>
   if (conditions[0] !== conditions[1]) return [toRegression("price-condition-changed", ["pricing"], conditions)];
   const overrides = readOverrides(was.pricing);
   const all = [...overrides, ...readOverrides(is.pricing)];
-  return [...listStatedPrices(was.pricing).keys()].flatMap((name) => {
+  const isNew = (name: string) => knownPriceNames.includes(name);
+  const added = [listStatedPrices(is.pricing), ...all.map(({ prices }) => new Map(Object.entries(prices)))];
+  const names = [
+    ...listStatedPrices(was.pricing).keys(),
+    ...added.flatMap((prices) => [...prices.keys()].filter(isNew)),
+  ];
+  return [...new Set(names)].flatMap((name) => {
     const tiers = all.flatMap(({ moreThan, prices }) => (moreThan !== undefined && name in prices ? moreThan : []));
     return [0, ...new Set(tiers)].flatMap((tier) => {
       const locked = overrides.find(({ moreThan, prices }) => moreThan === tier && name in prices);
@@ -171,13 +189,23 @@ type PricePair = Readonly<{ was: LockedModel; is: LockedModel; name: string; tie
 const comparePrice = ({ was, is, name, tier, path }: PricePair, { maxRise }: LockPolicy) => {
   const size = { tokens: tier === 0 ? 0 : tier + 1, most: tier + 1 };
   const [before, after] = [was, is].map(({ pricing }) => findPrice(pricing, name, size).price);
-  if (!before) return [];
+  // Without a price of its own, a part of the prompt or of the completion has the price of the whole.
+  const whole = name.startsWith("input_cache") ? "prompt" : name === "internal_reasoning" ? "completion" : undefined;
+  const isFree = name === "image" || name === "request";
+  const base = whole ? findPrice(was.pricing, whole, size).price : isFree ? decimals.zero : undefined;
+  const old = before ?? base ?? decimals.zero;
   const current = after ? decimals.formatDecimal(after) : (listStatedPrices(is.pricing).get(name) ?? "");
   const hasUsualTerms = listTerms({ pricing: was.pricing }).length === 0;
-  const values = [decimals.formatDecimal(before), current].map((price) =>
+  const values = [decimals.formatDecimal(old), current].map((price) =>
     hasUsualTerms ? formatPrice(name, price) : String(price),
   );
   const part = tier === 0 ? name : `${name} price over ${tier} prompt tokens`;
+  if (!before) {
+    if (!after || after.digits === 0n || decimals.compareDecimals(after, old) === 0) return [];
+    const [from, to] = [`${values[0]} (the price of ${whole})`, values[1]];
+    if (!base || !hasRisen(base, after, maxRise)) return toRegression("price-added", path, ["", to], [part, to]);
+    return toRegression("price-increased", path, ["", to], [part, whole ? from : "not stated", to]);
+  }
   if (!after) return toRegression("price-unknown", path, values, [part.replace(" price", ""), values[0]]);
   if (!hasRisen(before, after, maxRise)) return [];
   const percent = formatPercentChange(before, after, true).replace("+", " by ");

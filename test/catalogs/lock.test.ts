@@ -54,6 +54,33 @@ describe("a lock file", () => {
     );
   });
 
+  it.each([
+    [{ input_cache_write: "2" }, ["price-increased"]],
+    [{ input_cache_read: "0.1" }, ["price-added"]],
+    [{ input_cache_read: "1" }, []],
+    [{ internal_reasoning: "3" }, ["price-increased"]],
+    [{ internal_reasoning: "2" }, []],
+    [{ internal_reasoning: "0" }, []],
+    [{ request: "0.01" }, ["price-increased"]],
+    [{ request: "0", image: null, web_search: "9" }, []],
+    [{ overrides: [{ min_prompt_tokens: 9, input_cache_write: "2" }] }, ["price-increased"]],
+  ])("reports the new prices %j if they can change a total", async (added, rules) => {
+    const pricing = { prompt: "1", completion: "2" };
+    const { lock } = await lockFileOf([{ id: "a", pricing }]);
+    const now = listedOf([{ id: "a", pricing: { ...pricing, ...added } }]);
+    const found = lock ? verifyLock(lock, now, policy) : [];
+    expect(found.map(({ problem }) => problem.rule)).toEqual(rules);
+    expect(found.map(({ regression }) => regression.path)).toEqual(rules.map(() => ["pricing", expect.any(String)]));
+  });
+
+  it("reports a new price of a model without prices", async () => {
+    const { lock } = await lockFileOf([{ id: "a" }]);
+    const found = lock ? verifyLock(lock, listedOf([{ id: "a", pricing: { prompt: "1" } }]), policy) : [];
+    expect(found.map(({ problem: { rule, message } }) => [rule, message])).toEqual([
+      ["price-added", "a states a new price of prompt, 1000000 $/M"],
+    ]);
+  });
+
   it("is compared with the locked one of two models with equal ids", async () => {
     const ending = { id: "a/one", output_modalities: ["text"], deprecation_date: "2020-01-31" };
     for (const data of [
