@@ -50,7 +50,7 @@ export const lockRules = {
   ),
   "price-added": warning(
     "The lock file does not have this price, and it can change a total.",
-    "states a new price of {input_cache_write}, {3.75 $/M}",
+    "states a new {input_cache_write price}, {3.75 $/M}",
   ),
   "price-condition-changed": error(
     "The prices have another unit, currency, discount, time or condition, so they cannot be compared.",
@@ -199,7 +199,7 @@ const comparePrice = ({ was, is, name, tier, path }: PricePair, { maxRise }: Loc
   const values = [decimals.formatDecimal(old), current].map((price) =>
     hasUsualTerms ? formatPrice(name, price) : String(price),
   );
-  const part = tier === 0 ? name : `${name} price over ${tier} prompt tokens`;
+  const part = tier === 0 ? `${name} price` : `${name} price over ${tier} prompt tokens`;
   if (!before) {
     if (!after || after.digits === 0n || decimals.compareDecimals(after, old) === 0) return [];
     const [from, to] = [`${values[0]} (the price of ${whole})`, values[1]];
@@ -209,7 +209,7 @@ const comparePrice = ({ was, is, name, tier, path }: PricePair, { maxRise }: Loc
   if (!after) return toRegression("price-unknown", path, values, [part.replace(" price", ""), values[0]]);
   if (!hasRisen(before, after, maxRise)) return [];
   const percent = formatPercentChange(before, after, true).replace("+", " by ");
-  const rise = `${tier === 0 ? `${part} price` : part}${percent && `${percent}%,`}`;
+  const rise = `${part}${percent && `${percent}%,`}`;
   return toRegression("price-increased", path, values, [rise, ...values]);
 };
 

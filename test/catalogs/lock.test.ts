@@ -73,11 +73,21 @@ describe("a lock file", () => {
     expect(found.map(({ regression }) => regression.path)).toEqual(rules.map(() => ["pricing", expect.any(String)]));
   });
 
+  it("names the price that applied before", async () => {
+    const { lock } = await lockFileOf([{ id: "a", pricing: { prompt: "0.000003" } }]);
+    const now = { prompt: "0.000003", input_cache_write: "0.00000375", request: "0.01" };
+    const found = lock ? verifyLock(lock, listedOf([{ id: "a", pricing: now }]), policy) : [];
+    expect(found.map(({ problem: { message } }) => message).sort()).toEqual([
+      "a raised its input_cache_write price from 3 $/M (the price of prompt) to 3.75 $/M",
+      "a raised its request price from not stated to 0.01 $",
+    ]);
+  });
+
   it("reports a new price of a model without prices", async () => {
     const { lock } = await lockFileOf([{ id: "a" }]);
     const found = lock ? verifyLock(lock, listedOf([{ id: "a", pricing: { prompt: "1" } }]), policy) : [];
     expect(found.map(({ problem: { rule, message } }) => [rule, message])).toEqual([
-      ["price-added", "a states a new price of prompt, 1000000 $/M"],
+      ["price-added", "a states a new prompt price, 1000000 $/M"],
     ]);
   });
 
