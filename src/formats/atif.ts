@@ -99,7 +99,8 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
   /** If no step has `is_copied_context`, removes the common start of `steps` and `before`. */
   const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
     const isMarked = steps.some((step) => step.has("is_copied_context"));
-    const content = (step: Value | undefined) => [step?.textAt("source"), step?.get("message")?.raw].join(" ");
+    const contentKeys = ["source", "message", "tool_calls", "observation"];
+    const content = (step: Value | undefined) => contentKeys.map((key) => step?.get(key)?.raw).join(" ");
     const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
     const repeated = different < 0 ? steps.length : different;
     return steps.filter((step, at) => {

@@ -167,6 +167,28 @@ describe("a receipt", () => {
     expect(Object.fromEntries(counts)).toEqual({ "a.json": 1, "b.json": 1, "sub.json": 1 });
   });
 
+  it("counts a step of a continuation as repeated only if its calls are the same", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "receipt-"));
+    const write = (name: string, a: number, more: object) => {
+      const call = { tool_call_id: "c", function_name: "f", arguments: { a } };
+      const steps = [
+        { step_id: 1, source: "user", message: "q" },
+        { step_id: 2, source: "agent", message: "", tool_calls: [call] },
+      ];
+      const agent = { name: "a", version: "1" };
+      writeFileSync(
+        join(folder, name),
+        JSON.stringify({ schema_version: "ATIF-v1.6", session_id: "s", agent, steps, ...more }),
+      );
+    };
+    write("a.json", 1, { continued_trajectory_ref: "b.json" });
+    write("b.json", 2, {});
+    const rewards = join(folder, "rewards.lines");
+    writeFileSync(rewards, '{"id":"s","reward":1}\n');
+    const { text } = await converted(folder, ["--rewards", rewards]);
+    expect(text.match(/\\"a\\":\d/g)).toEqual(['\\"a\\":1', '\\"a\\":2']);
+  });
+
   it("counts an exception of ART as carried, and no other line of ART is a trajectory without messages", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "receipt-")), "groups.jsonl");
     const exchange = { request: { messages: [{ role: "user", content: "q" }] }, response: { choices: [] } };
