@@ -179,19 +179,44 @@ const columnTargets = {
   format_version: "group",
   group_index: "group",
   trajectory_index: "group.trajectories[]",
-  messages: "trajectory.messages_and_choices",
+};
+
+/** True if the other data has all values of the data. */
+const isRepeated = (data: unknown, other: unknown): boolean => {
+  if (data === null || data === other) return true;
+  if (typeof data !== "object" || typeof other !== "object" || other === null) return false;
+  const members = new Map<string, unknown>(Object.entries(other));
+  return Object.entries(data).every(([key, child]) => isRepeated(child, members.get(key)));
 };
 
 const reportRepeatedColumns = ({ receipt }: FormatRun, row: Value, group: Value, trajectory?: Value) => {
   if (!receipt) return;
   for (const [column, to] of Object.entries(columnTargets)) receipt.addRepeated(row.get(column), to);
   if (group.members().length === 0) receipt.addRepeated(row.get("group_json"), "group");
-  const reportColumn = (column: string, converted: Value | undefined, to: string) => {
-    const value = row.get(column);
-    if (!value) return;
-    if (isDeepStrictEqual(unwrap(value).data, converted?.data)) receipt.addRepeated(value, to);
+  const report = (value: Value, isSame: boolean, to: string) => {
+    if (isSame) receipt.addRepeated(value, to);
     else receipt.leaveOut(value, "the column differs from group_json or trajectory_json, which are converted");
   };
+  const reportColumn = (column: string, converted: Value | undefined, to: string) => {
+    const value = row.get(column);
+    if (value) report(value, isDeepStrictEqual(unwrap(value).data, converted?.data), to);
+  };
+  const messages = row.items("messages");
+  if (messages.length === 0) reportColumn("messages", trajectory?.get("messages_and_choices"), "trajectory");
+  for (const [at, message] of messages.entries()) {
+    const turn = trajectory?.get("messages_and_choices", at);
+    const converted = turn?.get("message") ?? turn;
+    for (const [key, value] of message.members()) {
+      const data = converted?.get(key)?.data;
+      const isSame = isRepeated(value.data, data) || isRepeated(unwrap(value).data, data);
+      const isChoice = turn?.has("finish_reason") === true;
+      report(
+        value,
+        key === "trainable" ? value.isTrue === isChoice : isSame,
+        `trajectory.messages_and_choices[].${key}`,
+      );
+    }
+  }
   for (const key of ["metadata", "metrics", "logs"]) reportColumn(`group_${key}`, group.get(key), `group.${key}`);
   for (const key of ["reward", "metrics", "metadata", "tools", "logs"])
     reportColumn(key, trajectory?.get(key), `trajectory.${key}`);

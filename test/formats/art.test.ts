@@ -5,7 +5,7 @@ import { parquetMetadata, type SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { describe, expect, it } from "vitest";
 import { runRollcall } from "../support/run.ts";
-import { convertFile, turn, user } from "./converting.ts";
+import { convertFile, convertRows, turn, user } from "./converting.ts";
 
 const sample = "test/samples/formats/art-v2.airline.parquet";
 const groups = "test/samples/airline.groups.jsonl";
@@ -197,6 +197,19 @@ describe("a Parquet file of ART", () => {
     const { left } = await convertFile(parquetOf([rowOf(0, 0, { metrics: '{"edited":1}' })]));
     expect(left).toEqual([
       ["metrics.edited", "the column differs from group_json or trajectory_json, which are converted"],
+    ]);
+  });
+
+  it("causes a report of a message in a column that differs from the JSON", async () => {
+    const messages = [
+      { role: "user", content: "q", trainable: false, tool_calls: null },
+      { role: "assistant", content: "edited", trainable: true },
+    ];
+    const trajectory_json = JSON.stringify({ messages_and_choices: [user("q"), turn("a")], reward: 1 });
+    const row = { format_version: 2, group_index: 0, trajectory_index: 0, group_json: "{}", trajectory_json, messages };
+    const { left } = await convertRows([row]);
+    expect(left.filter(([, reason]: readonly string[]) => reason !== "the value is null")).toEqual([
+      ["messages[].content", "the column differs from group_json or trajectory_json, which are converted"],
     ]);
   });
 
