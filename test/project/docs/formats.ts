@@ -26,7 +26,7 @@ const intro = (
 Give files, globs or folders. A record is an entry of a file, such as a line (see the table).
 
 - \`--from auto\` (the default) recognizes the format by the keys and values of the first records, and a note names the format. If two
-  formats fit equally well, choose one with \`--from\`, which also holds for each file of a folder.
+  formats fit equally well, choose one with \`--from\`, which also holds for each file of a folder. A file has records of one format.
 - If rollcall finds no rollout in a JSON, JSONL or Parquet file of a folder, it skips the file with the warning \`skipped-file\`. Files that
   a format's writer puts next to its rollouts, such as \`metadata.json\` of verifiers, give no warning.
 - A sampled turn becomes a choice, with its log probabilities if they are recorded. Other turns become messages.
@@ -102,7 +102,8 @@ messages, which \`inspect score\` and \`inspect eval-retry\` keep), the \`id\` o
 of episodes and traces in \`verifiers-v1\`, \`_ng_task_index\` with \`_ng_rollout_index\` in one file of \`nemo-gym\`, and the UUIDs in
 \`session_id\` and \`trajectory_id\` of \`atif\` and in \`uid\` of \`verl\`. TRL records no ids, but with several iterations for a batch it
 writes the same batch at each step. So in \`trl\`, a row with \`advantage\` is a copy if the rows of its \`step\` in the file equal the rows of
-another step in the folder. The other formats record no id of a rollout.
+another step in the folder, or if it is at the start of its table and was at the end of the table before, as after an evaluation. TRL also
+writes the rows of an evaluation to these tables, and does not mark them. The other formats record no id of a rollout.
 
 - The newest copy counts, by the last time in the record. Without different times, the last copy counts, or an Inspect log whose name ends
   with \`-scored\`. A copy that cannot be
