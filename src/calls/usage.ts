@@ -34,6 +34,24 @@ export const readUsages = (call: RawJson): readonly CallUsage[] => {
   return usages.length > 0 ? usages : toUsage(own, model);
 };
 
+const otherPriceNames: Readonly<Record<string, string>> = {
+  "input.audiotokens": "audio",
+  "output.audiotokens": "audio",
+  "output.ephemeral1hinputtokens": "tokens written to a cache for an hour",
+};
+
+/** Returns the reason why other prices than those of catalogs can apply. */
+export const findPriceDoubt = (call: RawJson) => {
+  const output = findValue(call, "output");
+  const [tier] = [textAt(output, "service_tier"), textAt(output, "usage", "service_tier")].filter(Boolean);
+  if (tier && !/^(default|standard|auto)$/i.test(tier))
+    return `the service tier ${cutText(tier, 40)} can have other prices`;
+  const summed = membersOf(findValue(call, "summary", "usage")).map(({ value }) => value);
+  const counts = new Map([findOwnUsage(output), ...summed].flatMap((usage) => [...readCounts(usage)]));
+  const [, found] = Object.entries(otherPriceNames).find(([name]) => (counts.get(name) ?? 0n) !== 0n) ?? [];
+  return found && `the call's usage includes ${found}, which can have another price`;
+};
+
 /** A stream is a list, whose last usage is complete. */
 const findOwnUsage = (output: RawJson | undefined) =>
   [output, ...itemsOf(output).toReversed()]
@@ -49,7 +67,13 @@ const readCounts = (usage: RawJson | undefined): Counts => {
   const counts = membersOf(usage).flatMap(({ key, value }) => {
     const name = toCountName(key);
     const prefix = /^(prompt|input)/.test(name) ? "input" : "output";
-    const details = /^(prompt|input|completion|output)tokens?details$/.test(name) ? value.members : [];
+    const hasDetails = /^(?:(?:prompt|input|completion|output|candidates)tokens?details|cachecreation)$/.test(name);
+    // Gemini lists the tokens of each modality.
+    const audio = value.items.find((item) => textAt(item, "modality") === "AUDIO");
+    const audioCount = findValue(audio, "tokenCount") ?? findValue(audio, "token_count");
+    const details = hasDetails
+      ? [...value.members, ...(audioCount ? [{ key: "audio_tokens", value: audioCount }] : [])]
+      : [];
     return [
       ...toCount(name, key, value),
       ...details.flatMap((detail) => toCount(`${prefix}.${toCountName(detail.key)}`, detail.key, detail.value)),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readUsages } from "../../src/calls/index.ts";
+import { findPriceDoubt, readUsages } from "../../src/calls/index.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 /** Lists prompt, cached, written and completion tokens of each model. */
@@ -192,5 +192,34 @@ describe("the usage of a call", () => {
       `the count ${count.replace(" is", " of the call is")}`,
       ...counts,
     ]);
+  });
+
+  it.each([
+    [{ service_tier: "flex", usage: {} }, "the service tier flex"],
+    [{ usage: { service_tier: "batch" } }, "the service tier batch"],
+    [{ usage: { prompt_tokens_details: { audio_tokens: 5 } } }, "includes audio"],
+    [
+      {
+        usageMetadata: {
+          promptTokensDetails: [
+            { modality: "TEXT", tokenCount: 1 },
+            { modality: "AUDIO", tokenCount: 9 },
+          ],
+        },
+      },
+      "includes audio",
+    ],
+    [{ usage: { cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 2 } } }, "for an hour"],
+    [
+      {
+        service_tier: "default",
+        usage: { service_tier: "standard", cache_creation: { ephemeral_1h_input_tokens: 0 } },
+      },
+      undefined,
+    ],
+  ])("can have other prices in %j", (output, reason) => {
+    const doubt = findPriceDoubt(parseRawJson(JSON.stringify({ output })));
+    if (reason === undefined) expect(doubt).toBeUndefined();
+    else expect(doubt).toContain(reason);
   });
 });

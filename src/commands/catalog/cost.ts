@@ -1,4 +1,4 @@
-import { type CallUsage, countCompletion, readUsages } from "../../calls/index.ts";
+import { type CallUsage, countCompletion, findPriceDoubt, readUsages } from "../../calls/index.ts";
 import * as catalogs from "../../catalogs/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
@@ -76,11 +76,12 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const client = await openServiceClient(context, settings);
   const { value } = await client.send(readCall, { parameters: {}, body: { project_id: project, id } });
   if (value === null) throw callsMissing({ ids: [id], requested: 1, project });
-  const read = readUsages(parseRawJson(Buffer.from(value).toString()));
+  const call = parseRawJson(Buffer.from(value).toString());
+  const read = readUsages(call);
   const usages = read.map(toUsage);
   const doubt = read.map((usage) => usage.doubt).find(Boolean);
   if (usages.length === 0 || usages.some(isUnknown)) throw usageUnrecorded(id, doubt);
-  return { recorded: usages.reduce(addUsage, catalogs.noUsage), doubt };
+  return { recorded: usages.reduce(addUsage, catalogs.noUsage), doubt: doubt ?? findPriceDoubt(call) };
 };
 
 const toUsage = (usage: CallUsage): catalogs.Usage => {
