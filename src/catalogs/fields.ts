@@ -112,7 +112,8 @@ const withoutKey = (object: JsonObject, key: string) =>
   Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
 
 /** Matches keys that change the meaning of all prices. */
-const termKey = /unit|currency|discount|denominat|multipl|scale|surcharge|(?:^|_)per(?:_|$)|^is_free$/i;
+const termKey =
+  /unit|currency|discount|denominat|multipl|scale|surcharge|minimum|min_charge|(?:^|_)(?:per|fees?)(?:_|$)|^is_free$/i;
 
 /** Matches `USD`, `per_token`, `1 token` and so on, which are the terms of interface 2.5. */
 const usualTerm =

@@ -133,7 +133,7 @@ export const readListReply: ReplyReader<ReplyList> = (bytes, headers) => {
   );
   const members = Array.from(table.childrenOf(root)).filter(([key]) => key !== "data");
   const reply = Object.fromEntries(members.map(([key, value]) => [key, table.parseValue(value)]));
-  const partialMark = findPartialMark(reply, elements.length, headers);
+  const partialMark = findPartialMark(reply, elements.length, headers) ?? (hasError(root) ? "error" : undefined);
   return { value: { bytes, entries, nullCount: elements.length - entries.length, partialMark } };
 };
 

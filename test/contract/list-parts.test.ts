@@ -18,6 +18,7 @@ describe("a list", () => {
     [{ meta: { pagination: { total: 2 } } }, "meta.pagination.total"],
     [{ total_count: 2 }, "total_count"],
     [{ truncated: true }, "truncated"],
+    [{ error: "one region does not answer" }, "error"],
     [{ page: 1, total_pages: 3 }, "total_pages"],
   ])("is a part of a list if the reply has %j", (rest, mark) => {
     expect(markOf(rest)).toBe(mark);
@@ -42,7 +43,7 @@ describe("a list", () => {
     { has_more: false, total: 7, next: "x" },
     { next: null, next_page_token: "", total: 1, truncated: false },
     { links: { next: null, prev: "x" }, page: 3, total_pages: 3 },
-    { first_id: "a", last_id: "a", object: "list" },
+    { error: null, first_id: "a", last_id: "a", object: "list" },
   ])("is whole if the reply has %j", (rest) => {
     expect(
       markOf(rest, { link: '<https://service.example/>; rel="prev"', "x-total-count": "1", "x-has-more": "false" }),
