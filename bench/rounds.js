@@ -58,9 +58,9 @@ const measureProgram = (command, { env, tells, input, code: wanted = 0 }) =>
 
 const withPeakScript = (args) => [process.execPath, "-r", "./bench/peak.cjs", ...args];
 
-/** Returns the processor time of a Node program in milliseconds, on one core on Linux. */
-export const processorMs = async (args, { env = process.env, code } = {}) => {
-  const pinned = process.platform === "linux" ? ["taskset", "-c", "0"] : [];
+/** Returns the processor time of a Node program in milliseconds, on Linux on one core unless `cores` is "all". */
+export const processorMs = async (args, { env = process.env, code, cores = "one" } = {}) => {
+  const pinned = process.platform === "linux" && cores === "one" ? ["taskset", "-c", "0"] : [];
   return (await measureProgram([...pinned, ...withPeakScript(args)], { env, tells: "processor", code })) / 1000;
 };
 
