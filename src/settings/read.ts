@@ -160,7 +160,8 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const password = known || (inFile?.isPrivate ? inFile.password : undefined);
     hide(password ?? "");
     if (password !== undefined) return { path, password };
-    const line = readValue(layers, "credential_command");
+    // The local service has a key of its own, but its database has not.
+    const line = readValue({ ...layers, local: false }, "credential_command");
     if (line)
       return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
     if (!inFile) return { path };

@@ -18,8 +18,8 @@ interface Process {
 
 const key = "a-key-of-this-service";
 
-const serve = async (store: string | undefined): Promise<Process> => {
-  const env = { ...newHome(), ROLLCALL_LOCAL_KEY: key, ROLLCALL_STORE: store };
+const serve = async (store: string | undefined, more: Readonly<Record<string, string>> = {}): Promise<Process> => {
+  const env = { ...newHome(), ROLLCALL_LOCAL_KEY: key, ROLLCALL_STORE: store, ...more };
   const child = startRollcall(["serve", "--port", "0", "--log", "json"], { env });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: Record<string, unknown>[] = [];
@@ -50,6 +50,12 @@ const read = async ({ url }: Process, id: string): Promise<Reply> =>
   });
 
 describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeout: 120_000, tags: "database" }, () => {
+  it("ask credential_command for the password of the database", async () => {
+    const store = await newDatabase("guarded");
+    const service = await serve(store, { ROLLCALL_CREDENTIAL_COMMAND: `node -p '"secret"'` });
+    expect((await log(service)).status).toBe(200);
+  });
+
   it("share an empty database that they open at once", async () => {
     const store = await newDatabase();
     const [one, other] = await Promise.all([serve(store), serve(store)]);
