@@ -273,6 +273,17 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await field.inputValue()).toBe("change my return flight");
   });
 
+  it("keeps a filter that is chosen before a search starts", async () => {
+    const { page } = await openPage([airline]);
+    await page.evaluate(`{
+      const field = document.querySelector("input");
+      field.value = "flight";
+      field.dispatchEvent(new Event("input", { bubbles: true }));
+      location.hash = ${JSON.stringify(addressOf({ trainable: true }))};
+    }`);
+    await expect.poll(async () => await hash(page)).toBe(addressOf({ trainable: true, text: "flight" }));
+  });
+
   it("searches with the keyboard, and keeps the search in the URL", async () => {
     const { page, troubles } = await openPage([airline], { hasTroubles: true });
     await pressKeys(page, "/");

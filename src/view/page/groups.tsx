@@ -14,7 +14,7 @@ import {
   type Summary,
 } from "../answers.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
-import { linkTo, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
+import { linkTo, parseHash, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
 import {
   formatCount,
   formatMeasure,
@@ -246,7 +246,8 @@ const SearchField = ({ name, label }: { name: "text" | "where"; label: string })
     field.current?.setCustomValidity(value.length > maxSearchLength ? refusal : "");
     if (value !== sought && field.current?.reportValidity()) {
       searched.current = value;
-      replaceQuery({ ...query, page: 1, [name]: value || undefined });
+      // A filter can have changed the query since the text was typed.
+      replaceQuery({ ...parseHash(location.hash), page: 1, [name]: value || undefined });
     }
   };
   useEffect(() => {
