@@ -82,7 +82,7 @@ const withoutHttp2 = {
 };
 
 /** Loading one of these modules takes 1 to 5 ms, and many runs call none of their functions. */
-const lateModules = /^node:(child_process|crypto|fs\/promises|stream\/promises|zlib)$/;
+const lateModules = /^node:(child_process|crypto|fs\/promises|stream\/promises|v8|zlib)$/;
 
 /** Loads such a module at the first call. If rollcall imports another kind of value from it, the build fails. */
 const loadLate = {

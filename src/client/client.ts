@@ -65,7 +65,7 @@ export const openClient = (options: ClientOptions) => {
     const { method } = endpoint;
     const headers = buildHeaders(options, endpoint, { credential, own });
     const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
-    connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+    connections ??= import("./connections.ts").then(({ openConnections }) => openConnections());
     // A log request opens a new connection, because a reused one that the service closed leaves the outcome unknown.
     const connection = await (await connections).open(route, !exchanges.isStreamed(content.body));
     const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });

@@ -1,15 +1,17 @@
 /** Opens connections with undici, directly or through a proxy. */
 import { setMaxListeners } from "node:events";
 import type { Duplex } from "node:stream";
-import { setFlagsFromString } from "node:v8";
 import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
-import type { Host } from "../host.ts";
+import { withTieringBudget } from "../wasm-tiering.ts";
 import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
 import type { Route } from "./request.ts";
 
 /** Node's default, 250 ms, is too short for slow networks. */
 const addressTimeoutMs = 500;
+
+/** Larger than any run needs. */
+const parserBudget = 1_000_000_000;
 
 /** Most servers keep idle connections for a longer time. */
 const maxIdleMs = 1000;
@@ -17,7 +19,7 @@ const maxIdleMs = 1000;
 export type Connections = ReturnType<typeof openConnections>;
 export type Connection = Awaited<ReturnType<Connections["open"]>>;
 
-export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
+export const openConnections = () => {
   const closing = new AbortController();
   // Each socket adds a listener to the signal.
   setMaxListeners(0, closing.signal);
@@ -30,21 +32,11 @@ export const openConnections = ({ nodeVersion }: Pick<Host, "nodeVersion">) => {
     signal: closing.signal,
   };
   const connectSocket = buildConnector(socketOptions);
-  const delaysTierUp = Number.parseInt(nodeVersion, 10) < 22;
   const connect: Connector = (to, callback) => {
     // Node connects a new socket despite an aborted signal.
     if (closing.signal.aborted) return callback(new TransportError("ABORTED"), null);
-    const startParser: typeof callback = (...connected) => {
-      // On Node 20, the optimization of undici's parser would delay the exit by 95 ms.
-      setFlagsFromString("--wasm-tiering-budget=1000000000");
-      try {
-        callback(...connected);
-      } finally {
-        // This value is V8's default.
-        setFlagsFromString("--wasm-tiering-budget=1800000");
-      }
-    };
-    connectSocket(to, delaysTierUp ? startParser : callback);
+    // On Node 20, the optimization of undici's parser would delay the exit by 95 ms.
+    connectSocket(to, (...connected) => withTieringBudget(parserBudget, () => callback(...connected)));
   };
   const agentOptions = { keepAliveTimeout: maxIdleMs, keepAliveMaxTimeout: maxIdleMs, connect };
   const openAgent = async (route: Route) =>

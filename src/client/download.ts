@@ -37,7 +37,7 @@ export const openDownloads = (options: DownloadOptions) => {
 
   const request = async (url: URL, outgoing: DownloadRequest, toFailure: (error: TransportError) => Failure) => {
     host.signal.throwIfAborted();
-    connections ??= import("./connections.ts").then(({ openConnections }) => openConnections(host));
+    connections ??= import("./connections.ts").then(({ openConnections }) => openConnections());
     const connection = await (await connections).open(outgoing.route, true);
     const traceReply = traceRequest(options, { method, url: withoutQuery(url), headers: outgoing.headers });
     const stopping = new AbortController();

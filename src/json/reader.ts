@@ -1,5 +1,6 @@
 /** Reads JSON with the WebAssembly kernel (src/json/kernel/index.ts). */
 import { Failure } from "../failure.ts";
+import { withTieringBudget } from "../wasm-tiering.ts";
 import { toBuffer } from "./json-bytes.ts";
 import { kernelProgram } from "./program.ts";
 import type { JsonTable } from "./table.ts";
@@ -89,6 +90,9 @@ declare const WebAssembly: {
 
 let compiled: object | undefined;
 
+/** V8 optimizes the kernel after about 1 MB of input. With its default budget, it does after 40 kB. */
+const kernelBudget = 40_000_000;
+
 const pageBytes = 2 ** 16;
 const wordBytes = 4;
 /** Space after a text for wide reads and for the alignment of the table. */
@@ -131,7 +135,8 @@ export class JsonReader {
 
   /** @throws Failure `memory-unavailable` */
   constructor({ leafKeys = [], shapeTexts = {}, runPrefixes = [] }: KeyUses = {}) {
-    compiled ??= new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
+    const compile = () => new WebAssembly.Module(Buffer.from(kernelProgram, "base64"));
+    compiled ??= withTieringBudget(kernelBudget, compile);
     try {
       // V8 reserves gigabytes of addresses, so a limit on virtual memory causes a RangeError.
       this.#exports = new WebAssembly.Instance(compiled, {}).exports;
