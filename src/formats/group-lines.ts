@@ -81,8 +81,7 @@ export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly 
     group.rollouts.push(rollout);
     if (++count <= maxRollouts) return;
     const refusal = new Problems();
-    const limits = { records: maxRollouts, trajectories: maxRollouts };
-    refusal.report("too-many-records", limits, { file: rollout.file.name });
+    refusal.report("too-many-records", { rollouts: maxRollouts }, { file: rollout.file.name });
     throw invalidInput(refusal);
   };
   const writeText = (text: string) => pending.write(Buffer.from(text, "latin1"));

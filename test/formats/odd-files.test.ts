@@ -155,7 +155,7 @@ describe("a conversion", () => {
     const group = { trajectories: [{ exchanges: { chat_completions: [exchange] } }], exceptions: [] };
     const line = JSON.stringify(group).replace('"exceptions":[', `"exceptions":[${"1,".repeat(2_000_000)}1`);
     const { code, stderr } = await convertRows([line]);
-    expect([code, stderr]).toEqual([3, expect.stringContaining("more than 2000000 lines or groups")]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("the converted files have more than 2000000 rollouts")]);
     expect(stderr).toContain("[too-many-records]");
   });
 });

@@ -163,11 +163,13 @@ export const fileRules = {
     why: "A small archive can fill the disk. rollcall stops at 1,000 times the file's size (or at 64 MiB, if that is more), and never exceeds `max_unpacked_size`.",
     example: problem({ limit: 68_719_476_736, isSetting: true }, "step.jsonl.gz"),
   }),
-  "too-many-records": errorOfInput<{ records: number; trajectories: number }>({
-    message: ({ records, trajectories }) =>
-      `the input has more than ${records} lines or groups, or a group has more than ${trajectories} trajectories`,
+  "too-many-records": errorOfInput<{ records: number; trajectories: number } | { rollouts: number }>({
+    message: (limits) =>
+      "rollouts" in limits
+        ? `the converted files have more than ${limits.rollouts} rollouts`
+        : `the input has more than ${limits.records} lines or groups, or a group has more than ${limits.trajectories} trajectories`,
     advice: "divide the input into several files, and check or log one file at a time",
-    why: "rollcall keeps an index of all groups in memory, and a small compressed file can contain millions of tiny trajectories.",
+    why: "rollcall keeps an index of all groups in memory, and a small compressed file can contain millions of tiny trajectories. The limits are 10,000,000 lines or groups, 1,000,000 trajectories of a group, and 2,000,000 rollouts of other formats.",
     example: problem({ records: 10_000_000, trajectories: 1_000_000 }, "step.jsonl.gz"),
   }),
   "gzip-corrupt": corruptFile("gzip", "step.jsonl"),
