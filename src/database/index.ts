@@ -44,8 +44,6 @@ export type DatabaseSchema = Readonly<{
     applicationId: number;
     version: number;
     tables: readonly string[];
-    /** The size of the pages of a new file. Long values are written faster in large pages. */
-    pageBytes: number;
     /**
      * When SQLite moves its log to the file. Default: in the commit that fills the log. With "in transactions", the log
      * is empty when `transact` resolves.

@@ -21,6 +21,8 @@ const maxLockMs = 30_000;
 const maxJournalTries = 200;
 const journalWaitMs = 25;
 const checkpointWaitMs = 100;
+/** The pages are large, because most values are long. */
+const pageBytes = 16_384;
 /** SQLite moves all commits within this delay from its log to the file together. */
 const checkpointDelayMs = 200;
 
@@ -94,7 +96,7 @@ const isWithoutTables = (opened: SqliteFile, { schema, file }: { schema: Databas
 /** Creates the tables before SQLite's log, so that a file without tables is never a database that lost its log. */
 const createTables = (file: SqliteFile, schema: DatabaseSchema) => {
   const { connection } = file;
-  const { applicationId, version, tables, pageBytes } = schema.file;
+  const { applicationId, version, tables } = schema.file;
   connection.exec(`PRAGMA page_size = ${pageBytes}`);
   transaction(connection, () => {
     if (hasTables(file, schema)) return;

@@ -31,7 +31,6 @@ const ledgerSchema: db.DatabaseSchema = {
     applicationId: 0x72634c47,
     version: 1,
     tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT"),
-    pageBytes: 16_384,
     // Before the first byte of a request is sent, the file has the request also without SQLite's log.
     checkpointTime: "in transactions",
   },

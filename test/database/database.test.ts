@@ -26,7 +26,6 @@ const filePart = {
   applicationId: 0x726f6c6c,
   version: 1,
   tables: ["CREATE TABLE rollcall.notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB)"],
-  pageBytes: 4096,
 };
 
 const part = (file: Partial<DatabaseSchema["file"]> = {}): DatabaseSchema => ({

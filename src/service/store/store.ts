@@ -39,7 +39,6 @@ const storeSchema: db.DatabaseSchema = {
     applicationId: 0x72636c73,
     version: 2,
     tables: createTableStatements("lower(hex(randomblob(16)))", "id"),
-    pageBytes: 65_536,
     checkpointTime: "after answers",
   },
   postgres: {
