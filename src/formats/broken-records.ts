@@ -52,7 +52,8 @@ export const breakGroup = (
   const { group, rollout: written } = output.addBroken(key, at, rollout);
   const report = () => {
     group.isBroken = true;
-    if (rollout.group === undefined || mayLackGroup) ungrouped.set(group, { keys, location, mayLackGroup });
+    const isUnknown = rollout.group === undefined;
+    if (isUnknown || mayLackGroup) ungrouped.set(group, { keys, location, mayLackGroup: !isUnknown });
     const shown = { ...location, readAt: `${name}:${group.position + 1}` };
     if (typeof fault !== "string") reportSyntaxFault(fault, (rule, data) => problems.report(rule, data, shown));
     else problems.report("record-invalid", { format: format.name, fault, ...misfit }, shown);

@@ -150,6 +150,13 @@ describe("a truncated file of mini-swe-agent", () => {
 });
 
 describe("a conversion", () => {
+  it("writes no group of a prompt if a record with an unreadable prompt can belong to it", async () => {
+    const row = JSON.stringify({ trajectory_id: "t", messages: [user("q"), turn("a").message], reward: 1 });
+    const { lines, stderr } = await convertRows([row, row.replace("[", "\\")], ["--on-invalid", "skip"]);
+    expect(lines).toEqual([]);
+    expect(stderr).toContain("[ambiguous-group]");
+  });
+
   it("is refused if the positions of its rollouts would fill the memory", { tags: "slow" }, async () => {
     const exchange = { request: { messages: [user("q")] }, response: { choices: [turn("a")] } };
     const group = { trajectories: [{ exchanges: { chat_completions: [exchange] } }], exceptions: [] };
