@@ -56,17 +56,25 @@ export const openTableIds = () => {
   };
 };
 
-/** Returns the number of rows at the start that are the last rows of the table before. */
+/** Returns the number of rows at the start that are the last rows of the table before, without a part of a prompt. */
 const countRepeated = (before: LoggedTable, { rows, prompts }: LoggedTable) => {
   if (before.rows.length !== rows.length) return 0;
-  const isRepeated = (_: string, at: number) => {
-    const count = rows.length - at;
-    const others = new Set(prompts.slice(count));
-    return (
-      before.rows.slice(at).every((row, position) => row === rows[position]) &&
-      prompts.slice(0, count).every((prompt) => !others.has(prompt))
-    );
-  };
-  const start = rows.findIndex(isRepeated);
-  return start < 0 ? 0 : rows.length - start;
+  const last = new Map(prompts.map((prompt, at) => [prompt, at]));
+  const ends: number[] = [];
+  for (const prompt of prompts) ends.push(Math.max(ends.at(-1) ?? 0, (last.get(prompt) ?? 0) + 1));
+  const borders = findBorders([...rows, "", ...before.rows]);
+  let count = borders.at(-1) ?? 0;
+  while ((ends[count - 1] ?? 0) > count) count = borders[count - 1] ?? 0;
+  return count;
+};
+
+/** Returns for each prefix the length of the longest shorter prefix that it ends with (Knuth, Morris, Pratt 1977). */
+const findBorders = (texts: readonly string[]) => {
+  const borders = [0];
+  for (let at = 1, length = 0; at < texts.length; at++) {
+    while (length > 0 && texts[at] !== texts[length]) length = borders[length - 1] ?? 0;
+    if (texts[at] === texts[length]) length++;
+    borders.push(length);
+  }
+  return borders;
 };
