@@ -262,15 +262,16 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
   if (labels) throw labels.error("the labels are not rewards, because they rate the steps of one solution");
   const completions = row.requireItems("completions");
   const count = completions.length;
-  const rewards = unwrap(row.get("rewards"));
+  const list = unwrap(row.get("rewards"));
+  const rewards = list?.items();
   const rowIds = listRewardIds(run, record).map((id) => (id instanceof Value ? id.plain : id));
   const lists = row.members().filter(([key, { isList }]) => isList && !trlRows.usedKeys.includes(key));
   const each = lists.map(([key, value]) => [key, value.items()] as const).filter(([, { length }]) => length === count);
   return completions.map((completion, at) => {
     const readOwn = () => {
-      const reward = rewards?.items()[at];
-      if (rewards && rewards.items().length !== count)
-        throw rewards.error(`rewards is not a list of ${count} values, one for each completion`);
+      const reward = rewards?.[at];
+      if (list && rewards?.length !== count)
+        throw list.error(`rewards is not a list of ${count} values, one for each completion`);
       if (reward?.canBeMetric === false) throw reward.error(`rewards.${at} is not a number`);
       if (!reward) throw missingReward(row, findRewardColumns(each.map(([key]) => key)));
       return reward;

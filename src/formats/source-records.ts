@@ -74,19 +74,26 @@ export const isAtEnd = ({ within, start, bytes }: input.RawRecord, size = within
   start + bytes.length >= size - 2;
 
 export const convertRecord = (converter: Converter, record: SourceRecord): readonly Rollout[] | undefined => {
-  const toRollout = (rollout: Rollout) =>
-    rejectNonFinite(record, { group: record.group, ...record.identity, ...rollout });
+  const rejectNonFinite = openNonFiniteFilter(record);
+  const toRollout = (rollout: Rollout) => rejectNonFinite({ group: record.group, ...record.identity, ...rollout });
   try {
     const rollouts = converter.convert(record)?.map(toRollout);
-    // The whole record is invalid, so its groups need no error for each rollout.
-    const isRepeated = ({ part, group }: Rollout, at: number) =>
-      !part && rollouts?.findIndex((other) => other.group === group) !== at;
     const isInvalid = rollouts?.every(({ error }) => error instanceof NonFiniteError);
-    return isInvalid ? rollouts?.filter((rollout, at) => !isRepeated(rollout, at)) : rollouts;
+    return isInvalid ? keepFirstOfGroups(rollouts ?? []) : rollouts;
   } catch (thrown) {
     if (thrown instanceof ConversionError) return [toRollout({ error: thrown })];
     throw thrown;
   }
+};
+
+/** If the whole record is invalid, a group needs only one error. */
+const keepFirstOfGroups = (rollouts: readonly Rollout[]) => {
+  const groups = new Set<string | undefined>();
+  return rollouts.filter(({ part, group }) => {
+    const isFirst = !groups.has(group);
+    groups.add(group);
+    return part || isFirst;
+  });
 };
 
 /** NaN or Infinity is at this position of the record. */
@@ -103,20 +110,27 @@ class NonFiniteError extends ConversionError {
 }
 
 /** Rejects a rollout with NaN or Infinity. If the format allows these numbers, only converted values matter. */
-const rejectNonFinite = ({ value, nonFinite }: SourceRecord, rollout: Rollout): Rollout => {
-  if (!nonFinite) return rollout;
-  const { trajectory = null, exception = null, members, ...facts } = rollout;
-  const { part = value, error } = facts;
-  const isNumber = error?.value.isObject && error.value.members().length === 0;
-  const used = error ? (isNumber ? [error.value] : []) : listValues([trajectory, exception]);
-  for (const { bytes, span } of nonFinite.isAllowed ? used : [part]) {
-    if (bytes !== value.bytes) continue;
-    for (let at = span.start; at < span.end; at++) {
-      const key = nonFinite.isAllowed && error ? "reward" : undefined;
-      if (bytes[at] !== nonFinite.bytes[at]) return { ...facts, error: new NonFiniteError(part, at, key) };
-    }
-  }
-  return rollout;
+const openNonFiniteFilter = ({ value, nonFinite }: SourceRecord) => {
+  if (!nonFinite) return (rollout: Rollout) => rollout;
+  const { isAllowed } = nonFinite;
+  const find = ({ bytes, span }: Value) => {
+    if (bytes !== value.bytes) return undefined;
+    for (let at = span.start; at < span.end; at++) if (bytes[at] !== nonFinite.bytes[at]) return at;
+    return undefined;
+  };
+  const inRecord = find(value);
+  const findInUsed = ({ trajectory = null, exception = null, error }: Rollout) => {
+    const isNumber = error?.value.isObject && error.value.members().length === 0;
+    const used = error ? (isNumber ? [error.value] : []) : listValues([trajectory, exception]);
+    return used.map(find).find((at) => at !== undefined);
+  };
+  return (rollout: Rollout): Rollout => {
+    const { trajectory, exception, members, ...facts } = rollout;
+    const { part, error } = facts;
+    const at = isAllowed ? findInUsed(rollout) : part ? find(part) : inRecord;
+    if (at === undefined) return rollout;
+    return { ...facts, error: new NonFiniteError(part ?? value, at, isAllowed && error ? "reward" : undefined) };
+  };
 };
 
 const listValues = (json: Json): readonly Value[] => [
