@@ -183,9 +183,13 @@ export class Value {
     return items;
   }
 
-  /** An empty array or an array of numbers is a single node. */
+  /** An empty array or an array of numbers is a single node. Returns the array with a node for each number. */
+  #expandNumbers() {
+    return this.#nested(() => createText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
+  }
+
   #numbers(): readonly Value[] {
-    const array = this.#nested(() => createText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
+    const array = this.#expandNumbers();
     if (!array) return [];
     const count = array.#in.table.words.length / nodeSize - 1;
     return Array.from({ length: count }, (_, at) => new Value(array.#in, (at + 1) * nodeSize));
@@ -196,7 +200,12 @@ export class Value {
     const { table } = this.#in;
     const end = this.isList ? json.nodeAfter(table, this.#node) : 0;
     let node = this.#node + nodeSize;
-    if (index < 0 || node >= end) return this.items()[index];
+    if (index < 0 || !this.isList) return undefined;
+    if (node >= end) {
+      const array = this.#expandNumbers();
+      const number = (index + 1) * nodeSize;
+      return array && number < array.#in.table.words.length ? new Value(array.#in, number) : undefined;
+    }
     for (let at = 0; at < index && node < end; at++) node = json.nodeAfter(table, node);
     return node < end ? new Value(this.#in, node) : undefined;
   }
