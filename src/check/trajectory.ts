@@ -192,7 +192,7 @@ const inspectHistories = (table: JsonTable, list: number, report: RuleReporter) 
 
 const isNested = (table: JsonTable, node: number) => (kindAt(table, node) & (Kind.object | Kind.array)) !== 0;
 
-/** Metadata often has other keys in each trajectory, so that facts of its shape would not be found again. */
+/** Metadata has no cached shape, because its keys often differ from trajectory to trajectory. */
 const hasNestedMember = (table: JsonTable, object: number) => {
   const end = json.nodeAfter(table, object);
   let value = object + 2 * nodeSize;

@@ -160,7 +160,7 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const password = known || (inFile?.isPrivate ? inFile.password : undefined);
     hide(password ?? "");
     if (password !== undefined) return { path, password };
-    // The local service has a key of its own, but its database has not.
+    // A credential of the local service is not the password of its database.
     const line = readValue({ ...layers, local: false }, "credential_command");
     if (line)
       return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };

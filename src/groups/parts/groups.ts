@@ -35,7 +35,7 @@ export class Groups {
     return group;
   }
 
-  /** Makes each part up to `end` a group, if each earlier part is a group and all parts are valid. */
+  /** Makes each part up to `end` a group. Returns false if an earlier part is not a group or a part is invalid. */
   startGroups(end: number) {
     if (this.count !== this.#fromGroup.length || !this.#parts.columns.valid.hasOnlyDefaults) return false;
     for (const column of [this.#fromGroup, this.#toNext, this.#toFirst, this.#flags]) column.length = end;
@@ -201,8 +201,8 @@ export const openGrouping = ({ parts, groups, isGroupedByKey, onPart, onGrouped 
     /** Groups the parts before `beforeLine`. Removes all keys from `parts`. Later calls can extend the groups. */
     groupParts(first: number, beforeLine = Number.POSITIVE_INFINITY) {
       const { line } = parts.columns;
-      const hasNoRules = parts.keys.length === 0 && !onPart && !onGrouped && beforeLine === Number.POSITIVE_INFINITY;
-      if (hasNoRules && first < parts.count && groups.startGroups(parts.count)) {
+      const areAllGroups = parts.keys.length === 0 && !onPart && !onGrouped && beforeLine === Number.POSITIVE_INFINITY;
+      if (areAllGroups && first < parts.count && groups.startGroups(parts.count)) {
         previousKey = undefined;
         return;
       }
