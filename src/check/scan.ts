@@ -5,6 +5,7 @@ import * as input from "../input/index.ts";
 import { bomLength, newline, openBracket, type Span, skipWhite, trimmedEnd } from "../json/json-bytes.ts";
 import { cacheReader, JsonReader, nodeSize, type SyntaxFault, Table } from "../json/reader.ts";
 import { emptyTable, endOf, nodeAfter, startOf } from "../json/table.ts";
+import { limitInlining } from "../v8-limits.ts";
 import { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
 import { maxTextBytes } from "./rules/file-rules.ts";
 import { PositionCounter } from "./rules/positions.ts";
@@ -139,6 +140,9 @@ export class Scan {
   }
 }
 
+/** The scan of a smaller source ends before V8 has optimized much. */
+const minOptimizedBytes = 2 ** 20;
+
 type ScanSourceOptions = ScanOptions & { signal: AbortSignal; onRead: (bytes: number) => void };
 
 /** @throws ShrunkSourceError, or the reason of an aborted signal */
@@ -146,6 +150,7 @@ export const scanSource = async (source: input.Source, options: ScanSourceOption
   const { bytes } = source;
   const { signal, onRead } = options;
   const scan = new Scan(source, options);
+  if (bytes.size >= minOptimizedBytes) limitInlining();
   for await (const frame of input.readFrames(bytes, { start: input.findTextStart(bytes), signal })) {
     signal.throwIfAborted();
     await scan.scanFrame(frame);

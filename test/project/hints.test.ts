@@ -66,4 +66,10 @@ describe("a text of the source", () => {
 });
 
 /** Options of curl and Node, and a part of option names. */
-const foreign = new Set(["--netrc", "--not-", "--semi-space-growth-factor", "--wasm-tiering-budget"]);
+const foreign = new Set([
+  "--max-inlined-bytecode-size-cumulative",
+  "--netrc",
+  "--not-",
+  "--semi-space-growth-factor",
+  "--wasm-tiering-budget",
+]);

@@ -16,7 +16,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "decimal failure failures files host json nearest package.json program renamed-rules sentences shell-words units wasm-tiering".split(
+  "decimal failure failures files host json nearest package.json program renamed-rules sentences shell-words units v8-limits".split(
     " ",
   ),
 );
@@ -58,7 +58,7 @@ const modules: Readonly<Record<string, Module>> = {
   database: { packages: "libsql pg", uses: "files network" },
   contract: { packages: "zod" },
   files: { uses: "files" },
-  "wasm-tiering": { uses: "processes" },
+  "v8-limits": { uses: "processes" },
 };
 
 /** Modules whose files can be imported. Of other modules, only `index.ts` can. */
