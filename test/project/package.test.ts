@@ -89,6 +89,18 @@ describe("the package", () => {
     ]);
   });
 
+  it("contains functions that this version of Node accepts", () => {
+    const script = `
+      const bytes = require("node:fs").readFileSync("dist/compiled.bin");
+      const start = 4 + bytes.readUInt32LE();
+      for (const [name, { from, to }] of Object.entries(JSON.parse(bytes.toString("utf8", 4, start)))) {
+        const code = require("node:module").wrap(require("node:fs").readFileSync("dist/" + name, "utf8"));
+        const cachedData = bytes.subarray(start + from, start + to);
+        if (new (require("node:vm").Script)(code, { cachedData }).cachedDataRejected) console.log(name);
+      }`;
+    expect(execFileSync(process.execPath, ["-e", script], { encoding: "utf8" })).toBe("");
+  });
+
   it("ignores functions that another version of Node has compiled", () => {
     const compiled = readFileSync("dist/compiled.bin");
     const start = 4 + compiled.readUInt32LE();
