@@ -22,8 +22,8 @@ const groups = [
   },
   // `check` and `log` convert files, but print no call.
   { name: "values", test: /\/src\/messages\/(value|output-json)\.ts$/ },
-  // Only `call read` prints calls, but `src/output/index.ts` exports their pages.
-  { name: "call-page", test: /\/src\/output\/call\/printer\.ts$/ },
+  // `catalog cost` reads a call, and prints none.
+  { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index)\.ts$/ },
   { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
   { name: "print", test: /\/src\/commands\/lists\/object-list\.ts$/ },
@@ -49,7 +49,6 @@ const groups = [
     test: /\/src\/commands\/((auth|commands|config|profile|serve)|(completion|doctor|explain|ledger|mcp|schema)\/command)\.ts$/,
   },
   { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
-  { name: "groups", test: /\/src\/(check|groups)\/index\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   { name: "postgres", test: /\/src\/database\/postgres\.ts$/ },
   { name: "ledger", test: /\/src\/ledger\/ledger\.ts$/ },
@@ -172,7 +171,9 @@ export const program = {
   ],
   preserveEntrySignatures: "allow-extension",
   // An index.ts of these modules does not load the files that its importer does not use.
-  treeshake: { moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|groups)\//, sideEffects: false }] },
+  treeshake: {
+    moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|check|dataset|problems|send)\//, sideEffects: false }],
+  },
   logLevel: "warn",
   output: {
     dir: "dist",

@@ -3,7 +3,8 @@ import * as cli from "./cli/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
-import { isJsonFormat, loadFailurePrinter, openScreen, type Screen } from "./output/index.ts";
+import { isJsonFormat, loadFailurePrinter, openRunCleaner, openScreen, type Screen } from "./output/index.ts";
+import { readSavedSecrets } from "./settings/saved-files.ts";
 
 /** Returns the exit code. Never throws, and never ends the process. */
 export const run = async (node: NodeJS.Process) => {
@@ -19,18 +20,19 @@ export const run = async (node: NodeJS.Process) => {
 
 /** @param stray a promise that ends the run if it rejects */
 export const runCommandLine = async (host: Host, stray = new Promise<never>(() => undefined)) => {
+  const openCleaner = () => openRunCleaner(host, readSavedSecrets(host));
   let screen: Screen | undefined;
   let context: Context | undefined;
   const work = async () => {
     const parsed = await cli.parseArgv(program, host.argv);
-    screen = openScreen({ host, options: cli.toScreenOptions(parsed) });
+    screen = openScreen({ host, options: cli.toScreenOptions(parsed) }, openCleaner());
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
       const options = cli.toScreenOptions(parsed, globals);
       const { words, hasSideEffects } = parsed.command;
       const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
       if (areFieldsChecked && options.fields)
         (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
-      screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.cleaner);
+      screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.cleaner ?? openCleaner());
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;
     });
@@ -42,7 +44,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= openScreen({ host, options: cli.toScreenOptions({ given: new Map() }) });
+    screen ??= openScreen({ host, options: cli.toScreenOptions({ given: new Map() }) }, openCleaner());
     const explained = await context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure(explained ?? thrown);
     await (await loadFailurePrinter()).printFailure(screen, failure);

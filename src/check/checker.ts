@@ -1,33 +1,29 @@
 /** Recognizes, checks and indexes requests, groups and trajectories. */
+
 import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Severity } from "../failure.ts";
-import { invalidInput } from "../groups/failures.ts";
-import { rewardTolerance } from "../groups/metrics/metrics.ts";
-import { addToSketch } from "../groups/metrics/sketch.ts";
-import { digestBytes } from "../groups/parts/column.ts";
-import { kinds, type Part } from "../groups/parts/parts.ts";
-import type { ScanResult } from "../groups/parts/scan-result.ts";
-import { finishReasons, roles } from "../input/index.ts";
+import { digestBytes } from "../index/column.ts";
+import { openGroupKeyReader } from "../index/group-key.ts";
+import { rewardTolerance } from "../index/metrics.ts";
+import { kinds, type Part } from "../index/parts.ts";
+import type { ScanResult } from "../index/scan-result.ts";
+import { addToSketch } from "../index/sketch.ts";
+import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "../json/shape.ts";
 import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { openGroupKeyReader } from "./group-key.ts";
+import { invalidInput } from "../problems/failures.ts";
+import { finishReasons, roles } from "../problems/hints.ts";
+import type { Path, PositionCounter } from "../problems/positions.ts";
+import { type ProblemLocation, Problems } from "../problems/problems.ts";
+import type { RuleReporter } from "../problems/rules.ts";
+import { findSecrets, secretPrefixes } from "../problems/secrets.ts";
 import { countPrompts, findPrompt, haveEqualBytes } from "./prompt.ts";
-import type { Path, PositionCounter } from "./rules/positions.ts";
-import { type ProblemLocation, Problems } from "./rules/problems.ts";
-import { findSecrets, secretPrefixes } from "./rules/secrets.ts";
-import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers } from "./shape.ts";
-import { createTrajectoryFacts, inspectTrajectory, type TrajectoryFacts } from "./trajectory.ts";
-import {
-  anyValue,
-  checkElements,
-  defineObjectType,
-  type RuleReporter,
-  reportWrongType,
-  requiredField,
-} from "./types.ts";
+import { inspectTrajectory } from "./trajectory.ts";
+import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
 
 export interface Block {
   readonly table: JsonTable;

@@ -1,7 +1,4 @@
-/** Checks records against rules. */
-export { findGroupKey } from "./group-key.ts";
-export { createProblem, type RuleCount } from "./rules/problems.ts";
-export type { ExampleInputs } from "./rules/rule.ts";
-export * from "./rules/rules.ts";
-export { redactSecrets } from "./rules/secrets.ts";
-export { isTrajectory } from "./trajectory.ts";
+/** Checks one record: types, messages and rules. */
+export { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
+export * from "./prompt.ts";
+export { inspectTrajectory, isTrajectory, listCustomKeys } from "./trajectory.ts";

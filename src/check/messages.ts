@@ -1,28 +1,14 @@
 /** Checks messages, and counts choices. */
-import { finishReasons, roles } from "../input/index.ts";
+
+import type { MessageFacts } from "../index/trajectory-facts.ts";
 import { nodeSize } from "../json/reader.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { shortenName } from "./rules/positions.ts";
-import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "./shape.ts";
-import { absentOrNull, checkElements, type RuleReporter } from "./types.ts";
-
-export const createMessageFacts = () => ({
-  choices: 0,
-  choicesWithLogprobs: 0,
-  hasAssistantTurn: false,
-  callsTools: false,
-  /**
-   * The byte after the prompt: the messages before the first choice or, without choices, before the first assistant
-   * turn. 0 if no user message precedes the first assistant turn, because a greeting or a system message has no task.
-   */
-  promptEnd: 0,
-  /** The finish reason of the last choice if it is `length`, or 0. */
-  cutNode: 0,
-  eventCount: 0,
-  /** The index in `events` of the first call in the last message, or `eventCount` if that message has no call. */
-  lastCallsIndex: 0,
-});
+import { finishReasons, roles } from "../problems/hints.ts";
+import { shortenName } from "../problems/positions.ts";
+import type { RuleReporter } from "../problems/rules.ts";
+import { absentOrNull, checkElements } from "./types.ts";
 
 /**
  * The events of the last inspected messages. Three nodes for each event: a call, its id and its name, or 0, the id of a
@@ -30,7 +16,6 @@ export const createMessageFacts = () => ({
  */
 let events = new Int32Array(256);
 
-type MessageFacts = ReturnType<typeof createMessageFacts>;
 type ProblemReporter = (table: JsonTable, message: number, report: RuleReporter) => void;
 
 const roleNames = [...roles];

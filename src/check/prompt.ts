@@ -1,10 +1,11 @@
 /** Finds the prompt of a trajectory, and compares prompts as values. */
 import { hash } from "node:crypto";
+import { createMessageFacts } from "../index/trajectory-facts.ts";
 import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../json/reader.ts";
+import { Kind, kindAt } from "../json/shape.ts";
 import * as json from "../json/table.ts";
-import { createMessageFacts, inspectMessages } from "./messages.ts";
-import { Kind, kindAt } from "./shape.ts";
+import { inspectMessages } from "./messages.ts";
 
 /** The node of a list of messages and choices, and the byte after its prompt; 0 if the prompt is unknown. */
 interface Prompt {

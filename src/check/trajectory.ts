@@ -1,36 +1,17 @@
 /** Checks trajectories (interface 2.1), and collects their facts. */
-import { isDateTime } from "../contract/date-time.ts";
-import { isCalculated, trainingBits } from "../groups/metrics/metrics.ts";
+import { isDateTime } from "../date-time.ts";
+import { isCalculated, trainingBits } from "../index/metrics.ts";
+import { createMessageFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { isObject } from "../json/json-bytes.ts";
 import { nodeSize } from "../json/reader.ts";
+import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "../json/shape.ts";
 import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { createMessageFacts, inspectMessages, inspectToolCalls } from "./messages.ts";
-import { shortenName } from "./rules/positions.ts";
-import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, mapMembers, Shape } from "./shape.ts";
-import type { Check, RuleReporter } from "./types.ts";
+import { shortenName } from "../problems/positions.ts";
+import type { RuleReporter } from "../problems/rules.ts";
+import { inspectMessages, inspectToolCalls } from "./messages.ts";
+import type { Check } from "./types.ts";
 import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
-
-const noMetrics: readonly string[] = [];
-const noValues = new Float64Array();
-
-/** Doubles start as NaN, because V8 recompiles code if an integer becomes a double. */
-export const createTrajectoryFacts = () => ({
-  node: 0,
-  /** The node of `messages_and_choices`. */
-  list: 0,
-  reward: Number.NaN,
-  /** The final policy version. Default: the initial policy version. */
-  version: Number.NaN,
-  /** Bits, which `trainingBits` describes. */
-  training: 0,
-  metricNames: noMetrics,
-  /** The values of `metricNames`, and older values. */
-  metrics: noValues,
-  ...createMessageFacts(),
-});
-
-export type TrajectoryFacts = ReturnType<typeof createTrajectoryFacts>;
 
 const string = optionalField(Kind.string);
 const functionType = defineObjectType(

@@ -1,18 +1,10 @@
 /** Defines types of objects, and checks values. */
-import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "../input/index.ts";
-import { nodeSize } from "../json/reader.ts";
-import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
-import type { Path } from "./rules/positions.ts";
-import type { RuleData, RuleName } from "./rules/rules.ts";
-import { describeValue, type FactsDeriver, Kind, kindAt, kindNames, kindOf, Shape } from "./shape.ts";
 
-/** Reports a problem at the path `steps` below `node`. */
-export type RuleReporter = <Name extends RuleName>(
-  rule: Name,
-  data: RuleData<Name>,
-  node: number,
-  ...steps: Path
-) => void;
+import { nodeSize } from "../json/reader.ts";
+import { describeValue, type FactsDeriver, Kind, kindAt, kindNames, kindOf, Shape } from "../json/shape.ts";
+import { childrenOf, countNumbers, type JsonTable, nodeAfter, parseNode, startOf } from "../json/table.ts";
+import { isNotTrajectory, suggestForMissingField, suggestForWrongType } from "../problems/hints.ts";
+import type { RuleReporter } from "../problems/rules.ts";
 
 export type Check = (table: JsonTable, node: number, report: RuleReporter) => boolean;
 

@@ -2,7 +2,7 @@ import type { MissingStep } from "../calls/index.ts";
 import { lockCommand } from "../catalogs/failures.ts";
 import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import type { Verification } from "../ledger/index.ts";
+import type { Verification } from "../send/index.ts";
 import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../sentences.ts";
 import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../shell-words.ts";
 

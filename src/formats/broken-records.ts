@@ -1,12 +1,12 @@
 /** Makes groups invalid if one of their records cannot be converted, or can be a record of theirs. */
-import { findAmbiguousGroups } from "../check/rules/ambiguous-groups.ts";
-import type { ProblemLocation } from "../check/rules/problems.ts";
-import type { RuleData } from "../check/rules/rules.ts";
-import { type FaultyText, reportSyntaxFault } from "../check/rules/syntax-faults.ts";
+import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
 import type * as input from "../input/index.ts";
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { Value } from "../messages/value.ts";
+import type { ProblemLocation } from "../problems/problems.ts";
+import type { RuleData } from "../problems/rules.ts";
+import { type FaultyText, reportSyntaxFault } from "../problems/syntax-faults.ts";
 import type { FormatConversion } from "./convert.ts";
 import type { DroppedCopy } from "./copies.ts";
 import type { Rollout } from "./format.ts";

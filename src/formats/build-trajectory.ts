@@ -1,7 +1,5 @@
 /** Finds rewards and builds trajectories, or throws ConversionError. */
 import { basename } from "node:path";
-import { type Path, shortenName } from "../check/rules/positions.ts";
-import { findRewardColumns } from "../input/index.ts";
 import { unwrap } from "../messages/chat.ts";
 import {
   type Json,
@@ -15,6 +13,8 @@ import {
 } from "../messages/output-json.ts";
 import { ConversionError, type Members, Value } from "../messages/value.ts";
 import { findNearest } from "../nearest.ts";
+import { findRewardColumns } from "../problems/columns.ts";
+import { type Path, shortenName } from "../problems/positions.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, RewardPart, Rollout, SourceRecord } from "./format.ts";

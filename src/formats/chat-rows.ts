@@ -1,12 +1,12 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
-import { groupKeyNames } from "../check/rules/ambiguous-groups.ts";
-import { type Path, shortenName } from "../check/rules/positions.ts";
-import { answerColumns, findRewardColumns, pythonMessages } from "../input/index.ts";
+import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { choice, haveTexts, orderNote, orderReason, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
+import { answerColumns, findRewardColumns, pythonMessages } from "../problems/columns.ts";
+import { type Path, shortenName } from "../problems/positions.ts";
 import { formatList } from "../sentences.ts";
 import {
   buildException,

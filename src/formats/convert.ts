@@ -1,10 +1,10 @@
 /** Converts inputs of other tools to lines with one group each. */
 import { dirname } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { Problems } from "../check/rules/problems.ts";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
 import type { Value } from "../messages/value.ts";
+import { Problems } from "../problems/problems.ts";
 import { formatList, pluralize, toOptionArgs } from "../sentences.ts";
 import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from "./broken-records.ts";
 import { formatRewardFrom } from "./build-trajectory.ts";

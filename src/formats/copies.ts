@@ -1,5 +1,5 @@
 /** Finds copies of rollouts, and keeps the newest copy of each rollout. */
-import type { Path } from "../check/rules/positions.ts";
+import type { Path } from "../problems/positions.ts";
 import type { Converter, Format } from "./format.ts";
 import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
 import type { Receipt } from "./receipt.ts";

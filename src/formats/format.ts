@@ -1,10 +1,10 @@
 /** Defines the interface of formats, whose functions throw ConversionError. */
 
-import type { Path } from "../check/rules/positions.ts";
 import type { RecordKinds } from "../input/index.ts";
 import type { ConversionNotes } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";
 import type { ConversionError, Members, Value } from "../messages/value.ts";
+import type { Path } from "../problems/positions.ts";
 import type { Receipt } from "./receipt.ts";
 
 export type RewardPart = Readonly<{

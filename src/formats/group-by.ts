@@ -1,5 +1,5 @@
 /** Groups the rollouts of a format by the key of `--group-by`. */
-import { toKeyPaths } from "../check/rules/ambiguous-groups.ts";
+import { toKeyPaths } from "../index/ambiguous-groups.ts";
 import type { Value } from "../messages/value.ts";
 import type { Converter, Format, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./group-lines.ts";

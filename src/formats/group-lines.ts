@@ -1,12 +1,13 @@
 /** Writes groups as lines of rollcall's format, and maps the lines to records. */
+
 import { hash } from "node:crypto";
-import { Problems } from "../check/rules/problems.ts";
-import { invalidInput } from "../groups/failures.ts";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/json-bytes.ts";
 import { findSource, type Json, JsonWriter } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
+import { invalidInput } from "../problems/failures.ts";
+import { Problems } from "../problems/problems.ts";
 import type { FormatConversion } from "./convert.ts";
 import { type DroppedCopy, dropCopies, pathInGroup } from "./copies.ts";
 import type { Rollout } from "./format.ts";

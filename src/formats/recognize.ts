@@ -1,11 +1,13 @@
 /** Lists the formats, and recognizes the format of each input. */
 import { basename, dirname, join } from "node:path";
-import { shortenName } from "../check/rules/positions.ts";
-import { createProblem } from "../check/rules/problems.ts";
-import type { RuleData } from "../check/rules/rules.ts";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { Value } from "../messages/value.ts";
+import { columnAdvice } from "../problems/columns.ts";
+import { suggestForMissingField } from "../problems/hints.ts";
+import { shortenName } from "../problems/positions.ts";
+import { createProblem } from "../problems/problems.ts";
+import type { RuleData } from "../problems/rules.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import {
   type FirstRecord,
@@ -173,7 +175,7 @@ const recognizeInput = async (
   const { matching, unreadable, row, records } = await matchFormats(source, { ...options, container, given });
   const columns = row && {
     unreadable: "its columns match no format",
-    instead: input.columnAdvice(row, Boolean(rewardFrom ?? rewards)),
+    instead: columnAdvice(row, Boolean(rewardFrom ?? rewards)),
   };
   const reason = unreadable === undefined ? columns : { unreadable, instead: "write or copy the file again" };
   const damagedKind: keyof input.RecordKinds | undefined =
@@ -196,7 +198,7 @@ const describeUnknown = async (records: readonly Value[]): Promise<Partial<Recog
   if (name === undefined && objects.some(hasOnlyOwnKeys)) return {};
   const keys = first.members().map(([key]) => shortenName(key));
   const unknown = { name, keys: keys.slice(0, maxNamedKeys), formats: [...formatNames, ownFormat.name] };
-  const hint = name === undefined ? input.suggestForMissingField("messages_and_choices", first.data, false) : undefined;
+  const hint = name === undefined ? suggestForMissingField("messages_and_choices", first.data, false) : undefined;
   return { unknown, hint };
 };
 

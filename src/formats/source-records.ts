@@ -1,10 +1,11 @@
 /** Opens files, and parses, converts and locates their records. */
-import { type Path, PositionCounter } from "../check/rules/positions.ts";
+
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { findFault, requireFault, type SyntaxFault } from "../json/reader.ts";
 import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
 import { ConversionError, Value } from "../messages/value.ts";
+import { type Path, PositionCounter } from "../problems/positions.ts";
 import type { ConvertibleInputs } from "./convert.ts";
 import { DocumentError } from "./documents.ts";
 import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";

@@ -1,9 +1,9 @@
 /** Expands arguments, globs and folders to names of files. */
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Problems } from "../check/rules/problems.ts";
 import { identifyFile, ignoreErrors } from "../files.ts";
 import type { Host } from "../host.ts";
+import type { Problems } from "../problems/problems.ts";
 import { UnusableInput } from "./failures.ts";
 import { isRemote, listFolder, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";

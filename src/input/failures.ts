@@ -1,7 +1,7 @@
-import { createProblem, type Problems } from "../check/rules/problems.ts";
-import type { RuleData, RuleName } from "../check/rules/rules.ts";
 import type { DownloadReply } from "../client/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
+import type { Problems } from "../problems/problems.ts";
+import type { RuleData, RuleName } from "../problems/rules.ts";
 import { describeSystemCode } from "../sentences.ts";
 
 export class UnusableInput<Name extends RuleName = RuleName> extends Error {
@@ -37,13 +37,6 @@ export const duplicateStdin = () =>
   new Failure("usage", "duplicate-stdin", "- is given twice, but standard input can be read only once", {
     hint: "pass - only once",
   });
-
-export const inputChanged = (file: string, isFollowed = false) => {
-  const problem = createProblem("input-changed", { isFollowed }, { file });
-  const hint = `${problem.advice}${isFollowed ? ". Then" : ", then"} rerun the command`;
-  const details = { hint, subject: file, retryable: true, problems: [problem] };
-  return new Failure("invalid_input", "input-changed", `${file} changed while rollcall read it`, details);
-};
 
 export const invalidRewards = (fault: string, hint?: string) =>
   new Failure("usage", "invalid-option-value", fault, { hint });

@@ -1,9 +1,9 @@
 /** Reads bytes as lines, as a document, or as elements of an array. */
 import { isAscii } from "node:buffer";
 import { setImmediate } from "node:timers/promises";
-import { PositionCounter } from "../check/rules/positions.ts";
 import * as json from "../json/json-bytes.ts";
 import { findFault, type JsonReader } from "../json/reader.ts";
+import { PositionCounter } from "../problems/positions.ts";
 import { type Bytes, type LineStart, readHead, readRangeNow, ShrunkSourceError } from "./source.ts";
 
 export const blockBytes = 2 ** 20;

@@ -1,10 +1,9 @@
 /** Opens files, folders, pipes and URLs as sources of bytes. */
+
 export { extractTexts } from "./column-values.ts";
 export { findDecompressor } from "./decompress.ts";
 export { createChangeDetector } from "./expand-names.ts";
-export { inputChanged } from "./failures.ts";
 export * from "./frames.ts";
-export * from "./hints.ts";
 export { isRemote, isRolloutFile, plainUrl, reportEmptyFolders } from "./names.ts";
 export { type OpenedInputs, openInputs } from "./open-inputs.ts";
 export * from "./records.ts";

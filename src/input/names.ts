@@ -1,8 +1,8 @@
 /** Recognizes URLs and rollout files by name, and lists folders. */
 import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
 import { join, sep } from "node:path";
-import type { Problems } from "../check/rules/problems.ts";
 import { getErrorCode, identifyFile, ignoreErrors } from "../files.ts";
+import type { Problems } from "../problems/problems.ts";
 
 export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|traj|parquet)(?:\.gz|\.zst)?$/;
 

@@ -1,9 +1,9 @@
 /** Opens the inputs of a command line. */
 import { closeSync, createReadStream, fstatSync, openSync, statSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { Problems } from "../check/rules/problems.ts";
 import { Failure } from "../failure.ts";
 import { getErrorCode, unblockOnAbort } from "../files.ts";
+import { Problems } from "../problems/problems.ts";
 import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";

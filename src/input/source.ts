@@ -1,9 +1,9 @@
 /** Defines sources, and reads bytes at any offset. */
 import { closeSync, openSync, readSync } from "node:fs";
 import { setImmediate } from "node:timers/promises";
-import type { Path } from "../check/rules/positions.ts";
-import { createProblem, type ProblemLocation } from "../check/rules/problems.ts";
 import { getErrorCode } from "../files.ts";
+import type { Path } from "../problems/positions.ts";
+import { createProblem, type ProblemLocation } from "../problems/problems.ts";
 import { inputUnreadable } from "./failures.ts";
 import { tryStat } from "./names.ts";
 import type { RawRecord } from "./records.ts";

@@ -1,7 +1,7 @@
 /** Reads the requests in a ledger. */
 import { createHash, hash } from "node:crypto";
 import type { Database, Row, Statement } from "../database/index.ts";
-import { dedupKeyBytes } from "../groups/index.ts";
+import { dedupKeyBytes } from "../index/dedup-keys.ts";
 import { parseJson } from "../json/json-bytes.ts";
 
 /** rollcall logs a group once in each scope (guarantees.md). */

@@ -3,7 +3,7 @@ import { readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import * as db from "../database/index.ts";
 import { ignoreErrors } from "../files.ts";
-import { dedupKeyBytes } from "../groups/index.ts";
+import { dedupKeyBytes } from "../index/dedup-keys.ts";
 import * as entries from "./entries.ts";
 
 export type NewEntry = Readonly<{

@@ -7,13 +7,15 @@ export {
   type EntryFilter,
   findGroups,
   formatState,
+  hashScope,
+  isLogged,
+  isUnknown,
   type LedgerScope,
   ledgerStates,
 } from "./entries.ts";
 export type { RecordedOutcome } from "./file-writer.ts";
 export { openPriorOutcomes, openWrittenFiles, type PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
 export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
-export { type Verification, verifyDataset } from "./verify.ts";
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (

@@ -1,10 +1,11 @@
 /** Opens files of the only folder that tools may read. */
+
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { Failure } from "../failure.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { ignoreErrors } from "../files.ts";
-import { inputChanged } from "../input/index.ts";
+import { inputChanged } from "../problems/failures.ts";
 
 export type RootFileOpener = ReturnType<typeof openRoot>;
 export type RootFile = ReturnType<RootFileOpener>;

@@ -5,7 +5,6 @@ import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, isSecretVariable } from "../host.ts";
 import { nameProgram } from "../program.ts";
 import { cutText } from "../sentences.ts";
-import { listSavedKeys, readVariableFiles } from "../settings/saved-files.ts";
 import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findArgvSecrets } from "./secrets.ts";
@@ -42,15 +41,21 @@ const spinnerColumns = 4;
 /** A run with `--follow` never ends. */
 const maxNotices = 1000;
 
-/** Adds the secrets in argv, because messages quote invalid arguments. */
-const openRunCleaner = (host: Host) => {
+interface SavedSecrets {
+  readonly keys?: readonly string[];
+  /** Values from files, by the name of the variable. */
+  readonly variables?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Opens the cleaner of a run. Adds the secrets in argv, because messages quote invalid arguments. */
+export const openRunCleaner = (host: Host, { keys = [], variables: saved = {} }: SavedSecrets = {}) => {
   const safe = openCleaner(host.env);
-  const variables = [host.env, readVariableFiles(host.env)].flatMap((env) => Object.entries(env));
+  const variables = [host.env, saved].flatMap((env) => Object.entries(env));
   const secrets = variables.flatMap(([name, value = ""]) => {
     if (isSecretVariable(name)) return [value];
     return /_(?:proxy|url|endpoint|ledger|store)$/i.test(name) ? findArgvSecrets([value]) : [];
   });
-  for (const secret of [...findArgvSecrets(host.argv), ...secrets, ...listSavedKeys(host)]) safe.addSecret(secret);
+  for (const secret of [...findArgvSecrets(host.argv), ...secrets, ...keys]) safe.addSecret(secret);
   return safe;
 };
 
@@ -60,7 +65,7 @@ type ErrorTextFormatter = (paint: Paint) => string | Promise<string>;
 
 type ScreenRequest = Readonly<{ host: Host; options: ScreenOptions }>;
 
-/** @param cleaner the cleaner of the run's earlier screen */
+/** @param cleaner that of the run, which knows saved secrets */
 export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCleaner(host)) => {
   const { env, terminal } = host;
   const format: OutputFormat = options.format ?? (terminal.stdout ? "table" : "tsv");

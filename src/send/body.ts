@@ -1,9 +1,10 @@
 /** Reads, checks and compresses the body of a request. */
+
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import * as zlib from "node:zlib";
-import { type Dataset, groupClosing, groupOpening, maxGapBytes } from "../groups/index.ts";
-import { inputChanged } from "../input/index.ts";
+import { type Dataset, groupClosing, groupOpening, maxGapBytes } from "../dataset/index.ts";
+import { inputChanged } from "../problems/failures.ts";
 import { compressionUnsupported } from "./failures.ts";
 import type { PlannedRequest, RequestEnvelope } from "./plan.ts";
 

@@ -1,8 +1,14 @@
 /** Connects the sender with the ledger and the rejects file. */
 import type { Client } from "../client/index.ts";
+import {
+  collectContents,
+  type Dataset,
+  type DedupKeys,
+  dedupKeyBytes,
+  isRemote,
+  subtractFromMetrics,
+} from "../dataset/index.ts";
 import { isFailure } from "../failure.ts";
-import { collectContents, type Dataset, type DedupKeys, dedupKeyBytes, subtractFromMetrics } from "../groups/index.ts";
-import { isRemote } from "../input/index.ts";
 import { type Entry, findGroups, type PriorOutcomes, type RunLedger, type RunLedgerOptions } from "../ledger/index.ts";
 import type { Compression } from "./body.ts";
 import { rejectsPathMissing } from "./failures.ts";

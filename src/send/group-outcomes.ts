@@ -1,5 +1,5 @@
 /** Stores the outcome of each group in one byte. */
-import { type Groups, NumberColumn } from "../groups/index.ts";
+import { type Groups, NumberColumn } from "../dataset/index.ts";
 
 const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;
 type GroupOutcome = (typeof outcomeNames)[number];

@@ -1,12 +1,13 @@
 /** Handles refused requests, and locates refused values in the input. */
-import type { Path } from "../check/rules/positions.ts";
-import { createProblem } from "../check/rules/problems.ts";
+
 import { requestRefused } from "../client/failures.ts";
 import type { Answer } from "../client/index.ts";
 import { ValidationError, type ValidationItem } from "../contract/log.ts";
+import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../dataset/index.ts";
 import type { Failure, Problem } from "../failure.ts";
-import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../groups/index.ts";
 import { getValue, parseJson } from "../json/json-bytes.ts";
+import type { Path } from "../problems/positions.ts";
+import { createProblem } from "../problems/problems.ts";
 import type { SendOptions } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";

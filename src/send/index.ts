@@ -3,7 +3,7 @@ import type { Compression } from "./body.ts";
 
 export type { DeliverOptions } from "./delivery.ts";
 export type { FollowOptions } from "./follow/follow.ts";
-export { type CheckResult, composeCheckResult, emptyResult, type LogResult } from "./log-result.ts";
+export { emptyResult, type LogResult } from "./log-result.ts";
 export type { SendProgress } from "./send-result.ts";
 
 type DeliverModule = typeof import("./deliver-groups.ts");
@@ -20,3 +20,4 @@ export const followFile: typeof import("./follow/follow.ts").followFile = async 
 export const checkCompression = async (compression: Compression | undefined): Promise<void> => {
   if (compression) (await import("./body.ts")).openCompressor(compression).destroy();
 };
+export { type Verification, verifyDataset } from "./verify-ledger.ts";

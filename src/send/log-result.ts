@@ -1,42 +1,16 @@
-/** Describes the result of a run of `log` or `check`. */
-import { toFileLine } from "../check/rules/positions.ts";
-import { createProblem } from "../check/rules/problems.ts";
+/** Describes the result of a run of `log`. */
+
+import { countUnreadable, type Dataset, locateGroup, toDatasetFacts } from "../dataset/index.ts";
 import { type Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { interrupted } from "../failures.ts";
-import { countUnreadable, type Dataset, invalidInput, locateGroup } from "../groups/index.ts";
 import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/index.ts";
+import { toFileLine } from "../problems/positions.ts";
+import { createProblem } from "../problems/problems.ts";
 import type { SendOptions } from "./delivery.ts";
 import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./failures.ts";
-import { type OutcomeCounts, rejectInvalid, zeroCounts } from "./group-outcomes.ts";
+import { type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
-
-export type CheckResult = ReturnType<typeof composeCheckResult>;
-
-/** @param canSkip true if the command has `--on-invalid skip` */
-export const composeCheckResult = (dataset: Dataset, canSkip = false) => {
-  const { problems, split } = dataset;
-  const { groups, trajectories } = rejectInvalid(dataset).countByOutcome(dataset.groups);
-  const valid = canSkip ? groups.read - groups.rejected : undefined;
-  const failure = problems.errors > 0 ? invalidInput(problems, { valid }) : undefined;
-  const stored = problems.sorted();
-  return {
-    status: failure ? ("invalid" as const) : ("valid" as const),
-    split,
-    groups: { read: groups.read, rejected: groups.rejected },
-    trajectories: { read: trajectories.read, rejected: trajectories.rejected },
-    problems: stored,
-    omittedProblemCount: problems.counts.reduce((sum, { count }) => sum + count, 0) - stored.length,
-    failure,
-    ...toDatasetFacts(dataset, split),
-  };
-};
-
-const toDatasetFacts = (dataset: Dataset, split: string | undefined) => ({
-  unreadable: countUnreadable(dataset),
-  filteredOut: dataset.filteredOut,
-  metrics: dataset.scan.tally.groups === 0 ? {} : dataset.scan.tally.metrics(split),
-});
 
 interface LogResultParts
   extends Pick<SendOptions, "modelId" | "batch" | "outcomes" | "resendLogged" | "onUnknown" | "ledgerArgs" | "ledger"> {

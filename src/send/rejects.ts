@@ -3,14 +3,14 @@ import { createHash, hash } from "node:crypto";
 import { constants, createReadStream, statSync } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { createProblem } from "../check/rules/problems.ts";
+import * as grouping from "../dataset/index.ts";
+import { combineModes, type Source } from "../dataset/index.ts";
 import { Failure, isFailure, type Problem, toProblemDocument } from "../failure.ts";
 import { type Draft, getErrorCode, openDraft, removeDrafts } from "../files.ts";
-import * as grouping from "../groups/index.ts";
-import { combineModes, type Source } from "../input/index.ts";
 import { bomLength, endOfLine, newline, skipWhite, trimmedEnd } from "../json/json-bytes.ts";
 import { memberAt, parseValue, readRoot } from "../json/table.ts";
 import type { WrittenFiles } from "../ledger/index.ts";
+import { createProblem } from "../problems/problems.ts";
 import { rejectsExist, rejectsUnwritable } from "./failures.ts";
 
 export type RejectedGroup = { group: number; problems: readonly Problem[] };

@@ -2,8 +2,8 @@
 import { isQuotaUsedUp } from "../client/failures.ts";
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";
+import type { Dataset } from "../dataset/index.ts";
 import type { Failure } from "../failure.ts";
-import type { Dataset } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
 import { composeBody, compress } from "./body.ts";

@@ -1,8 +1,8 @@
 /** Sends planned requests, and records each attempt. */
 import { findStatedError } from "../client/failures.ts";
 import type { Answer, Attempt, Retry } from "../client/index.ts";
+import { collectContents, type Dataset, type DedupKeys, dedupKeyBytes } from "../dataset/index.ts";
 import { Failure, isFailure, toFailure } from "../failure.ts";
-import { collectContents, type Dataset, type DedupKeys, dedupKeyBytes } from "../groups/index.ts";
 import type { Host } from "../host.ts";
 import { findFault } from "../json/reader.ts";
 import { findGroups, type RecordedOutcome, type RecordedRequest } from "../ledger/index.ts";

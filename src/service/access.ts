@@ -1,34 +1,17 @@
-/** Checks the key and the origin of a request. */
-import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+/** Reads the key of the local service, and checks the key of a request. */
+import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import type { IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import type { Endpoint } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/index.ts";
 import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
-import { type Host, isLoopback } from "../host.ts";
+import type { Host } from "../host.ts";
+import { isSameSecret, keyDigest, parseCredential } from "../http-server/index.ts";
 import { invalidLocalKey } from "./failures.ts";
 import type { ServiceOptions } from "./index.ts";
 import { HttpRefusal } from "./operation.ts";
 import type { Store } from "./store/store.ts";
-
-export const foreignRequestReason = (headers: IncomingHttpHeaders, allowHosts: readonly string[]) => {
-  const { host = "", origin, "sec-fetch-site": site } = headers;
-  const name = hostName(host);
-  // A web page's host name can resolve to this machine (DNS rebinding).
-  if (!isLoopback(name) && !allowHosts.some((allowed) => allowed.toLowerCase() === name)) {
-    return `unknown host ${JSON.stringify(host)} (allow it with --allow-host)`;
-  }
-  const ownOrigins = [undefined, `http://${host}`.toLowerCase(), `https://${host}`.toLowerCase()];
-  const isOwnSite = site === undefined || site === "same-origin" || site === "none";
-  return isOwnSite && ownOrigins.includes(origin?.toLowerCase()) ? undefined : "requests from other sites are refused";
-};
-
-const hostName = (host: string) => {
-  const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(host) ?? [];
-  return (bracketed ?? plain ?? "").toLowerCase();
-};
 
 const keyTitle = "the key of the local service";
 const maxWaitMs = 10_000;
@@ -67,23 +50,6 @@ const createLocalKey = async (path: string, host: Host) => {
   }
 };
 
-export const isAuthorized = (header: string | undefined, key: string) => {
-  const given = parseCredential(header, "bearer");
-  return given !== undefined && isSameSecret(given, key);
-};
-
-const parseCredential = (header: string | undefined, scheme: "bearer" | "basic") => {
-  const [, name = "", value = ""] = /^([a-z]+) +(.*)$/i.exec(header ?? "") ?? [];
-  if (name.toLowerCase() !== scheme) return undefined;
-  if (scheme === "bearer") return value;
-  // Assumed: the password is the key.
-  const credential = Buffer.from(value, "base64").toString("utf8");
-  return credential.slice(credential.indexOf(":") + 1);
-};
-
-/** Compares digests, because `timingSafeEqual` requires equal lengths. */
-const isSameSecret = (given: string, key: string) => timingSafeEqual(keyDigest(given), keyDigest(key));
-
 /** The service's own key has no `name`. If `projects` is undefined, the caller can use all projects. */
 export type Caller = Readonly<{ name: string | undefined; projects: readonly string[] | undefined }>;
 
@@ -114,5 +80,3 @@ export const createKey = () => {
   const key = `rollcall-${randomBytes(32).toString("base64url")}`;
   return { key, digest: keyDigest(key) };
 };
-
-const keyDigest = (key: string) => createHash("sha256").update(key).digest();

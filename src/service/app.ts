@@ -3,11 +3,12 @@ import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
 import { isFailure } from "../failure.ts";
-import { type Authenticator, foreignRequestReason } from "./access.ts";
+import type { Bindings } from "../http-server/index.ts";
+import { foreignRequestReason } from "../http-server/index.ts";
+import type { Authenticator } from "./access.ts";
 import { openBodyReader } from "./body.ts";
 import type { ServiceOptions } from "./index.ts";
 import { detailError, HttpRefusal, type Operation } from "./operation.ts";
-import type { Bindings } from "./server.ts";
 import { isStoreFailure } from "./store/store.ts";
 
 /** A line of `--log json`. */

@@ -3,7 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { Readable } from "node:stream";
 import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
-import { findDecompressor } from "../input/index.ts";
+import { findDecompressor } from "../dataset/index.ts";
 import { HttpRefusal } from "./operation.ts";
 
 /** The limit for all bodies in memory. At the limit, newer requests wait for the oldest request. */

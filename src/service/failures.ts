@@ -1,9 +1,6 @@
 import type { TitledFile } from "../database/failures.ts";
 import { Failure } from "../failure.ts";
-import { getErrorCode } from "../files.ts";
-import { describeSystemCode } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import type { ListenOptions } from "./server.ts";
 
 export const storeOutcomeUnknown = ({ path, title }: TitledFile, cause: unknown) => {
   const message = `lost the connection to ${title}, ${path}, during a write: the request may or may not be stored`;
@@ -16,16 +13,6 @@ export const invalidLocalKey = (path: string) =>
     hint: `delete the file, so that the next start makes a new key: \`${formatCommandLine(["rm", path])}\``,
     where: { file: path },
   });
-
-type Listener = Pick<ListenOptions, "serverName" | "address" | "port">;
-
-export const cannotListen = ({ serverName, address, port }: Listener, cause: unknown) => {
-  const reason = describeSystemCode(getErrorCode(cause));
-  const message = `${serverName} cannot listen on ${address}, port ${port}: ${reason}`;
-  const orAddress = serverName === "the local service" ? ", or another address with --host" : "";
-  const hint = `choose another port with --port (0 picks a free one)${orAddress}`;
-  return new Failure("usage", "cannot-listen", message, { hint, cause });
-};
 
 export const allowHostMissing = (address: string) => {
   const message = `--host ${address} requires --allow-host, because other machines can reach this address`;

@@ -3,17 +3,16 @@ import { constants } from "node:buffer";
 import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
 import { type Host, isLoopback } from "../host.ts";
+import { listen } from "../http-server/index.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
 import { createApp, type Exchange } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log-operation.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
-import { listen } from "./server.ts";
 import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
 
-export { createKey, foreignRequestReason, isAuthorized } from "./access.ts";
+export { createKey } from "./access.ts";
 export type { Exchange } from "./app.ts";
-export { type Bindings, listen } from "./server.ts";
 export { examineStore, openStore, type Store, type StoredKey, storeIdentity, storePath } from "./store/store.ts";
 
 export type ServiceOptions = StoreLocation &

@@ -9,7 +9,7 @@ import {
   TrajectoryGroup,
   type ValidationItem,
 } from "../contract/log.ts";
-import { Tally } from "../groups/metrics/metrics.ts";
+import { Tally } from "../index/metrics.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";

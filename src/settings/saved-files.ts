@@ -221,7 +221,13 @@ const readSecretFile = (file: string) => {
   }
 };
 
-export const listSavedKeys = (host: FolderHost) => {
+/** Returns what messages must not show. */
+export const readSavedSecrets = (host: FolderHost & Pick<Host, "env">) => ({
+  keys: listSavedKeys(host),
+  variables: readVariableFiles(host.env),
+});
+
+const listSavedKeys = (host: FolderHost) => {
   const keys: string[] = [];
   ignoreErrors(() => {
     const text = readRegularFile(findSettingsFile(host, "credentials")).toString("utf8");

@@ -1,5 +1,5 @@
 /** Computes the data of the charts. */
-import { computeMoments, findBounds } from "../groups/index.ts";
+import { computeMoments, findBounds } from "../dataset/index.ts";
 import { relativePosition } from "./answer-queries.ts";
 import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
 

@@ -1,7 +1,7 @@
 /** Reads a group, and formats the command that logs or reads the group. */
 
-import { findGroupKey } from "../check/index.ts";
-import * as grouping from "../groups/index.ts";
+import * as grouping from "../dataset/index.ts";
+import { findGroupKey } from "../index/group-key.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import { requireFault } from "../json/reader.ts";

@@ -1,7 +1,8 @@
 /** Reads groups on request, and measures all groups in the background. */
+
+import * as grouping from "../dataset/index.ts";
+import { composeCheckResult } from "../dataset/index.ts";
 import type { Problem } from "../failure.ts";
-import * as grouping from "../groups/index.ts";
-import { composeCheckResult } from "../send/index.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";

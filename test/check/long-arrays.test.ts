@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultStrictness } from "../../src/check/rules/rules.ts";
-import { readSources } from "../../src/groups/read-dataset.ts";
+import { readSources } from "../../src/dataset/read-dataset.ts";
 import { openMemoryBytes } from "../../src/input/source.ts";
+import { defaultStrictness } from "../../src/problems/rules.ts";
 import { allOf, filesOf, read } from "../support/inputs.ts";
 
 const plain = { messages_and_choices: [{ role: "user", content: "hi" }], reward: 1 };

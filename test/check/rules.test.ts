@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { ExampleInputs, RuleName } from "../../src/check/index.ts";
+import { exampleProblem } from "../../src/commands/explain/topics.ts";
+import type { ExampleInputs, RuleName } from "../../src/problems/index.ts";
 import {
   answer,
   fileExample,
@@ -10,9 +11,8 @@ import {
   toolCallMessage,
   toolResult,
   trajectory,
-} from "../../src/check/rules/rule.ts";
-import { choiceExample, rewards, tools, versions } from "../../src/check/rules/trajectory-rules.ts";
-import { exampleProblem } from "../../src/commands/explain/topics.ts";
+} from "../../src/problems/rule.ts";
+import { choiceExample, rewards, tools, versions } from "../../src/problems/trajectory-rules.ts";
 import { problemsIn, readRules } from "../project/docs/rule-page.ts";
 
 /** Inputs that are similar to the example of a rule, but follow the rule. */

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultStrictness } from "../../src/check/rules/rules.ts";
-import { Scan } from "../../src/check/scan.ts";
-import { assignDedupKeys, DedupKeys } from "../../src/groups/dedup-keys.ts";
-import { openGroupAssembler } from "../../src/groups/group-assembler.ts";
-import { Digests, DigestTable } from "../../src/groups/parts/column.ts";
-import { Groups, openGrouping } from "../../src/groups/parts/groups.ts";
-import { createScanResult } from "../../src/groups/parts/scan-result.ts";
+import { openGroupAssembler } from "../../src/dataset/group-assembler.ts";
+import { Scan } from "../../src/dataset/scan.ts";
+import { Digests, DigestTable } from "../../src/index/column.ts";
+import { assignDedupKeys, DedupKeys } from "../../src/index/dedup-keys.ts";
+import { Groups, openGrouping } from "../../src/index/groups.ts";
+import { createScanResult } from "../../src/index/scan-result.ts";
 import { openMemoryBytes } from "../../src/input/source.ts";
+import { defaultStrictness } from "../../src/problems/rules.ts";
 
 /** A line: a trajectory with or without a key, or an unreadable line. */
 const anyLine = fc.oneof(

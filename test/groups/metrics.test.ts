@@ -1,14 +1,8 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type MeasuredTrajectory, Tally } from "../../src/groups/metrics/metrics.ts";
-import {
-  addToSketch,
-  createSketch,
-  mergeSketch,
-  type Sketch,
-  sketchDeviation,
-} from "../../src/groups/metrics/sketch.ts";
+import { type MeasuredTrajectory, Tally } from "../../src/index/metrics.ts";
+import { addToSketch, createSketch, mergeSketch, type Sketch, sketchDeviation } from "../../src/index/sketch.ts";
 
 /** Adds a group with its trajectories. */
 const addGroup = (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Problems } from "../../src/check/rules/problems.ts";
 import { findFormatError } from "../../src/input/index.ts";
+import { Problems } from "../../src/problems/problems.ts";
 
 const foundIn = (head: string | Uint8Array) => {
   const found = findFormatError(Buffer.from(head));

@@ -8,8 +8,8 @@ import Connection from "libsql";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Database, tryLock } from "../../src/database/index.ts";
-import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/groups/dedup-keys.ts";
-import { Digests } from "../../src/groups/parts/column.ts";
+import { Digests } from "../../src/index/column.ts";
+import { assignDedupKeys, type DedupKeys, dedupKeyBytes } from "../../src/index/dedup-keys.ts";
 import { type EntryState, formatId, makeIdempotencyKey, parseId } from "../../src/ledger/entries.ts";
 import { type NewEntry, type RecordedOutcome, toScopeLock } from "../../src/ledger/file-writer.ts";
 import {
@@ -19,10 +19,10 @@ import {
   openPriorOutcomes,
   openRunLedger,
   type RunLedger,
-  verifyDataset,
 } from "../../src/ledger/index.ts";
 import { type Ledger, openLedger } from "../../src/ledger/ledger.ts";
 import { beginRun, createSharedWriter } from "../../src/ledger/shared-writer.ts";
+import { verifyDataset } from "../../src/send/index.ts";
 import { testHost } from "../support/host.ts";
 import { filesOf, newFolder, read, usualDelivery } from "../support/inputs.ts";
 import { hasPostgres, newDatabase } from "../support/postgres.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CallViewOptions } from "../../src/output/index.ts";
+import type { CallViewOptions } from "../../src/commands/call/call-page.ts";
 import { everything, findLabeledText, nothing, page, printCall, sample, spoken, under } from "./call.ts";
 
 describe("the page of a call", () => {

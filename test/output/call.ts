@@ -1,13 +1,9 @@
 /** Prints calls in the process of the test, and finds parts of the output. */
 import { readFileSync } from "node:fs";
+import type { CallViewOptions } from "../../src/commands/call/call-page.ts";
+import { printCalls } from "../../src/commands/call/call-printer.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
-import {
-  type CallViewOptions,
-  openScreen,
-  parseScreenOptions,
-  printCalls,
-  type ScreenFlags,
-} from "../../src/output/index.ts";
+import { openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
 export const nothing: CallViewOptions = {

@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { defect } from "../../src/failure.ts";
 import {
   loadFailurePrinter,
+  openRunCleaner,
   openScreen,
   parseScreenOptions,
   printDocument,
@@ -15,6 +16,7 @@ import {
   type Screen,
   type ScreenFlags,
 } from "../../src/output/index.ts";
+import { readSavedSecrets } from "../../src/settings/saved-files.ts";
 import { testHost } from "../support/host.ts";
 import { listOf, screenOn } from "./printed-text.ts";
 import { encodings } from "./secret-spellings.ts";
@@ -117,7 +119,8 @@ describe("the redaction of a secret", () => {
     const proxy = { https_proxy: "http://me:proxy-pass@[::bad" };
     const host = testHost({ env: { ...files, ...unreadable, ...proxy, ROLLCALL_CONFIG_DIR: folder } });
     const argv = ["--my-token=typed-word", "--base-url", "http://u:p%40ss-word@:::", "--prompt-tokens=4000"];
-    const screen = openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) });
+    const cleaner = openRunCleaner({ ...host, argv }, readSavedSecrets(host));
+    const screen = openScreen({ host, options: parseScreenOptions({}) }, cleaner);
     screen.trace("proxy-pass typed-word p%40ss-word p@ss-word saved-key file-key file-pass 4000");
     return screen.writeError(() => "").then(() => expect(host.said()).toBe(`${"*** ".repeat(7)}4000\n`));
   });

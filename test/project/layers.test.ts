@@ -6,17 +6,19 @@ import { program } from "../../rolldown.config.ts";
 
 /** A folder or file in `src`. Spaces separate the items of a list. */
 interface Module {
-  /** Modules that it may import, in addition to the base modules. */
+  /** Modules that it may import, also types, in addition to the base modules. */
   readonly imports?: string;
   /** Packages that only it may import. */
   readonly packages?: string;
   /** Parts of the system that it may use: `files`, `network`, `processes`. */
   readonly uses?: string;
+  /** True if other modules may import each file. Of other modules, they import `index.ts` and the failures. */
+  readonly isOpen?: boolean;
 }
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "decimal failure failures files host json nearest package.json program renamed-rules sentences shell-words units v8-limits".split(
+  "date-time decimal failure failures files host json nearest package.json program renamed-rules sentences shell-words units v8-limits".split(
     " ",
   ),
 );
@@ -24,60 +26,45 @@ const baseModules = new Set(
 /** The modules from top to bottom. */
 const modules: Readonly<Record<string, Module>> = {
   main: { imports: "run" },
-  run: { imports: "cli commands context output" },
+  run: { imports: "cli commands context output settings" },
   commands: {
-    imports: "calls catalogs cli client connect context contract mcp output service settings trajectories view",
+    imports:
+      "calls catalogs check cli client connect context contract dataset formats index input ledger mcp output problems send service settings view",
     // For the schemas of documents.
     packages: "zod",
+    isOpen: true,
   },
   cli: { imports: "context output", packages: "commander" },
   connect: { imports: "client context contract service settings" },
   context: { imports: "output settings" },
-  output: {
-    imports: "calls contract settings trajectories",
-    packages: "chalk cli-table3 get-east-asian-width ora",
-    uses: "files processes",
-  },
-  mcp: { imports: "trajectories", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
-  trajectories: {
-    imports: "client contract database messages",
-    packages: "@marcbachmann/cel-js fzstd hyparquet yauzl",
-    uses: "files processes",
-  },
-  catalogs: { imports: "contract", packages: "zod", uses: "files" },
-  calls: { imports: "messages" },
-  messages: {},
-  view: { imports: "calls service trajectories", packages: "hono preact zod", uses: "files" },
+  output: { packages: "chalk cli-table3 get-east-asian-width ora", uses: "files processes", isOpen: true },
+  mcp: { imports: "problems", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
+  view: { imports: "calls dataset http-server index", packages: "hono preact zod", uses: "files" },
   service: {
-    imports: "contract database trajectories",
+    imports: "check contract database dataset http-server index",
     packages: "hono @hono/node-server",
     uses: "files network processes",
   },
+  "http-server": { packages: "@hono/node-server", uses: "network" },
+  send: { imports: "client contract dataset index ledger problems", uses: "files" },
+  ledger: { imports: "database index", uses: "files processes" },
+  dataset: { imports: "check formats index input problems", uses: "files" },
+  formats: { imports: "index input messages problems", uses: "files" },
+  check: { imports: "index problems" },
+  input: { imports: "client problems", packages: "fzstd hyparquet yauzl", uses: "files processes" },
+  index: { imports: "problems", packages: "@marcbachmann/cel-js", isOpen: true },
+  problems: { isOpen: true },
+  calls: { imports: "messages", isOpen: true },
+  messages: { isOpen: true },
+  catalogs: { imports: "contract", packages: "zod", uses: "files" },
   settings: { imports: "contract database", packages: "conf", uses: "files processes" },
   client: { imports: "contract", packages: "undici", uses: "files network processes" },
+  contract: { packages: "zod", isOpen: true },
   database: { packages: "libsql pg", uses: "files network" },
-  contract: { packages: "zod" },
   files: { uses: "files" },
+  json: { isOpen: true },
   "v8-limits": { uses: "processes" },
 };
-
-/** Modules whose files can be imported. Of other modules, only `index.ts` can. */
-const openModules = new Set(["contract", "commands", "json", "messages"]);
-
-/**
- * Exceptions: the service computes the metrics of `check`, and the page reads conversations as `call read` does. A page
- * in a file evaluates expressions as `--where` does.
- */
-const exceptions = new Set([
-  "src/service → src/groups/metrics/metrics.ts",
-  "src/view → src/calls/conversation.ts",
-  "src/view → src/groups/select/expression.ts",
-]);
-
-/** The layers of the trajectory modules from bottom to top. A file imports values of its own layer and lower layers. */
-const layers =
-  "check/rules input formats groups/metrics groups/parts check groups groups/select ledger send send/follow".split(" ");
-const onPath = new Set(layers.map((layer) => layer.split("/")[0]));
 
 /** Node's modules by the part of the system that they use. */
 const nodeModules: Readonly<Record<string, readonly string[]>> = {
@@ -115,27 +102,18 @@ const packageOf = (specifier: string): string =>
 
 const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(/\.ts$/, "");
 
-const moduleOf = (path: string): string => (onPath.has(folderOf(path)) ? "trajectories" : folderOf(path));
-
-/** Trajectory modules of which only `index.ts` can be imported. */
-const modulesOnPath = new Set(["formats", "groups", "input", "ledger", "send"]);
-
-/** The checker writes to the index and the metrics, which are below it. */
-const isCheckerOutput = (path: string, to: string): boolean =>
-  folderOf(path) === "check" && /^src\/groups\/(parts|metrics)\//.test(to);
-
 const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
 
 /** True if other modules may import a file. */
 const isPublic = (path: string): boolean =>
-  openModules.has(moduleOf(path)) ||
+  modules[folderOf(path)]?.isOpen === true ||
   // These files make or recognize failures, and redact secrets, without the rest of the module.
-  /^src\/\w+\/(index|failures|saved-files)\.ts$/.test(path) ||
-  path === `src/${moduleOf(path)}.ts`;
+  /^src\/[\w-]+\/(index|failures|saved-files)\.ts$/.test(path) ||
+  path === `src/${folderOf(path)}.ts`;
 
 /** Returns the fault of an import; undefined if it is allowed. */
 const findImportFault = (path: string, { to, isType }: Import): string | undefined => {
-  const own = moduleOf(path);
+  const own = folderOf(path);
   const entry = modules[own] ?? (baseModules.has(own) ? {} : undefined);
   if (entry === undefined) return `${own} is not a known module`;
   if (to.startsWith("node:")) {
@@ -147,24 +125,14 @@ const findImportFault = (path: string, { to, isType }: Import): string | undefin
   if (!to.includes("/") || to.startsWith("@"))
     return has(entry.packages, to) ? undefined : `${own} must not import ${to}`;
   if (!to.startsWith("src/")) return `${to} is not part of the program`;
-  const other = moduleOf(to);
-  const isInner = modulesOnPath.has(folderOf(to)) && folderOf(to) !== folderOf(path) && !isPublic(to);
-  if (isInner && !isCheckerOutput(path, to) && !exceptions.has(`src/${own} → ${to}`)) {
-    return `${to} is internal to ${folderOf(to)}`;
-  }
-  if (other === own) return own === "trajectories" && !isType ? findLayerFault(path, to) : undefined;
-  if (exceptions.has(`src/${own} → ${to}`)) return undefined;
+  const other = folderOf(to);
+  if (other === own) return undefined;
   if (!has(entry.imports, other) && !baseModules.has(other)) return `${own} must not import ${other}`;
   return isPublic(to) ? undefined : `${to} is internal to ${other}`;
 };
 
-const findLayerFault = (path: string, to: string): string | undefined => {
-  const [at, of] = [path, to].map((file) => layers.indexOf(file.split("/").slice(1, -1).join("/"))) as [number, number];
-  return path.endsWith("/index.ts") || to.endsWith("/failures.ts") || of <= at ? undefined : `${to} is above ${path}`;
-};
-
 /** Internal files with tests, because only a killed run or a failing store shows their promises. */
-const testedInternals = /^src\/((input|ledger|groups|check|send)\/|view\/calls\.ts$)/;
+const testedInternals = /^src\/((input|ledger|dataset|check|send)\/|view\/calls\.ts$)/;
 
 const findTestImportFault = ({ to }: Import): string | undefined =>
   !to.startsWith("src/") || isPublic(to) || testedInternals.test(to)
@@ -234,9 +202,9 @@ describe("the import checker", () => {
     ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is not part of the program"],
     ["src/service/app.ts", 'await import("chalk");', "service must not import chalk"],
     ["src/calls/one.ts", 'import {\n  readFile,\n} from "node:fs/promises";', "calls must not use files"],
-    ["src/groups/a.ts", 'import "../send/index.ts";', "src/send/index.ts is above src/groups/a.ts"],
+    ["src/dataset/a.ts", 'import "../send/index.ts";', "dataset must not import send"],
     [
-      "src/groups/a.ts",
+      "src/dataset/a.ts",
       'import type { A } from "../formats/format.ts";',
       "src/formats/format.ts is internal to formats",
     ],

@@ -1,12 +1,17 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import {
+  type CheckResult,
+  collectDistributions,
+  composeCheckResult,
+  type Dataset,
+  reportSplitLeaks,
+} from "../../dataset/index.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
-import { collectDistributions, type Dataset, reportSplitLeaks } from "../../groups/index.ts";
 import { combineModes, locateLine } from "../../input/index.ts";
-import { printDistributions, printDocument, printReport } from "../../output/index.ts";
-import { type CheckResult, composeCheckResult } from "../../send/index.ts";
+import { printDocument, printReport } from "../../output/index.ts";
 import { checkReportFiles } from "../inputs/files.ts";
-import { printWarnings } from "../inputs/problems.ts";
+import { printDistributions, printWarnings } from "../inputs/problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
 import type { CheckOptions } from "./command.ts";

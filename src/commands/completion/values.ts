@@ -61,7 +61,9 @@ const sources: Readonly<Record<string, CompletionSource>> = {
   },
   "--fields": (request) => suggestNext(listColumnNames(request), request),
   "--allow": async ({ command }) =>
-    command.words.startsWith("catalog ") ? Object.keys(lockRules) : (await import("../../check/index.ts")).warningRules,
+    command.words.startsWith("catalog ")
+      ? Object.keys(lockRules)
+      : (await import("../../problems/index.ts")).warningRules,
   "--from": async () => ["auto", "rollcall", ...(await import("../../formats/index.ts")).formatNames],
   "--path": callFields,
   "--report": reportFormats,

@@ -1,13 +1,13 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { composeCheckResult, readGroupLines } from "../../dataset/index.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
 import { listInexactValues, type ReceiptData, sumCounts } from "../../formats/index.ts";
-import { readGroupLines } from "../../groups/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { composeCheckResult, writeRejected } from "../../send/index.ts";
+import { writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";

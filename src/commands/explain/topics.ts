@@ -1,9 +1,9 @@
 /** Lists the topics of `rollcall explain`, which are codes and rules. */
 import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
-import * as check from "../../check/index.ts";
+import { readSources, reportSplitLeaks } from "../../dataset/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
-import { readSources, reportSplitLeaks } from "../../groups/index.ts";
 import { openMemoryBytes } from "../../input/index.ts";
+import * as check from "../../problems/index.ts";
 import { selectProblems } from "../inputs/problems.ts";
 
 /** JSON omits `example`, because it is a function. */

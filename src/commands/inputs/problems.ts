@@ -1,11 +1,12 @@
 /** Selects the problems to show, folds similar problems, and adds excerpts. */
-import { getRuleSubject, type RuleCount, redactSecrets } from "../../check/index.ts";
+
 import type { Context } from "../../context.ts";
+import type { Dataset, Distributions } from "../../dataset/index.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import type { Dataset } from "../../groups/index.ts";
 import { findText, readRange, type Source } from "../../input/index.ts";
 import { endOfLine, newline } from "../../json/json-bytes.ts";
 import type { Screen } from "../../output/index.ts";
+import { getRuleSubject, type RuleCount, redactSecrets } from "../../problems/index.ts";
 
 /** output.md promises this number. */
 const maxProblems = 20;
@@ -153,3 +154,9 @@ const readExcerpt = async (sources: readonly Source[], { rule, file = "", offset
 };
 
 const firstToken = /^(?:"(?:\\.?|[^"\\])*"?|'(?:\\.?|[^'\\])*'?|[\w+.-]+|.)/su;
+
+/** Shows the rewards as bars to people. */
+export const printDistributions = async (screen: Screen, collect: () => Distributions) => {
+  if (!screen.host.terminal.stdout || screen.format !== "table" || screen.options.quiet) return;
+  await (await import("./histogram.ts")).printHistograms(screen, collect());
+};

@@ -1,12 +1,13 @@
 /** Runs the verbs of `rollcall ledger` (guarantees.md). */
 import { createDestinationFilter, hasNoLogUrl, listServiceArgs, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { composeCheckResult } from "../../dataset/index.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
 import { printDocument } from "../../output/index.ts";
-import { composeCheckResult } from "../../send/index.ts";
+import { type Verification, verifyDataset } from "../../send/index.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { requireConfirmation } from "../confirm.ts";
@@ -142,7 +143,7 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
 const printEntries = async (
   { screen }: Context,
   { allDestinations }: LocationOptions,
-  { entries, counts }: { entries: readonly ledgers.Entry[]; counts: ledgers.Verification["counts"] | null },
+  { entries, counts }: { entries: readonly ledgers.Entry[]; counts: Verification["counts"] | null },
 ) => {
   const rows = entries.map((entry) => {
     const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
@@ -259,6 +260,6 @@ const compareFiles = async (context: Context, typed: FileOptions, options: { isP
   if (dataset.groups.count === 0 && failure) throw failure;
   const { ledger, filter } = await openLedger(context, typed, { isForReading: true, settings });
   const ledgerArgs = listLedgerArgs(context, typed);
-  const verification = await ledgers.verifyDataset(dataset, ledger?.entries(filter) ?? [], { ...options, ledgerArgs });
+  const verification = await verifyDataset(dataset, ledger?.entries(filter) ?? [], { ...options, ledgerArgs });
   return { ...verification, skipped: listSkippedFiles(dataset) };
 };

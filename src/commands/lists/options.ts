@@ -2,7 +2,7 @@
 
 import type { TimeResolver } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
-import { isDateTime } from "../../contract/date-time.ts";
+import { isDateTime } from "../../date-time.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { parseAmountOf, parseMs } from "../../units.ts";

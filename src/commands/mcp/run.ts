@@ -1,6 +1,5 @@
 /** Runs `rollcall mcp`, whose tools run commands and return pages of JSON. */
 import { Readable, Writable } from "node:stream";
-import { redactMessage } from "../../check/index.ts";
 import { type OptionKind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
 import { readEffectiveSettings } from "../../connect.ts";
 import { type Context, openContext, runInContext } from "../../context.ts";
@@ -8,7 +7,9 @@ import { isFailure, type Problem, toFailure, toProblemDocument } from "../../fai
 import { withSignal } from "../../host.ts";
 import { parseRawJson, type RawJson } from "../../json/raw-json.ts";
 import * as mcp from "../../mcp/index.ts";
-import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../output/index.ts";
+import { loadFailurePrinter, openRunCleaner, openScreen, parseScreenOptions } from "../../output/index.ts";
+import { redactMessage } from "../../problems/index.ts";
+import { readSavedSecrets } from "../../settings/saved-files.ts";
 import { filterOptions } from "../lists/options.ts";
 import type { McpOptions } from "./command.ts";
 
@@ -200,7 +201,10 @@ const runArgv = async ({ context: given, program }: Server, argv: readonly strin
   // Each run gets its own stream, because a screen never removes its listeners.
   const stderr = new Writable({ write: (chunk, _, done) => void given.host.stderr.write(chunk, done) });
   const host = { ...withSignal(given.host, signal), stdin: Readable.from([]), stdout, stderr, terminal };
-  const screen = openScreen({ host, options: parseScreenOptions({ json: true }) });
+  const screen = openScreen(
+    { host, options: parseScreenOptions({ json: true }) },
+    openRunCleaner(host, readSavedSecrets(host)),
+  );
   // `runAtEnd` would cache a catalog, but a tool changes nothing.
   const context = { ...openContext({ host, screen, flags: given.flags }), runAtEnd: () => undefined, defaults };
   const failure = await parseArgv(program, argv)

@@ -1,15 +1,14 @@
 import { getLocalService, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
+import { composeCheckResult, type Dataset, readSources } from "../../dataset/index.ts";
 import { toFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
-import { type Dataset, readSources } from "../../groups/index.ts";
 import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
 import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { openExistingLedger } from "../../ledger/index.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
-import { composeCheckResult } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import * as pages from "../../view/index.ts";

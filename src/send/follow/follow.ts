@@ -1,9 +1,11 @@
 /** Follows a growing file, and sends complete groups. */
+
 import { basename } from "node:path";
+import * as grouping from "../../dataset/index.ts";
+import { isRemote, plainUrl } from "../../dataset/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
-import * as grouping from "../../groups/index.ts";
-import { inputChanged, isRemote, plainUrl } from "../../input/index.ts";
 import { findGroups, openPriorOutcomes, openRunLedger, type RunLedger } from "../../ledger/index.ts";
+import { inputChanged, invalidInput } from "../../problems/failures.ts";
 import { markUnsent } from "../deliver-groups.ts";
 import { type DeliverOptions, openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
@@ -98,8 +100,8 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
   const processCompleted = async () => {
     await batches.addCompleted(completed.splice(0));
     if (problems.errors === 0) return;
-    if (problems.isInputBroken) throw grouping.invalidInput(problems);
-    if (onInvalid === "stop") throw grouping.invalidInput(problems, { valid: "some" });
+    if (problems.isInputBroken) throw invalidInput(problems);
+    if (onInvalid === "stop") throw invalidInput(problems, { valid: "some" });
   };
 
   /** Returns true if `follow` may read the next file. */
@@ -180,7 +182,7 @@ const openFollowRun = async (options: FollowOptions & DeliverOptions, runLedger:
     const isNothingValid =
       rejected === read && read > 0 && outcomes.groupsWith("rejected").every((at) => !groups.isValid(at));
     return isNothingValid && isFailure(result.failure, "log-rejected")
-      ? { ...result, failure: grouping.invalidInput(problems) }
+      ? { ...result, failure: invalidInput(problems) }
       : result;
   };
 

@@ -1,14 +1,15 @@
 /** Reads the complete lines of a followed file, and of later files with the same name. */
+
 import { stat } from "node:fs/promises";
-import { Problems } from "../../check/rules/problems.ts";
-import type { Strictness } from "../../check/rules/rules.ts";
-import { Scan } from "../../check/scan.ts";
+import * as grouping from "../../dataset/index.ts";
+import * as inputs from "../../dataset/index.ts";
 import { Failure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
-import * as grouping from "../../groups/index.ts";
 import type { Host } from "../../host.ts";
-import * as inputs from "../../input/index.ts";
 import { bomLength } from "../../json/json-bytes.ts";
+import { invalidInput } from "../../problems/failures.ts";
+import { Problems } from "../../problems/problems.ts";
+import type { Strictness } from "../../problems/rules.ts";
 import { fileNotFollowable } from "../failures.ts";
 
 export interface FollowedFileOptions {
@@ -30,7 +31,7 @@ export interface FollowedFile {
   index: number;
   tail: inputs.Tail;
   assembler: grouping.GroupAssembler;
-  scan: Scan;
+  scan: inputs.Scan;
   /** A time of `host.elapsed`. */
   changedAt: number;
   /** True if a later file exists and this file no longer grows. */
@@ -62,7 +63,7 @@ export const openFollowedFiles = (
     const code = getErrorCode(thrown);
     if (code === "unknown") throw thrown;
     problems.report("file-unreadable", { code }, { file });
-    return grouping.invalidInput(problems);
+    return invalidInput(problems);
   };
 
   const requireText = (head: Buffer) => {
@@ -71,7 +72,7 @@ export const openFollowedFiles = (
     const sniffed = inputs.findFormatError(head, file);
     if (!sniffed) return;
     sniffed.report(problems, file);
-    throw grouping.invalidInput(problems);
+    throw invalidInput(problems);
   };
 
   /** Returns the first line with a new error. */
@@ -99,14 +100,14 @@ export const openFollowedFiles = (
         const facts = await stat(file);
         if (facts.isDirectory()) {
           problems.report("file-is-folder", undefined, { file });
-          throw grouping.invalidInput(problems);
+          throw invalidInput(problems);
         }
         // Opening a pipe would wait for a writer.
         if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
         const tail = await inputs.openTail(file, before ? `${file} (version ${index + 1})` : file);
         sources.push(tail.source);
         problems.inputs = sources.map(({ name }) => name);
-        const scan = new Scan(tail.source, { index, groupBy, result: found });
+        const scan = new inputs.Scan(tail.source, { index, groupBy, result: found });
         const assembler = grouping.openGroupAssembler({
           ...{ ...completion, scan: found, groups: dataset.groups, isGroupedByKey: groupBy !== undefined },
           ...{ file: tail.source.name, keys: dedupKeys.addInput(), elapsed: host.elapsed },

@@ -1,6 +1,7 @@
 /** Sends the complete groups of followed files. */
+
+import { finalizeGroup, openGroupReporter } from "../../dataset/index.ts";
 import { isFailure } from "../../failure.ts";
-import { finalizeGroup, openGroupReporter } from "../../groups/index.ts";
 import type { Delivery } from "../delivery.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";

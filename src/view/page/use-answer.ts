@@ -1,7 +1,7 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
-import { filterTrajectories, parseFilter, withFinish } from "../../groups/select/expression.ts";
+import { filterTrajectories, parseFilter, withFinish } from "../../index/expression.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
 import { type AnswerTypes, formatQuery, type GroupData, type GroupRow, type PageData, type Query } from "../answers.ts";

@@ -1,0 +1,222 @@
+/** Composes the page of a traced call (interface 2.4). */
+import * as calls from "../../calls/index.ts";
+import { addDecimals, formatRounded, roundForDisplay, zero } from "../../decimal.ts";
+import * as raw from "../../json/raw-json.ts";
+import { groupDigits } from "../../output/page.ts";
+import type { Section } from "../../output/views.ts";
+import { findValues } from "../../output/wire.ts";
+import { formatRoundedSize } from "../../sentences.ts";
+import { describeBinary, formatTree, getDecodedSize } from "./value-tree.ts";
+
+/** `vendorPrefix` replaces `vendor` in keys such as `vendor_user_id` (interface 2.4). */
+export type CallViewOptions = Readonly<
+  Record<"costs" | "storageSize" | "totalStorageSize" | "full", boolean> & { vendorPrefix: string }
+>;
+
+/** The texts of the sections are not safe to print. */
+export function* callSections(call: raw.RawJson, options: CallViewOptions) {
+  const prefix = options.vendorPrefix;
+  const { inputs, output } = calls.readConversation(call);
+  yield { title: `Call ${calls.findCallName(call) ?? "without a name"}`, lines: listFacts(call, options) };
+  yield* toTreeSection("Exception", raw.findValue(call, "exception"), { maxBlockLines: maxExceptionLines });
+  for (const [title, { items, rest }] of [["Inputs", inputs] as const, ["Output", output] as const]) {
+    yield* items ? [{ title }] : toTreeSection(title, rest);
+    for (const turn of calls.toTurns(items ?? [])) yield* toTurnSections(turn, items?.length === 1);
+  }
+  if (inputs.items) yield* toTreeSection("Other inputs", inputs.rest);
+  if (output.items) yield* toTreeSection("Other output", output.rest);
+  const details = listFields(call, detailLabels, prefix);
+  if (details.length > 0) yield { title: "Details", lines: details };
+  yield* toTreeSection("Attributes", raw.findValue(call, "attributes"));
+  yield* toTreeSection("Summary", findSummary(call, options));
+  const known = calls.listFieldNames(prefix);
+  const others = raw.withoutAbsent(call.members).filter(({ key }) => !known.includes(key));
+  if (others.length > 0) yield* toTreeSection("Other", calls.toObject(others));
+}
+
+const maxExceptionLines = 120;
+
+const toTreeSection = (title: string, value: raw.RawJson | undefined, options: Section = {}) =>
+  value ? [{ title, block: formatTree(value), isQuoted: true, ...options }] : [];
+
+export const fieldSections = (call: raw.RawJson, fields: readonly string[]): readonly Section[] => {
+  const lines = fields.map((label) => {
+    const values = (findValues(call, label) ?? []).filter((value) => !raw.isAbsent(value));
+    return { label, text: values.map(raw.formatInline).join(";") };
+  });
+  return [{ lines }];
+};
+
+const tones = { ok: "good", failed: "bad", running: "warning", deleted: "faint" } as const;
+
+const listFacts = (call: raw.RawJson, options: CallViewOptions) => {
+  const { vendorPrefix: prefix, costs, storageSize, totalStorageSize } = options;
+  const state = calls.findState(call, prefix);
+  const status = calls.readStatus(call, prefix);
+  const isUsual = status === undefined || ["success", "error", "running"].includes(status);
+  const reward = raw.findValue(call, "attributes", "reward");
+  const hasReward = reward?.kind === "number" || reward?.kind === "word";
+  const facts: Readonly<Record<string, readonly string[]>> = {
+    reward: hasReward ? [roundFraction(raw.formatInline(reward))] : [],
+    duration: formatDuration(calls.findDurationMicros(call)),
+    model: [calls.findModels(call, prefix).join(", ")].filter(Boolean),
+    tokens: formatTokens(call),
+    cost: costs ? formatCosts(calls.readCosts(call, prefix)) : [],
+    size: storageSize ? [formatStorageSize(call, "storage_size_bytes")] : [],
+    "total size": totalStorageSize ? [formatStorageSize(call, "total_storage_size_bytes")] : [],
+  };
+  return [
+    { label: "status", text: isUsual ? state : `${state} (${status})`, tone: tones[state] },
+    ...Object.entries(facts).flatMap(([label, texts]) =>
+      texts.map((text, at) => ({ label: at === 0 ? label : "", text })),
+    ),
+    ...listFields(call, { id: "id", parent_id: "parent", thread_id: "thread", turn_id: "turn" }, prefix),
+  ];
+};
+
+const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roundForDisplay(Number(text))) : text);
+
+const formatDuration = (micros: number | undefined) => {
+  if (micros === undefined) return [];
+  if (micros < 0) return ["unknown (the call ended before it started)"];
+  return [micros < 1_000_000 ? `${micros / 1000} ms` : `${micros / 1_000_000} s`];
+};
+
+const formatTokens = (call: raw.RawJson) =>
+  calls.readUsages(call).map(({ model, cached = 0n, written = 0n, ...usage }) => {
+    const group = (count: bigint | undefined) => groupDigits(String(count));
+    const parts = [
+      ...(cached > 0n ? [`${group(cached)} cached`] : []),
+      ...(written > 0n ? [`${group(written)} written to a cache`] : []),
+    ].join(", ");
+    const stated = calls.tokenKinds.filter((kind) => usage[kind] !== undefined);
+    const counts = stated
+      .map((kind) => `${group(usage[kind])} ${kind}${kind === "prompt" && parts !== "" ? ` (${parts})` : ""}`)
+      .join(", ");
+    const text = usage.doubt === undefined ? counts : `${counts || "unknown"} (${usage.doubt})`;
+    return model === undefined ? text : `${text}  ${model}`;
+  });
+
+const formatCosts = (costs: readonly calls.CallCost[]) => {
+  if (costs.length === 0) return [notProvided];
+  const lines = costs.map((cost) => `${formatCost(cost)}  ${cost.model}`);
+  const dollars = costs.flatMap((cost) => calls.readDollars(cost) ?? []);
+  if (costs.length === 1 || dollars.length < costs.length) return lines;
+  return [...lines, `$${formatRounded(dollars.reduce(addDecimals, zero))} total`];
+};
+
+const notProvided = "not provided by the service";
+
+const formatCost = ({ unit, total, known }: calls.CallCost) => {
+  const amount = formatRounded(total ?? known);
+  const money = unit === "USD" ? `$${amount}` : `${amount} ${unit}`;
+  if (total) return money;
+  return known.digits === 0n ? "unknown" : `unknown (at least ${money})`;
+};
+
+const formatStorageSize = (call: raw.RawJson, field: string) => {
+  const size = raw.findValue(call, field);
+  if (size?.kind === "number") return `${groupDigits(size.text)} ${size.text === "1" ? "byte" : "bytes"}`;
+  return size ? raw.formatInline(size) : notProvided;
+};
+
+const detailLabels = {
+  display_name: "display name",
+  op_name: "operation",
+  project_id: "project",
+  trace_id: "trace",
+  started_at: "started",
+  ended_at: "ended",
+  deleted_at: "deleted",
+  vendor_user_id: "user id",
+  vendor_username: "username",
+  vendor_run_id: "run",
+  vendor_run_step: "run step",
+  vendor_run_step_end: "run step end",
+};
+
+const listFields = (call: raw.RawJson, labels: Readonly<Record<string, string>>, prefix: string) =>
+  Object.entries(labels).flatMap(([field, label]) => {
+    return [...new Set([calls.withPrefix(field, prefix), field])].flatMap((name) => {
+      const value = raw.findValue(call, name);
+      return value ? [{ label, text: raw.formatInline(value) }] : [];
+    });
+  });
+
+const findSummary = (call: raw.RawJson, { costs }: CallViewOptions) => {
+  const summary = raw.findValue(call, "summary");
+  if (costs || summary?.kind !== "object") return summary;
+  const withoutCosts = ({ members }: raw.RawJson) => members.filter(({ key }) => key !== "costs");
+  const members = withoutCosts(summary).map(({ key, value }) => {
+    return { key, value: value.kind === "object" ? calls.toObject(withoutCosts(value)) : value };
+  });
+  return calls.toObject(members);
+};
+
+const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Turn, isAlone: boolean) => {
+  const others = choiceMembers.filter((member) => !isTitleMember(member));
+  const titleMembers = choiceMembers.filter((member) => isTitleMember(member) && !(isAlone && member.key === "index"));
+  const details = [
+    ...[name, toolCallId].flatMap((text) => (text === undefined ? [] : quoteName(text))),
+    ...titleMembers.map(({ key, value }) => `${key.replaceAll("_", " ")} ${quoteName(raw.formatInline(value))}`),
+  ].join(", ");
+  const allParts: readonly calls.ContentPart[] =
+    others.length === 0 ? parts : [...parts, { kind: "other", members: others }];
+  const [first = {}, ...rest] = mergeTexts(allParts.flatMap(toPartSections));
+  const title = role === undefined ? "not a message" : /^[a-z][\w-]{0,30}$/i.test(role) ? role : JSON.stringify(role);
+  const heading: Section = { title: details === "" ? title : `${title} (${details})`, level: 2 };
+  const [head, below] = first.title === undefined ? [{ ...first, ...heading }, rest] : [heading, [first, ...rest]];
+  return [head, ...below.map((part) => ({ title: "text", ...part }))];
+};
+
+const isTitleMember = ({ key, value }: raw.RawMember) =>
+  ["finish_reason", "index", "stop_reason"].includes(key) && value.kind !== "object" && value.kind !== "list";
+
+/** Quotes an unusual name, because the name could imitate rollcall's own text. */
+const quoteName = (name: string) => (/^[\p{L}\p{N}_.:/@+-]{1,120}$/u.test(name) ? name : JSON.stringify(name));
+const formatId = (id: string | undefined) => (id === undefined ? "" : ` (${quoteName(id)})`);
+
+const toTextSection = (text: string): Section =>
+  text === "" ? { level: 3 } : { level: 3, block: text, isQuoted: true };
+
+const mergeTexts = (parts: readonly Section[]) => {
+  const merged: Section[] = [];
+  for (const part of parts) {
+    const last = merged.at(-1);
+    if (last === undefined || last.title !== undefined || part.title !== undefined) merged.push(part);
+    else merged.splice(-1, 1, toTextSection(`${last.block ?? ""}\n${part.block ?? ""}`));
+  }
+  return merged;
+};
+
+const toPartSections = (part: calls.ContentPart): readonly Section[] => {
+  const titled = (title: string, text = ""): Section => ({ title, ...toTextSection(text) });
+  if (part.kind === "said") return [toTextSection(formatTree(part.value))];
+  if (part.kind === "result")
+    return [titled(`← result${formatId(part.id)}${part.isError ? ", error" : ""}`, flattenParts(part.parts))];
+  if (part.kind === "media") return [titled(formatMedia(part))];
+  if (part.kind === "other") return [titled("other fields", formatTree(calls.toObject(part.members)))];
+  if (part.kind !== "call") return [titled(part.kind, part.text)];
+  const { name, id, callArguments, result } = part;
+  const isText = callArguments?.kind === "text";
+  const parsed = (isText ? raw.tryParseRawJson(callArguments.text) : undefined) ?? callArguments;
+  const text = raw.isAbsent(parsed) ? "{}" : formatTree(parsed);
+  const heading = `→ ${name === undefined ? "not a call" : quoteName(name)}${formatId(id)}`;
+  const call = titled(heading, text === "{}" ? "" : text);
+  if (!result) return [call];
+  const ofTool = result.name === undefined || result.name === name ? "" : ` of ${quoteName(result.name)}`;
+  return [call, { ...titled(`← result${ofTool}`), block: flattenParts(result.parts), isQuoted: true }];
+};
+
+const flattenParts = (parts: readonly calls.ContentPart[]) =>
+  parts
+    .flatMap(toPartSections)
+    .flatMap(({ title, block = "" }) => [title === undefined ? "" : `[${title}]`, block])
+    .filter(Boolean)
+    .join("\n");
+
+const formatMedia = ({ category, url, data, name = "", format }: calls.Media) => {
+  if (url !== undefined) return `${category}: ${describeBinary(url)?.slice(1, -1) ?? quoteName(url)}`;
+  if (data === undefined) return `${category}: ${quoteName(name)}`;
+  return `${category}: ${format === undefined ? "" : `${quoteName(format)}, `}${formatRoundedSize(getDecodedSize(data))}`;
+};

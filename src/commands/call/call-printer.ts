@@ -1,0 +1,158 @@
+/** Prints traced calls and summaries of calls. */
+import { type CallGroup, type CallSummary, callFields, withPrefix } from "../../calls/index.ts";
+import { composeArray, composeMembers, findValue, type RawJson } from "../../json/raw-json.ts";
+import { type TextCleaner, toOneLine } from "../../output/cleaner.ts";
+import { printList } from "../../output/list.ts";
+import { printPages } from "../../output/page.ts";
+import type { Screen } from "../../output/screen.ts";
+import type { Column, Page, Section } from "../../output/views.ts";
+import { resolveField } from "../../output/wire.ts";
+import { type CallViewOptions, callSections, fieldSections } from "./call-page.ts";
+
+export type CallReply = Readonly<{ call: RawJson; reply: Uint8Array }>;
+type Replies = AsyncIterable<CallReply>;
+
+export interface CallPrinting extends CallViewOptions {
+  readonly isMarkdown: boolean;
+  /** Known after the last reply. If `hasSeveral`, JSON is a list of calls. `canBeEmpty` allows an empty list. */
+  readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
+}
+
+export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
+  const pages = toPages(screen, replies, options);
+  if (options.isMarkdown) return await screen.printUnpaged(formatPagesMarkdown(pages, screen.cleaner.text), "lines");
+  if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
+  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array) => {
+    const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
+    await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { bytes, member } });
+  };
+  if (screen.format === "jsonl" && !screen.canPage) {
+    for await (const { call, reply } of replies) await print([call], "call", reply);
+    return;
+  }
+  const calls: RawJson[] = [];
+  let lastReply: Uint8Array | undefined;
+  for await (const { call, reply } of replies) {
+    calls.push(call);
+    lastReply = reply;
+  }
+  const { hasSeveral, canBeEmpty } = options.finalFacts();
+  if (lastReply && !hasSeveral) return await print(calls, "call", lastReply);
+  if (!lastReply && !canBeEmpty) return;
+  await print(calls, "calls", Buffer.from(`{"calls":${composeArray(calls.map(({ json }) => json))}}`));
+};
+
+async function* toPages(screen: Screen, replies: Replies, options: CallViewOptions) {
+  for await (const { call } of replies) yield { sections: toSections(call, screen, options), isFull: options.full };
+}
+
+async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextCleaner) {
+  let between = "";
+  for await (const { sections } of pages) {
+    yield between;
+    yield* formatPageMarkdown(sections, clean);
+    between = "\n---\n\n";
+  }
+}
+
+const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions) => {
+  if (!fields) return callSections(call, options);
+  const columns = listCallColumns({ ...options, storageSize: true, totalStorageSize: true });
+  const names = fields.map((name) => resolveField(name, columns, [call]));
+  return fieldSections(call, names);
+};
+
+/** The default of `--reward-from`. */
+const rewardField = "attributes.reward";
+
+const createColumn = (name: string, display: Partial<Column<unknown>> = {}): Column<unknown> => ({
+  name,
+  heading: name,
+  rank: 0,
+  ...display,
+  cell: (_, spelled) => spelled(),
+  value: () => undefined,
+});
+
+const freeForm = ["attributes", "inputs", "output", "summary"];
+
+const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallViewOptions, hasReward = true) =>
+  [...callFields, ...(hasReward ? [rewardField] : [])]
+    .filter((name) => storageSize || name !== "storage_size_bytes")
+    .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
+    .map((field) => createColumn(withPrefix(field, vendorPrefix), { isFreeForm: freeForm.includes(field) }));
+
+function* formatPageMarkdown(sections: Iterable<Section>, clean: TextCleaner) {
+  const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
+  let between = "";
+  for (const { title, level = 1, lines = [], block } of sections) {
+    const items = lines.map(({ label, text }) => {
+      return `${label === "" ? "  " : `- ${escapeLine(label)}: `}${escapeLine(text)}`;
+    });
+    for (const pieces of [
+      title === undefined ? [] : [`${"#".repeat(level)} ${escapeLine(title)}`],
+      items.length === 0 ? [] : [items.join("\n")],
+      block === undefined ? [] : fenceText(clean(block)),
+    ]) {
+      if (pieces.length === 0) continue;
+      yield between;
+      yield* pieces;
+      between = "\n\n";
+    }
+  }
+  yield "\n";
+}
+
+const escapeMarkdown = (text: string) => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
+
+const fenceText = (text: string) => {
+  const longest = (text.match(/`+/g) ?? []).reduce((max, run) => Math.max(max, run.length), 2);
+  const fence = "`".repeat(longest + 1);
+  return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
+};
+
+type CallSummaryView = Readonly<{ summary: CallSummary; costs: boolean; missing: number }>;
+
+export const printCallSummary = async (screen: Screen, view: CallSummaryView) => {
+  const { all, groups } = view.summary;
+  // Only tables have a total, because a program that adds the rows would count each call twice.
+  const rows = screen.format === "table" ? [...groups, { ...all, op: "all calls" }] : groups;
+  const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
+  const bytes = Buffer.from(formatSummaryJson(view, rows));
+  await printList(screen, { columns, rows, wire: { bytes, member: "groups" } });
+};
+
+const rightAligned = { align: "right" } as const;
+const pointAligned = { align: "decimal" } as const;
+
+/** Users rely on the order of the columns (output.md). */
+const summaryColumns = [
+  createColumn("op"),
+  createColumn("model", { hasNames: true }),
+  createColumn("calls", rightAligned),
+  createColumn("failed", { ...rightAligned, rank: 2 }),
+  createColumn("running", { ...rightAligned, rank: 8 }),
+  createColumn("deleted", { ...rightAligned, rank: 9 }),
+  createColumn("seconds.p50", { ...pointAligned, heading: "p50\ns", rank: 4 }),
+  createColumn("seconds.p95", { ...pointAligned, heading: "p95\ns", rank: 5 }),
+  createColumn("tokens.prompt", { ...rightAligned, heading: "prompt\ntokens", rank: 6 }),
+  createColumn("tokens.completion", { ...rightAligned, heading: "completion\ntokens", rank: 7 }),
+  createColumn("tokens.total", { ...rightAligned, heading: "total\ntokens", rank: 3 }),
+  createColumn("cost.usd", { ...pointAligned, heading: "cost\n$", isRounded: true }),
+];
+
+const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
+  const name = (text: string) => (text === "" ? "null" : JSON.stringify(text));
+  const toCounts = ({ op, model, cost, ...counts }: CallGroup) => ({ ...counts, ...(costs ? { cost } : {}) });
+  const rows = groups.map((group) => toJson({ op: name(group.op), model: name(group.model), ...toCounts(group) }));
+  return composeMembers([
+    ["summary", toJson({ ...toCounts(all), missing })],
+    ["groups", composeArray(rows)],
+  ]);
+};
+
+/** The strings in `value` are already JSON. `JSON.stringify` cannot format the sums, which are bigint. */
+const toJson = (value: unknown): string =>
+  typeof value === "object" && value !== null
+    ? composeMembers(Object.entries(value).map(([key, member]) => [key, toJson(member)]))
+    : String(value ?? null);

@@ -1,0 +1,59 @@
+/** Reads groups, and finds their metrics, bytes, positions and problems. */
+
+export { Digests, DigestTable, NumberColumn } from "../index/column.ts";
+export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../index/dedup-keys.ts";
+export { Groups, groupClosing, groupOpening } from "../index/groups.ts";
+export { reportMismatches } from "../index/requests.ts";
+export { createScanResult, type ScanResult } from "../index/scan-result.ts";
+export { computeMoments, findBounds } from "../index/sums.ts";
+export {
+  closeSources,
+  combineModes,
+  findDecompressor,
+  findFormatError,
+  isRemote,
+  openTail,
+  plainUrl,
+  readBlocks,
+  ShrunkSourceError,
+  type Source,
+  type Tail,
+} from "../input/index.ts";
+export { type CheckResult, composeCheckResult, toDatasetFacts } from "./check-result.ts";
+export { collectContents, hasOtherContent } from "./contents.ts";
+export {
+  hasNoSampledTurn,
+  hasZeroVariance,
+  openGroupReporter,
+  reportDatasetProblems,
+} from "./dataset-problems.ts";
+export { type AssemblyOptions, type GroupAssembler, openGroupAssembler } from "./group-assembler.ts";
+export {
+  listParts,
+  maxGapBytes,
+  ReadWindow,
+  readGroupLines,
+  readGroupRewards,
+  readGroupStart,
+  readGroupTrajectories,
+  readPartValue,
+  requireUnchanged,
+  type SourceTrajectory,
+} from "./group-bytes.ts";
+export { collectDistributions, type Distributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
+export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./locate.ts";
+export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSources } from "./read-dataset.ts";
+export type { SearchQuery, Selection } from "./select/select-groups.ts";
+export { reportSplitLeaks } from "./split-leaks.ts";
+
+export const checkFilter = async (text: string): Promise<void> =>
+  void (await import("../index/expression.ts")).parseFilter(text);
+
+/** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+export const searchGroups: typeof import("./select/select-groups.ts").searchGroups = async (...args) =>
+  await (await import("./select/select-groups.ts")).searchGroups(...args);
+
+/** `close` of the result closes the given dataset. @throws as `searchGroups` */
+export const selectDataset: typeof import("./select/selected-dataset.ts").selectDataset = async (...args) =>
+  await (await import("./select/selected-dataset.ts")).selectDataset(...args);
+export { Scan } from "./scan.ts";

@@ -1,0 +1,229 @@
+/** Reads and checks all inputs. */
+
+import { listCustomKeys } from "../check/index.ts";
+import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
+import type { Host } from "../host.ts";
+import { digestBytes } from "../index/column.ts";
+import { Groups, openGrouping, type ScatteredPart } from "../index/groups.ts";
+import { findCommonSplit, type OtherKeys, reportMismatches } from "../index/requests.ts";
+import { createScanResult, ScanResult } from "../index/scan-result.ts";
+import { mergeSketch, type Sketch } from "../index/sketch.ts";
+import * as inputs from "../input/index.ts";
+import { findNearest } from "../nearest.ts";
+import { inputChanged, invalidInput } from "../problems/failures.ts";
+import { maxNameLength, shortenName } from "../problems/positions.ts";
+import type { Problems } from "../problems/problems.ts";
+import { defaultStrictness, type Strictness } from "../problems/rules.ts";
+import * as datasetProblems from "./dataset-problems.ts";
+import { missingSplit } from "./failures.ts";
+import { readPartValue } from "./group-bytes.ts";
+import { finalizeGroup } from "./group-metrics.ts";
+import { getPart, type IndexedGroups, mapProblemsToRecords } from "./locate.ts";
+import { scanSource } from "./scan.ts";
+
+export interface ReadSourceOptions {
+  signal: AbortSignal;
+  split: string | undefined;
+  isSplitRequired: boolean;
+  /** A key that groups trajectories anywhere in the input. Default: `group_id` of adjacent trajectories. */
+  groupBy: string | undefined;
+  strictness?: Strictness | undefined;
+  /** True if the caller sends, selects and compares no groups. */
+  skipsDigests?: boolean;
+  onProgress: (progress: { bytes: number; of: number }) => void;
+}
+
+export interface ReadOptions extends Omit<ReadSourceOptions, "signal"> {
+  host: Host;
+  /** `-` or an empty list means standard input. */
+  files: readonly string[];
+  maxUnpackedBytes: number;
+  /** True if rollcall continues without the inputs that it cannot open. */
+  continuesAfterErrors?: boolean;
+  foreign: FormatOptions;
+  /** Default: a URL is the name of a file. */
+  remote?: inputs.RemoteAccess | undefined;
+  onOpened: () => void;
+}
+
+export type FilteredOut = Readonly<
+  Partial<Record<"where" | "best" | "sample" | "shard", { trajectories: number; groups: number }>>
+>;
+
+/** The caller must close the dataset. */
+export interface Dataset extends IndexedGroups {
+  split: string | undefined;
+  /** Every sent request contains these keys. */
+  ownKeys: OtherKeys;
+  problems: Problems;
+  conversion?: Conversion | undefined;
+  /** Files of folders that rollcall skipped. The files have no rollouts. */
+  skippedFiles?: readonly string[] | undefined;
+  /** Names of files that are inputs under another name. */
+  repeatedFiles?: readonly string[];
+  filteredOut?: FilteredOut | undefined;
+  /** The number of groups of several files that `--group-by` joined. */
+  joinedGroups?: number | undefined;
+  /** The group before the selection, and the indexes of its selected trajectories if others were filtered out. */
+  originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
+  /** The result of `countUnreadable` before the selection. */
+  unreadable?: number;
+  close(): Promise<void>;
+}
+
+/** Counts unreadable lines. Also counts unreadable records of other tools if their group is unknown. */
+export const countUnreadable = ({ scan, sources, conversion, unreadable }: Omit<Dataset, "close">) => {
+  const { parts } = scan;
+  const isUnconverted = sources.map(({ originals }) => originals === undefined);
+  const count = parts.has("unreadable") ? parts.count : 0;
+  let lines = 0;
+  for (let at = 0; at < count; at++)
+    if (parts.kindOf(at) === "unreadable" && isUnconverted[parts.columns.source.at(at)]) lines++;
+  return unreadable ?? lines + (conversion?.unreadableRecords ?? 0);
+};
+
+/** @throws Failure `invalid-input` if an input cannot be opened; as `openInputs`, `convertOpened`, `readSources` */
+export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
+  const { foreign, continuesAfterErrors = false, host, isSplitRequired } = options;
+  const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
+  const { problems, emptyFiles, repeated } = opened;
+  let sources: readonly inputs.Source[] = opened.sources;
+  const close = async () => await inputs.closeSources(sources);
+  try {
+    const { conversion, skipped, ...converted } = await convertOpened(foreign, { ...opened, ...options });
+    sources = converted.sources;
+    if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
+      throw invalidInput(problems, { isSending: isSplitRequired });
+    options.onOpened();
+    const read = await readSources(sources, { ...options, signal: host.signal });
+    read.problems.merge(problems);
+    if (conversion) read.problems.merge(conversion.recordProblems);
+    await mapProblemsToRecords(sources, read.problems);
+    const skippedFiles = [...emptyFiles, ...skipped];
+    reportSkippedFiles(read.problems, skippedFiles);
+    return { ...read, conversion, skippedFiles, repeatedFiles: repeated, close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+};
+
+export const reportSkippedFiles = (problems: Problems, files: readonly string[] = []) => {
+  for (const file of files) problems.report("skipped-file", undefined, { file });
+  if (problems.strictness.strict) problems.addInputRule("skipped-file");
+};
+
+/** @throws Failure `missing-split`, `input-changed`; the signal's reason */
+export const readSources = async (sources: readonly inputs.Source[], options: ReadSourceOptions) => {
+  const { groupBy, split: given, signal } = options;
+  const strictness = strictnessFor(sources, options.strictness);
+  const hasDigests = options.skipsDigests !== true;
+  const scan = createScanResult({ ...strictness, isDeferred: true }, hasDigests);
+  const { parts, problems, requests, shapes } = scan;
+  problems.inputs = sources.map(({ name }) => name);
+  const groups = new Groups(parts);
+  const read: IndexedGroups = { sources, scan, groups };
+  const isGroupedByKey = groupBy !== undefined;
+  const requireSplit = (isKnown: boolean) => {
+    if (options.isSplitRequired && !isKnown)
+      throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
+  };
+  const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
+  const rewards: Sketch[] = [];
+  const scattered: ScatteredPart[] = [];
+  let bytesBefore = 0;
+  let grouping = openGrouping({ parts, groups, isGroupedByKey });
+  for (const [index, source] of sources.entries()) {
+    if (!isGroupedByKey) grouping = openGrouping({ parts, groups, isGroupedByKey });
+    const first = parts.count;
+    let grouped = first;
+    const onRead = (bytes: number) => {
+      requireSplit(given !== undefined || hasOnlyRequests(scan));
+      grouping.groupParts(grouped);
+      grouped = parts.count;
+      options.onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
+    };
+    problems.input = source.name;
+    const sourceResult = new ScanResult(scan);
+    await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
+      throw thrown instanceof inputs.ShrunkSourceError ? inputChanged(source.name) : thrown;
+    });
+    const { originals } = source;
+    for (let at = first; hasDigests && originals && at < parts.count; at++)
+      parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
+    const isEmpty = source.bytes.size === 0 && !originals;
+    for (const file of parts.count === first ? inputs.filesOf(source) : [])
+      problems.report("input-empty", { isEmpty }, { file });
+    rewards.push(sourceResult.rewards);
+    mergeSketch(scan.rewards, sourceResult.rewards);
+    if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);
+    bytesBefore += source.bytes.size;
+  }
+  const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
+  reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
+  const split = given ?? findCommonSplit(requests, shapes);
+  requireSplit(split !== undefined);
+  datasetProblems.reportScatteredParts(read, scattered);
+  datasetProblems.reportAmbiguousGroups(read, isGroupedByKey);
+  datasetProblems.reportGroupProblems(read);
+  await datasetProblems.reportDatasetProblems(read, rewards, signal);
+  problems.promoteWarnings();
+  if (strictness.strict) groups.rejectWarned();
+  // Only the search for duplicates needs fingerprints.
+  parts.fingerprints.reset();
+  const unfinished = groups.areValidParts ? 0 : groups.count;
+  for (let group = 0; group < unfinished; group++)
+    if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
+  const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
+  return { ...read, split, ownKeys, problems, joinedGroups };
+};
+
+/** The rejects file of converted input contains original records, so rollcall stores fewer errors. */
+const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness = defaultStrictness) =>
+  sources.every(({ originals }) => originals !== undefined) ? { ...strictness, writesRejects: false } : strictness;
+
+const maxNamedKeys = 8;
+
+/** Returns the number of groups that the key joins across files. */
+const checkGroupKey = (read: IndexedGroups, key: string) => {
+  const { groups, scan, sources } = read;
+  const { parts, problems } = scan;
+  const uses = sources.flatMap(({ originals }, source) => (originals?.keyUse ? { source, ...originals.keyUse } : []));
+  let joined = uses.reduce((sum, use) => sum + use.joined, 0);
+  let isUsed = uses.some((use) => use.isUsed);
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isKeyed(group)) continue;
+    isUsed = true;
+    if (sources.length > 1 && new Set(groups.partsOf(group).map((at) => parts.columns.source.at(at))).size > 1)
+      joined++;
+  }
+  let first = 0;
+  while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
+  const known = first < parts.count ? listCustomKeys(readPartValue(getPart(read, first))) : uses[0]?.keys;
+  if (isUsed || !known) {
+    for (const { source, linesWithout } of uses) datasetProblems.reportMissingKeys(read, { source, linesWithout, key });
+    return joined;
+  }
+  const others = orderByNearness(key, known).slice(0, maxNamedKeys).map(shortenName);
+  problems.replaceWithError("group-key-missing", { key, others }, locateOnlySource(sources));
+  const isConverted = new Set(uses.map(({ source }) => source));
+  for (let group = 0; group < groups.count; group++) {
+    if (groups.isBare(group) || isConverted.has(parts.columns.source.at(groups.firstOf(group)))) groups.reject(group);
+  }
+  return 0;
+};
+
+const orderByNearness = (key: string, names: readonly string[]) => {
+  const nearest = findNearest(
+    key,
+    names.filter((name) => name.length <= maxNameLength),
+  );
+  return nearest === undefined ? names : [nearest, ...names.filter((name) => name !== nearest)];
+};
+
+const locateOnlySource = ([first, ...others]: readonly inputs.Source[]) =>
+  !first || others.length > 0 || inputs.filesOf(first).length > 1 ? {} : { file: inputs.fileOf(first) };
+
+/** Groups and trajectories cannot name a split. */
+const hasOnlyRequests = ({ shapes, parts, requests }: ScanResult) =>
+  (shapes.size === 0 && parts.count === 0) || (shapes.size === 1 && requests.count > 0);

@@ -1,0 +1,77 @@
+/** Assigns dedup keys to groups. */
+import { createHash } from "node:crypto";
+import { Digests, DigestTable, digestBytes } from "./column.ts";
+import type { Groups } from "./groups.ts";
+
+export const dedupKeyBytes = digestBytes;
+
+export class DedupKeys {
+  readonly #keys: Digests;
+  readonly #inputs: InputKeys[] = [];
+
+  /** @param digests digests of known groups; copied, because the keys of repeated groups differ */
+  constructor(digests = new Digests()) {
+    this.#keys = digests.copy();
+  }
+
+  get count(): number {
+    return this.#keys.count;
+  }
+
+  /** Returns a copy of the keys. Zeros represent a missing key. */
+  slice(first: number, count: number): Uint8Array {
+    return this.#keys.at(first, count);
+  }
+
+  /** Returns -1 if no group has the key at byte `offset`. */
+  readonly find = (keys: Uint8Array, offset: number) => {
+    const key = keys.subarray(offset, offset + dedupKeyBytes);
+    for (const { table } of this.#inputs) {
+      const group = table.find(key);
+      if (group !== undefined) return group;
+    }
+    return -1;
+  };
+
+  /** Each input counts its equal groups separately. */
+  addInput(): InputKeys {
+    const input = openInputKeys(this.#keys);
+    this.#inputs.push(input);
+    return input;
+  }
+}
+
+export type InputKeys = ReturnType<typeof openInputKeys>;
+
+const openInputKeys = (keys: Digests) => {
+  const table = new DigestTable(keys, keys.count);
+  const repeats = new Map<number, number>();
+  return {
+    table,
+    next(digest: Uint8Array): Uint8Array {
+      const first = table.find(digest);
+      return first === undefined ? digest : nthDedupKey(digest, (repeats.get(first) ?? 0) + 1);
+    },
+    add(group: number, digest?: Uint8Array) {
+      if (digest) keys.set(group, digest);
+      for (let first = table.add(group); first !== group; first = table.add(group)) {
+        const occurrence = (repeats.get(first) ?? 0) + 1;
+        repeats.set(first, occurrence);
+        keys.set(group, nthDedupKey(keys.at(first), occurrence));
+      }
+    },
+  };
+};
+
+const nthDedupKey = (digest: Uint8Array, occurrence: number) =>
+  createHash("sha256").update(digest).update(`#${occurrence}`).digest().subarray(0, dedupKeyBytes);
+
+export const assignDedupKeys = ({ digests }: Pick<Groups, "digests">) => {
+  const keys = new DedupKeys(digests());
+  const input = keys.addInput();
+  for (let group = 0; group < keys.count; group++) input.add(group);
+  return keys;
+};
+
+/** The bytes of a group's content in the ledger: CRC-32 and length, or zeros for a group that was not converted. */
+export const contentBytes = 8;

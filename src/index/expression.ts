@@ -1,0 +1,97 @@
+/** Evaluates expressions over trajectories, in Node and in browsers. */
+import { Environment } from "@marcbachmann/cel-js";
+import { Failure } from "../failure.ts";
+import { isObject, type JsonObject } from "../json/object.ts";
+import { invalidFilter, nestedTooDeeply } from "./failures.ts";
+import { computeMoments } from "./sums.ts";
+
+export const fieldDefaults: JsonObject = {
+  ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
+  ...{
+    truncated: false,
+    finish_reason: null,
+    group_id: null,
+    start_time: null,
+    initial_policy_version: null,
+    final_policy_version: null,
+  },
+};
+const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
+
+/** @throws Failure `invalid-filter`, `nested-too-deeply` */
+type TrajectoryFilter = (trajectory: JsonObject, group: JsonObject, locate: () => string) => boolean;
+
+const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () => string) => {
+  try {
+    return run();
+  } catch (thrown) {
+    if (thrown instanceof Failure) throw thrown;
+    // The depth of an expression is limited, so the data is too deep for the stack.
+    if (thrown instanceof RangeError && locate) throw nestedTooDeeply(text, locate());
+    const [wrong = ""] = (thrown instanceof Error ? thrown.message : "evaluation failed").split("\n", 1);
+    throw invalidFilter(text, wrong, locate?.());
+  }
+};
+
+/** @throws Failure `invalid-filter` */
+export const parseFilter = (text: string): TrajectoryFilter => {
+  const environment = new Environment({ limits: { maxDepth: 100 } });
+  for (const name of variableNames) environment.registerVariable(name, "dyn");
+  const expression = withFilterFailure(text, () => {
+    const parsed = environment.parse(text);
+    const { valid, error } = parsed.check();
+    if (!valid) throw error;
+    return parsed;
+  });
+  return (trajectory, group, locate) => {
+    const evaluate = () => {
+      const value: unknown = expression(toVariables(trajectory, group));
+      if (typeof value === "boolean") return value;
+      const hint = "compare the value: --where 'reward > 0.5'";
+      throw invalidFilter(text, "the result is neither true nor false", locate(), hint);
+    };
+    return withFilterFailure(text, evaluate, locate);
+  };
+};
+
+const toVariables = (trajectory: JsonObject, group: JsonObject) => {
+  const { reward, messages_and_choices: turns } = trajectory;
+  const toMessage = (turn: unknown) => (isObject(turn) && isObject(turn.message) ? turn.message : turn);
+  const messages = Array.isArray(turns) ? turns.map(toMessage) : [];
+  // In V8, a spread can be 20 times slower than this loop.
+  const variables: Record<string, unknown> = { reward, messages, trajectory, group };
+  for (const name in fieldDefaults) variables[name] = trajectory[name] ?? fieldDefaults[name];
+  return variables;
+};
+
+export type FilteredGroup = Readonly<{
+  /** Index in the input, from 0. */
+  group: number;
+  trajectories: readonly JsonObject[];
+  exceptions: number;
+  locate: () => string;
+}>;
+
+/** Returns indexes. A missing reward is minus infinity. @throws Failure `invalid-filter`, `nested-too-deeply` */
+export const filterTrajectories = (
+  isTrue: TrajectoryFilter,
+  { group, trajectories, exceptions, locate }: FilteredGroup,
+) => {
+  const rewards = listRewards(trajectories);
+  const { mean, deviation, min, max } = computeMoments(rewards.filter(Number.isFinite));
+  const moments = { reward_mean: mean, reward_std_dev: deviation, reward_min: min, reward_max: max };
+  const facts = { number: group + 1, size: trajectories.length, exceptions, ...moments };
+  return trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, locate) ? [at] : []));
+};
+
+export const listRewards = (trajectories: readonly JsonObject[]) =>
+  trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
+
+/** Adds the finish reason of the last choice. */
+export const withFinish = (trajectory: JsonObject): JsonObject => {
+  const { messages_and_choices: turns } = trajectory;
+  const isChoice = (turn: unknown) => isObject(turn) && turn.role === undefined && isObject(turn.message);
+  const last: unknown = Array.isArray(turns) ? turns.findLast(isChoice) : undefined;
+  const finish_reason = isObject(last) ? (last.finish_reason ?? null) : null;
+  return isObject(last) ? { ...trajectory, finish_reason, truncated: finish_reason === "length" } : trajectory;
+};

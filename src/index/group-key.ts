@@ -1,0 +1,80 @@
+/** Reads and suggests group keys. */
+import { hash } from "node:crypto";
+import { getValue, isObject } from "../json/json-bytes.ts";
+import { Kind, kindAt } from "../json/shape.ts";
+import * as json from "../json/table.ts";
+import type { RuleReporter } from "../problems/rules.ts";
+import { groupKeyNames, toKeyPaths } from "./ambiguous-groups.ts";
+
+/** Keys of prompts are last, because two groups can have the same prompt. */
+const groupKeyCandidates: readonly string[] = [...groupKeyNames, "prompt", "question", "task"];
+
+const maxSearchedObjects = 16;
+
+const readKeyValue = (trajectory: unknown, name: string) =>
+  toKeyPaths(name)
+    .map((path) => getValue(trajectory, path))
+    .find((value) => value !== undefined && value !== null);
+
+/** Returns names that `--group-by` accepts, with their values as JSON. */
+export const findGroupKeys = (value: unknown): readonly { name: string; text: string }[] => {
+  if (!isObject(value)) return [];
+  const metadata = isObject(value.metadata) ? value.metadata : {};
+  const holders = [...Object.entries(value), ...Object.entries(metadata)].flatMap(([name, inner]) =>
+    inner !== metadata && isObject(inner) && /^[\w-]+$/.test(name) ? [`${name}.`] : [],
+  );
+  return ["", ...new Set(holders.slice(0, maxSearchedObjects))].flatMap((holder) =>
+    groupKeyCandidates.flatMap((key) => {
+      const name = `${holder}${key}`;
+      const keyValue = readKeyValue(value, name);
+      return keyValue === undefined ? [] : [{ name, text: JSON.stringify(keyValue) }];
+    }),
+  );
+};
+
+export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
+  const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
+  const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
+  const text = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
+  return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
+};
+
+/** The best group key has the lowest rank. */
+export const rankGroupKey = (name: string) => {
+  const steps = name.split(".");
+  return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
+};
+
+export const openGroupKeyReader = (groupBy: string | undefined) => {
+  const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
+  return (trajectory: json.JsonValue, report: RuleReporter) => {
+    for (const path of paths) {
+      const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
+      if (key && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);
+    }
+    if (groupBy !== undefined) report("group-key-missing", { key: groupBy }, trajectory.node);
+    return undefined;
+  };
+};
+
+const enterStep = (value: json.JsonValue | undefined, step: string) => {
+  const holder = value && json.expandLeaf(value);
+  if (!holder || kindAt(holder.table, holder.node) !== Kind.array) return json.memberAt(holder, step);
+  return /^(?:0|[1-9]\d*)$/.test(step) ? json.findChild(holder, Number(step)) : undefined;
+};
+
+const digestDigits = 16;
+
+/** Values of different types have different texts. */
+const formatKey = (key: json.JsonValue) => {
+  const { table, node } = key;
+  const { start, end } = json.spanOf(key);
+  const kind = kindAt(table, node);
+  const isUnescapedAscii = json.detailOf(table, node) === end - start - 2;
+  if (kind === Kind.string && !isUnescapedAscii) return JSON.stringify(json.readString(table, node));
+  // Integers above 2^53 keep their digits, because different integers can have the same double.
+  const value = kind === Kind.number ? json.readNumber(table, node) : Number.NaN;
+  if (Number.isSafeInteger(value)) return JSON.stringify(value);
+  if (kind !== Kind.object && kind !== Kind.array) return table.bytes.toString("latin1", start, end);
+  return `sha256:${hash("sha256", table.bytes.subarray(start, end)).slice(0, digestDigits)}`;
+};

@@ -1,0 +1,120 @@
+/** Computes metrics, independently of the order of trajectories (metrics.md). */
+
+import { addToSum, createSum, type ExactSum, findBounds, meanOfSum, mergeSum, standardDeviation } from "./sums.ts";
+import type { TrajectoryFacts } from "./trajectory-facts.ts";
+
+/** Rewards with at most this difference are equal (metrics.md). */
+export const rewardTolerance = 1e-12;
+
+/** Each bit means that a part has the data. The next higher bit means that a trajectory lacks the data. */
+export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
+
+export interface MeasuredTrajectory {
+  readonly reward: number;
+  readonly metrics?: Readonly<Record<string, unknown>> | null | undefined;
+}
+
+const calculatedNames: ReadonlySet<string> = new Set(["reward", "reward_std_dev", "exception_rate"]);
+
+export const isCalculated = (key: string) => calculatedNames.has(key);
+
+export class Tally {
+  trajectories = 0;
+  groups = 0;
+  trainable = 0;
+  exceptions = 0;
+  readonly reward = createSum();
+  readonly deviations = createSum();
+  readonly byName = new Map<string, ExactSum>();
+  /** The sums of lists of names. Trajectories of a shape share a list. */
+  #sumsByNames = new WeakMap<readonly string[], readonly ExactSum[]>();
+  #lastNames: readonly string[] = [];
+  #lastSums: readonly ExactSum[] = [];
+  /** `trajectories` counts trajectories with a choice. `total` counts all calls of `addMeasured`. */
+  readonly sampled = { choices: 0, choicesWithLogprobs: 0, trajectories: 0, total: 0 };
+
+  /** Does not change `sampled`. */
+  addTrajectory({ reward, metrics }: MeasuredTrajectory) {
+    this.trajectories++;
+    if (Number.isFinite(reward)) addToSum(this.reward, reward);
+    for (const [key, given] of Object.entries(metrics ?? {})) {
+      const value: unknown = typeof given === "boolean" ? Number(given) : given;
+      if (typeof value === "number" && Number.isFinite(value) && !isCalculated(key)) addToSum(this.#sumOf(key), value);
+    }
+  }
+
+  addMeasured({ reward, metricNames, metrics, choices, choicesWithLogprobs }: TrajectoryFacts) {
+    this.trajectories++;
+    if (Number.isFinite(reward)) addToSum(this.reward, reward);
+    if (metricNames !== this.#lastNames) this.#lastSums = this.#sumsOf(metricNames);
+    for (let at = 0; at < this.#lastSums.length; at++) {
+      const sum = this.#lastSums[at];
+      if (sum) addToSum(sum, metrics[at] ?? 0);
+    }
+    this.sampled.choices += choices;
+    this.sampled.choicesWithLogprobs += choicesWithLogprobs;
+    if (choices > 0) this.sampled.trajectories++;
+    this.sampled.total++;
+  }
+
+  /** Counts the group, but not its trajectories. */
+  addGroup({ rewards, exceptions }: { rewards: ArrayLike<number>; exceptions: number }, sign: 1 | -1 = 1) {
+    this.groups += sign;
+    this.exceptions += sign * exceptions;
+    const finite = areFinite(rewards) ? rewards : Float64Array.from(rewards).filter(Number.isFinite);
+    if (finite.length < 2) return;
+    addToSum(this.deviations, standardDeviation(finite), sign);
+    const { min, max } = findBounds(finite);
+    if (max - min > rewardTolerance) this.trainable += sign;
+  }
+
+  merge(other: Tally, sign: 1 | -1 = 1) {
+    for (const count of ["trajectories", "groups", "trainable", "exceptions"] as const)
+      this[count] += sign * other[count];
+    mergeSum(this.reward, other.reward, sign);
+    mergeSum(this.deviations, other.deviations, sign);
+    for (const [key, sum] of other.byName) mergeSum(this.#sumOf(key), sum, sign);
+    if (sign === 1) this.#addSampled(other.sampled);
+  }
+
+  #addSampled({ choices, choicesWithLogprobs, trajectories, total }: Tally["sampled"]) {
+    this.sampled.choices += choices;
+    this.sampled.choicesWithLogprobs += choicesWithLogprobs;
+    this.sampled.trajectories += trajectories;
+    this.sampled.total += total;
+  }
+
+  metrics(split?: string): Record<string, number> {
+    const prefix = split === undefined ? "" : `${split}/`;
+    const rollouts = this.trajectories + this.exceptions;
+    const sums = [...this.byName].sort(([a], [b]) => (a < b ? -1 : 1)).filter(([, { count }]) => count > 0);
+    return {
+      ...(this.reward.count > 0 ? { [`${prefix}reward`]: meanOfSum(this.reward) } : {}),
+      [`${prefix}reward_std_dev`]: this.deviations.count === 0 ? 0 : meanOfSum(this.deviations),
+      ...(rollouts > 0 ? { [`${prefix}exception_rate`]: this.exceptions / rollouts } : {}),
+      ...Object.fromEntries(sums.map(([key, sum]) => [prefix + key, meanOfSum(sum)])),
+      "data/step_num_scenarios": this.groups,
+      "data/step_num_trajectories": this.trajectories,
+      "data/step_num_groups_submitted": this.groups,
+      ...(split === "train" ? { "data/step_num_groups_trainable": this.trainable } : {}),
+    };
+  }
+
+  #sumsOf(names: readonly string[]) {
+    const sums = this.#sumsByNames.get(names) ?? names.map((name) => this.#sumOf(name));
+    this.#sumsByNames.set(names, sums);
+    this.#lastNames = names;
+    return sums;
+  }
+
+  #sumOf(key: string) {
+    const sum = this.byName.get(key) ?? createSum();
+    if (sum.count === 0) this.byName.set(key, sum);
+    return sum;
+  }
+}
+
+const areFinite = (values: ArrayLike<number>) => {
+  for (let at = 0; at < values.length; at++) if (!Number.isFinite(values[at])) return false;
+  return true;
+};

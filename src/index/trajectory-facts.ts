@@ -1,0 +1,58 @@
+/** The facts of a trajectory that one walk finds. */
+
+export interface MessageFacts {
+  choices: number;
+  choicesWithLogprobs: number;
+  hasAssistantTurn: boolean;
+  callsTools: boolean;
+  /**
+   * The byte after the prompt: the messages before the first choice or, without choices, before the first assistant
+   * turn. 0 if no user message precedes the first assistant turn, because a greeting or a system message has no task.
+   */
+  promptEnd: number;
+  /** The finish reason of the last choice if it is `length`, or 0. */
+  cutNode: number;
+  eventCount: number;
+  /** The index of the first call in the last message, or `eventCount` if that message has no call. */
+  lastCallsIndex: number;
+}
+
+export interface TrajectoryFacts extends MessageFacts {
+  node: number;
+  /** The node of `messages_and_choices`. */
+  list: number;
+  reward: number;
+  /** The final policy version. Default: the initial policy version. */
+  version: number;
+  /** Bits, which `trainingBits` describes. */
+  training: number;
+  metricNames: readonly string[];
+  /** The values of `metricNames`, and older values. */
+  metrics: Float64Array;
+}
+
+export const createMessageFacts = (): MessageFacts => ({
+  choices: 0,
+  choicesWithLogprobs: 0,
+  hasAssistantTurn: false,
+  callsTools: false,
+  promptEnd: 0,
+  cutNode: 0,
+  eventCount: 0,
+  lastCallsIndex: 0,
+});
+
+export const noMetrics: readonly string[] = [];
+const noValues = new Float64Array();
+
+/** Doubles start as NaN, because V8 recompiles code if an integer becomes a double. */
+export const createTrajectoryFacts = (): TrajectoryFacts => ({
+  node: 0,
+  list: 0,
+  reward: Number.NaN,
+  version: Number.NaN,
+  training: 0,
+  metricNames: noMetrics,
+  metrics: noValues,
+  ...createMessageFacts(),
+});

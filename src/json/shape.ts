@@ -1,0 +1,146 @@
+/** Names the kinds of JSON values, and computes facts once for each shape of objects. */
+
+import { nodeSize, registerKey } from "./reader.ts";
+import type { JsonTable } from "./table.ts";
+import * as json from "./table.ts";
+
+export const Kind = { absent: 1, null: 2, object: 4, array: 8, string: 16, number: 32, boolean: 64 } as const;
+const kinds = new Uint8Array(256).fill(Kind.number);
+const byFirst = { n: Kind.null, "{": Kind.object, "[": Kind.array, '"': Kind.string, t: Kind.boolean, f: Kind.boolean };
+for (const [character, kind] of Object.entries(byFirst)) kinds[character.charCodeAt(0)] = kind;
+
+export const kindOf = (table: JsonTable, node: number) => (node === 0 ? Kind.absent : kindAt(table, node));
+
+/** Node 0 is the root here, and an absent value in `kindOf`. */
+export const kindAt = (table: JsonTable, node: number) => kinds[json.firstByteAt(table, node)] ?? Kind.number;
+
+export const kindNames: Readonly<Record<number, string>> = {
+  [Kind.null]: "null",
+  [Kind.object]: "an object",
+  [Kind.array]: "an array",
+  [Kind.string]: "a string",
+  [Kind.number]: "a number",
+  [Kind.boolean]: "a boolean",
+};
+
+export const describeValue = (table: JsonTable, node: number) => {
+  const kind = kindAt(table, node);
+  if (kind === Kind.boolean) return String(json.parseNode(table, node));
+  if (kind !== Kind.number) return kindNames[kind] ?? "";
+  const value = json.readNumber(table, node);
+  return Number.isFinite(value) ? `the number ${value}` : "a number";
+};
+
+export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
+
+/** Objects of a shape share facts, so facts must depend only on the shape and on texts in `shapeTexts`. */
+export type FactsDeriver<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;
+
+export const kindsAsFacts = <Value>(value: Value) => value;
+
+interface Layout {
+  /**
+   * For each slot, the distance in words from the object's node to the last value of the key; 0 if the key is missing.
+   * Arrays and objects have no fixed size. Distances after such a value start at the end of the value.
+   */
+  readonly distances: Int32Array;
+  readonly arraysBefore: Uint8Array;
+  /** The distances to the arrays and objects, measured like `distances`. */
+  readonly arrayDistances: readonly number[];
+  /** Bit n is 1 if the key of slot n is repeated. Bit 0 has no meaning. */
+  readonly repeats: number;
+}
+
+/** Ids are 1 to 256 (src/json/kernel/keys.ts). */
+const keyIdCount = 257;
+
+/** Shape numbers are 1,024 to 9,215 (src/json/kernel/shapes.ts). */
+const shapeCount = 9216;
+
+export class Shape<Name extends string, Facts> {
+  readonly names: readonly Name[];
+  /** Numbers from 1, in the order of `names`. All other keys have slot 0. */
+  readonly slots: Readonly<Record<Name, number>>;
+  readonly #slotOf = new Uint8Array(keyIdCount);
+  readonly #deriveFacts: FactsDeriver<Name, Facts>;
+  #knownShapes: ({ readonly layout: Layout; readonly facts: Facts } | undefined)[] = [];
+  /** `#knownShapes` is valid for tables with this `shapes`. */
+  #shapeSource: object | undefined;
+  #object = 0;
+  #layout: Layout = { distances: new Int32Array(), arraysBefore: new Uint8Array(), arrayDistances: [], repeats: 0 };
+
+  constructor(names: readonly Name[], deriveFacts: FactsDeriver<Name, Facts>) {
+    this.names = names;
+    this.#deriveFacts = deriveFacts;
+    this.slots = toRecord(names, (at) => at + 1);
+    for (const [at, name] of names.entries()) this.#slotOf[registerKey(name)] = at + 1;
+  }
+
+  /** Selects the object that `at` and `hasDuplicate` read. */
+  read(table: JsonTable, object: number) {
+    const known = table.shapes === this.#shapeSource ? this.#knownShapes[json.detailOf(table, object)] : undefined;
+    if (!known) return this.#deriveShape(table, object);
+    this.#object = object;
+    this.#layout = known.layout;
+    return known.facts;
+  }
+
+  at(table: JsonTable, slot: number) {
+    const { distances, arraysBefore, arrayDistances } = this.#layout;
+    const distance = distances[slot] ?? 0;
+    if (distance === 0) return 0;
+    let from = this.#object;
+    const count = arraysBefore[slot] ?? 0;
+    for (let before = 0; before < count; before++) from = json.nodeAfter(table, from + (arrayDistances[before] ?? 0));
+    return from + distance;
+  }
+
+  hasDuplicate(name: Name) {
+    return (this.#layout.repeats & (1 << this.slots[name])) !== 0;
+  }
+
+  #deriveShape(table: JsonTable, object: number) {
+    const distances = new Int32Array(this.names.length + 1);
+    const arraysBefore = new Uint8Array(this.names.length + 1);
+    const arrayDistances: number[] = [];
+    let [repeats, from] = [0, object];
+    const end = json.nodeAfter(table, object);
+    for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) {
+      const value = key + nodeSize;
+      const slot = this.#slotOf[json.keyIdOf(table, key)] ?? 0;
+      if (distances[slot] !== 0) repeats |= 1 << slot;
+      distances[slot] = value - from;
+      arraysBefore[slot] = arrayDistances.length;
+      if ((kindAt(table, value) & (Kind.object | Kind.array)) === 0) continue;
+      arrayDistances.push(value - from);
+      from = json.nodeAfter(table, value);
+    }
+    const layout = { distances, arraysBefore, arrayDistances, repeats };
+    this.#object = object;
+    this.#layout = layout;
+    const kindsByName = toRecord(this.names, (at) => kindOf(table, this.at(table, at + 1)));
+    const facts = this.#deriveFacts(kindsByName, table, object);
+    const shape = json.detailOf(table, object);
+    if (shape === 0 || table.shapes === undefined) return facts;
+    if (table.shapes !== this.#shapeSource) {
+      this.#shapeSource = table.shapes;
+      this.#knownShapes = new Array(shapeCount);
+    }
+    this.#knownShapes[shape] = { layout, facts };
+    return facts;
+  }
+}
+
+/** Maps each key to the node of its last value. */
+export const mapMembers = (table: JsonTable, object: number): ReadonlyMap<string, number> => {
+  const members = new Map<string, number>();
+  const end = json.nodeAfter(table, object);
+  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) {
+    members.set(json.readString(table, key), key + nodeSize);
+  }
+  return members;
+};
+
+const toRecord = <Name extends string>(names: readonly Name[], of: (at: number) => number) =>
+  // biome-ignore lint: the object has all of these names
+  Object.fromEntries(names.map((name, at) => [name, of(at)])) as Record<Name, number>;
