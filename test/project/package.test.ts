@@ -59,8 +59,8 @@ describe("the package", () => {
 
   beforeAll(() => {
     const folder = mkdtempSync(join(tmpdir(), "package-"));
-    // Runs `prepack` without the build, whose result other tests use.
-    execFileSync(process.execPath, ["build/prepack.js"]);
+    // Runs `prepare` without the build, whose result other tests use.
+    execFileSync(process.execPath, ["build/package-files.js"]);
     const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder], {
       encoding: "utf8",
       env: { ...process.env, HOME: folder },
@@ -119,10 +119,10 @@ describe("the package", () => {
 
   it("has no script that npm runs at installation", () => {
     const { scripts } = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
-    const run = ["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
+    const run = ["preinstall", "install", "postinstall"];
     expect(run.filter((name) => Object.hasOwn(scripts, name))).toEqual([]);
-    // `npm ci` builds a checkout, and `npm pack` builds the tarball.
-    expect(scripts.prepack).toBe(`${scripts.dependencies} && node build/prepack.js`);
+    // npm runs `prepare` in a checkout, for `npm ci` and `npm pack`, but not for an installed tarball.
+    expect(scripts.prepare).toBe(`${scripts.build} && node build/package-files.js`);
   });
 
   it("lists the license of each bundled package", () => {
