@@ -1,7 +1,6 @@
 /** Defines the global options. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
-import type { ParsedArgv } from "./argv.ts";
 import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
 
 export const globalOptions = {
@@ -47,7 +46,10 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
 });
 
 /** Without `globals`, ignores invalid options, so that errors respect `--json`. */
-export const toScreenOptions = ({ given }: Pick<ParsedArgv, "given">, globals?: GlobalValues): ScreenOptions => {
+export const toScreenOptions = (
+  { given }: { readonly given: ReadonlyMap<string, readonly string[]> },
+  globals?: GlobalValues,
+): ScreenOptions => {
   const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
   const output = given.has("json") ? "json" : formats.find((format) => given.get("output")?.includes(format));
   return {

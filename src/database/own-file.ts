@@ -4,8 +4,8 @@ import { dirname, resolve } from "node:path";
 import Connection from "libsql";
 import { Failure } from "../failure.ts";
 import { getErrorCode, ignoreErrors, makeFolder, requireSafeOwnership } from "../files.ts";
+import type { DatabaseWaitOptions } from "./database.ts";
 import * as failures from "./failures.ts";
-import type { DatabaseWaitOptions } from "./index.ts";
 
 export const withFileFailures = <Result>(about: failures.TitledFile, work: () => Result) => {
   try {

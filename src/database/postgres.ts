@@ -4,8 +4,8 @@ import pg from "pg";
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { isLoopback } from "../host.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./database.ts";
 import * as failures from "./failures.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { type Row, toRow } from "./row.ts";
 
 export const openPostgres = async (schema: DatabaseSchema, options: DatabaseOptions) => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import Connection from "libsql";
 import { ignoreErrors } from "../files.ts";
+import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./database.ts";
 import {
   databaseForeign,
   databaseIncomplete,
@@ -12,7 +13,6 @@ import {
   folderUnusable,
   type TitledFile,
 } from "./failures.ts";
-import type { Database, DatabaseOptions, DatabaseSchema, Statement } from "./index.ts";
 import { ensurePrivateFile, isBusy, readFileIdentity, requireOwnFile, withFileFailures } from "./own-file.ts";
 import { toRow } from "./row.ts";
 

@@ -1,9 +1,12 @@
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
-import type { ListenOptions } from "./server.ts";
 
-type Listener = Pick<ListenOptions, "serverName" | "address" | "port">;
+export interface Listener {
+  readonly serverName: "the local service" | "`rollcall view`";
+  readonly address: string;
+  readonly port: number;
+}
 
 export const cannotListen = ({ serverName, address, port }: Listener, cause: unknown) => {
   const reason = describeSystemCode(getErrorCode(cause));

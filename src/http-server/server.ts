@@ -3,19 +3,16 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { cannotListen } from "./failures.ts";
+import { cannotListen, type Listener } from "./failures.ts";
 
 export type Bindings = { Bindings: HttpBindings };
 
-export type ListenOptions = Readonly<{
-  app: { fetch: Parameters<typeof getRequestListener>[0] };
-  serverName: "the local service" | "`rollcall view`";
-  address: string;
-  port: number;
-  maxHeaderBytes?: number;
-  trace: ((line: string) => void) | undefined;
-  elapsed: () => number;
-}>;
+export interface ListenOptions extends Listener {
+  readonly app: { fetch: Parameters<typeof getRequestListener>[0] };
+  readonly maxHeaderBytes?: number;
+  readonly trace: ((line: string) => void) | undefined;
+  readonly elapsed: () => number;
+}
 
 const limits = {
   maxHeaderSize: 16_384,

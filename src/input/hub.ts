@@ -5,8 +5,7 @@ import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject, parseJson } from "../json/json-bytes.ts";
 import { invalidRemoteUrl, type RemoteLocation, unsafeRedirect } from "./failures.ts";
-import type { RemoteAccess } from "./remote.ts";
-import { isAllowed, isSafeTarget, type RemoteContext, requestFile } from "./remote-file.ts";
+import { isAllowed, isSafeTarget, type RemoteAccess, type RemoteContext, requestFile } from "./remote-file.ts";
 
 /** @throws Failure `invalid-remote-url` */
 export const openHub = async (access: RemoteAccess) => {

@@ -7,7 +7,7 @@ export * from "./frames.ts";
 export { isRemote, isRolloutFile, plainUrl, reportEmptyFolders } from "./names.ts";
 export { type OpenedInputs, openInputs } from "./open-inputs.ts";
 export * from "./records.ts";
-export type { RemoteAccess } from "./remote.ts";
+export type { RemoteAccess } from "./remote-file.ts";
 export * from "./sniff.ts";
 export * from "./source.ts";
 export { openSpool, type Spool } from "./spool.ts";

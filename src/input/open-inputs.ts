@@ -8,7 +8,8 @@ import { findDecompressor, ZstdUnsupported } from "./decompress.ts";
 import { expandGlob, expandNames, expandPatterns, isGlob } from "./expand-names.ts";
 import { duplicateStdin, inputMissing, UnusableInput } from "./failures.ts";
 import { isRemote, leadsTo, reportEmptyFolders, tryStat } from "./names.ts";
-import type { RemoteAccess, Remotes } from "./remote.ts";
+import type { Remotes } from "./remote.ts";
+import type { RemoteAccess } from "./remote-file.ts";
 import { findContainer, findFormatError, sniffedBytes } from "./sniff.ts";
 import {
   closeSources,

@@ -4,10 +4,9 @@ import { setImmediate } from "node:timers/promises";
 import * as json from "../json/json-bytes.ts";
 import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
-import type { Columns } from "./column-values.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
-import type { Bytes, LineStart, Source } from "./source.ts";
+import type { Bytes, LineStart, RawRecord, Source } from "./source.ts";
 import { documentTooLong, maxDocumentBytes, readHead, readRange, unreadableRecord } from "./source.ts";
 
 export type RecordKinds = Readonly<{
@@ -15,26 +14,6 @@ export type RecordKinds = Readonly<{
   /** Matches the names of members that are records. */
   zip?: RegExp;
   parquet?: true;
-}>;
-
-export type RawRecord = Readonly<{
-  /** The bytes are valid until the next record is read. */
-  bytes: Buffer;
-  /** The columns of a Parquet row. For such a row, each access to `bytes` composes JSON. */
-  columns?: Columns;
-  /** The name of a file or of a part, such as `run.eval!samples/1_epoch_1.json`. */
-  label: string;
-  line: number;
-  start: number;
-  /** The bytes of the file; absent for composed records and members. */
-  within?: Bytes;
-  member?: string;
-  /** True if rollcall composed `bytes`. */
-  isComposed?: true;
-  /** True if the record is a whole file, although the format allows lines. */
-  isDocument?: boolean;
-  /** The defect of an unreadable record. The record's `bytes` are empty. */
-  fault?: string | undefined;
 }>;
 
 /** The caller must use each batch before requesting the next batch. */

@@ -1,9 +1,15 @@
 /** Requests files at URLs, and follows redirects. */
-import type { DownloadReply, Downloads } from "../client/index.ts";
+import type { DownloadOptions, DownloadReply, Downloads } from "../client/index.ts";
 import { isFailure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
 import { type RemoteLocation, remoteFailure, UnusableInput, unsafeRedirect } from "./failures.ts";
-import type { RemoteAccess } from "./remote.ts";
+
+export interface RemoteAccess extends DownloadOptions {
+  readonly insecureHttp: boolean;
+  /** Redacts a secret in later output. */
+  readonly hide: (secret: string) => void;
+  readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
+}
 
 export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
   readonly downloads: Downloads;

@@ -1,18 +1,11 @@
 /** Opens inputs at http://, https:// and hf:// URLs. */
 import { Readable } from "node:stream";
-import { type DownloadOptions, type DownloadReply, loadDownloads } from "../client/index.ts";
+import { type DownloadReply, loadDownloads } from "../client/index.ts";
 import { withSignal } from "../host.ts";
 import { invalidRemoteUrl, type RemoteLocation } from "./failures.ts";
 import { openHub } from "./hub.ts";
 import { plainUrl, rolloutFileName } from "./names.ts";
-import { isAllowed, requestFile } from "./remote-file.ts";
-
-export interface RemoteAccess extends DownloadOptions {
-  readonly insecureHttp: boolean;
-  /** Redacts a secret in later output. */
-  readonly hide: (secret: string) => void;
-  readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
-}
+import { isAllowed, type RemoteAccess, requestFile } from "./remote-file.ts";
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
 

@@ -4,9 +4,9 @@ import { setImmediate } from "node:timers/promises";
 import { getErrorCode } from "../files.ts";
 import type { Path } from "../problems/positions.ts";
 import { createProblem, type ProblemLocation } from "../problems/problems.ts";
+import type { Columns } from "./column-values.ts";
 import { inputUnreadable } from "./failures.ts";
 import { tryStat } from "./names.ts";
-import type { RawRecord } from "./records.ts";
 
 export interface Bytes {
   readonly size: number;
@@ -184,3 +184,23 @@ export const unreadableRecord = (
   fault: string,
   { start, line }: LineStart = { start: 0, line: 1 },
 ): RawRecord => ({ ...text, start, line, bytes: Buffer.alloc(0), fault });
+
+export type RawRecord = Readonly<{
+  /** The bytes are valid until the next record is read. */
+  bytes: Buffer;
+  /** The columns of a Parquet row. For such a row, each access to `bytes` composes JSON. */
+  columns?: Columns;
+  /** The name of a file or of a part, such as `run.eval!samples/1_epoch_1.json`. */
+  label: string;
+  line: number;
+  start: number;
+  /** The bytes of the file; absent for composed records and members. */
+  within?: Bytes;
+  member?: string;
+  /** True if rollcall composed `bytes`. */
+  isComposed?: true;
+  /** True if the record is a whole file, although the format allows lines. */
+  isDocument?: boolean;
+  /** The defect of an unreadable record. The record's `bytes` are empty. */
+  fault?: string | undefined;
+}>;

@@ -1,0 +1,73 @@
+/** What SQLite and PostgreSQL have in common. */
+import type { Host } from "../host.ts";
+import type { Row } from "./row.ts";
+
+/** SQLite cuts a text at a NUL and loses lone surrogates, so callers store such a text as JSON. */
+export type SqlValue = string | number | Uint8Array | null;
+
+/** `sql` has a `?` for each value. Names of tables include the schema, as in `rollcall.request`. */
+export type Statement = Readonly<{ sql: string; values?: readonly SqlValue[] }>;
+
+/**
+ * Statements must be repeatable, because PostgreSQL's answer can be lost. Methods throw Failure `storage`, `auth` or
+ * `unavailable`.
+ */
+export type Database = Readonly<{
+  path: string;
+  /** True for PostgreSQL. */
+  isShared: boolean;
+  query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
+  transact(
+    statements: readonly Statement[],
+    options?: {
+      /** Called if COMMIT or ROLLBACK fails or gets no answer. The transaction may be committed. */
+      onUnknownCommit?: () => void;
+      shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
+    },
+  ): Promise<readonly (readonly Row[])[]>;
+  /** False if the file or its write-ahead log was deleted or replaced. */
+  isFileInPlace(): boolean;
+  /** @param finish runs the last statements, without retries */
+  close(finish?: () => Promise<unknown>): Promise<void>;
+}>;
+
+export type DatabaseSchema = Readonly<{
+  name: "ledger" | "store";
+  title: string;
+  file: {
+    applicationId: number;
+    version: number;
+    tables: readonly string[];
+    /**
+     * When SQLite moves its log to the file. Default: in the commit that fills the log. With "in transactions", the log
+     * is empty when `transact` resolves.
+     */
+    checkpointTime?: "after answers" | "in transactions";
+  };
+  postgres: {
+    version: number;
+    tables: readonly string[];
+    maxConnections?: number;
+  };
+}>;
+
+export type DatabaseLocation = Readonly<{
+  path: string;
+  password?: string | undefined;
+  /** Called if the database refuses access and `password` is undefined. */
+  passwordCommand?: (() => Promise<string>) | undefined;
+}>;
+
+export type DatabaseWaitOptions = Readonly<{
+  host: Pick<Host, "elapsed" | "random" | "sleep" | "signal">;
+  /** Longest wait for a server that does not answer, or for a locked file. */
+  maxWaitMs: number;
+  /** Called once for each query or transaction that waits for an unavailable server. */
+  onUnavailable: (code: string) => void;
+}>;
+
+export interface DatabaseOptions extends DatabaseLocation, DatabaseWaitOptions {
+  canCreate: boolean;
+  /** True if the caller writes nothing, so that a copy of a read-only file is enough. */
+  isForReading?: boolean;
+}
