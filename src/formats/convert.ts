@@ -10,19 +10,12 @@ import { breakAmbiguous, breakGroup, breakUnreadable, openBrokenGroups } from ".
 import { formatRewardFrom } from "./build-trajectory.ts";
 import { leaveOutCopies } from "./copies.ts";
 import { openDocuments } from "./documents.ts";
-import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
+import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKey } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
 import { openReceipt } from "./receipt.ts";
 import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
-
-export interface ConvertibleInputs extends input.OpenedInputs {
-  host: Host;
-  maxUnpackedBytes: number;
-  /** True if nothing calls `LineOrigin.digestOf`. */
-  skipsDigests?: boolean;
-}
 
 export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
 

@@ -1,11 +1,24 @@
 /** Defines the interface of formats, whose functions throw ConversionError. */
 
-import type { RecordKinds } from "../input/index.ts";
+import type { Host } from "../host.ts";
+import type { OpenedInputs, RecordKinds } from "../input/index.ts";
 import type { ConversionNotes } from "../messages/chat.ts";
 import type { Json } from "../messages/output-json.ts";
 import type { ConversionError, Members, Value } from "../messages/value.ts";
 import type { Path } from "../problems/positions.ts";
-import type { Receipt } from "./receipt.ts";
+
+export interface ConvertibleInputs extends OpenedInputs {
+  host: Host;
+  maxUnpackedBytes: number;
+  /** True if nothing calls `LineOrigin.digestOf`. */
+  skipsDigests?: boolean;
+}
+
+/** What a format says of its conversion in the receipt. */
+interface ReceiptNotes {
+  leaveOut(value: Value, reason: string): void;
+  addRepeated(json: Json | undefined, to: string): void;
+}
 
 export type RewardPart = Readonly<{
   path: Path;
@@ -89,7 +102,7 @@ export interface FormatRun extends ConversionNotes {
   isFirst(id: string, record: Pick<SourceRecord, "file" | "position">): boolean;
   /** The ids of `rewards`, or the names of the parts of `rewardFrom`, that a record has. */
   readonly usedRewards: Set<string>;
-  readonly receipt: Pick<Receipt, "leaveOut" | "addRepeated"> | undefined;
+  readonly receipt: ReceiptNotes | undefined;
 }
 
 export interface Converter {

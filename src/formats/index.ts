@@ -5,8 +5,8 @@ import { invalidRewards } from "../input/failures.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import type { ConvertedInputs, ConvertibleInputs } from "./convert.ts";
-import type { FormatOptions } from "./format.ts";
+import type { ConvertedInputs } from "./convert.ts";
+import type { ConvertibleInputs, FormatOptions } from "./format.ts";
 import { beginsWithOwnRecord } from "./recognize.ts";
 
 export type { Conversion } from "./convert.ts";

@@ -8,7 +8,6 @@ import { suggestForMissingField } from "../problems/hints.ts";
 import { shortenName } from "../problems/positions.ts";
 import { createProblem } from "../problems/problems.ts";
 import type { RuleData } from "../problems/rules.ts";
-import type { ConvertibleInputs } from "./convert.ts";
 import {
   type FirstRecord,
   maxFirstLines,
@@ -17,7 +16,7 @@ import {
   readRawRecords,
   readStarts,
 } from "./first-records.ts";
-import type { Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
+import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { convertRecord } from "./source-records.ts";
 
 const loadRows = async () => await import("./chat-rows.ts");

@@ -6,9 +6,8 @@ import { findFault, requireFault, type SyntaxFault } from "../json/reader.ts";
 import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
 import { ConversionError, Value } from "../messages/value.ts";
 import { type Path, PositionCounter } from "../problems/positions.ts";
-import type { ConvertibleInputs } from "./convert.ts";
 import { DocumentError } from "./documents.ts";
-import type { Converter, Format, Rollout, SourceRecord } from "./format.ts";
+import type { Converter, ConvertibleInputs, Format, Rollout, SourceRecord } from "./format.ts";
 
 export interface ConvertedFile {
   readonly name: string;

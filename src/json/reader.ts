@@ -3,7 +3,6 @@ import { Failure } from "../failure.ts";
 import { withTieringBudget } from "../v8-limits.ts";
 import { toBuffer } from "./json-bytes.ts";
 import { kernelProgram } from "./program.ts";
-import type { JsonTable } from "./table.ts";
 
 /** The order follows the numbers in src/json/kernel/faults.ts. */
 const faults = [
@@ -105,6 +104,21 @@ export interface KeyUses {
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
   /** The first two bytes of runs that `findRun` finds, as little-endian numbers. */
   readonly runPrefixes?: Iterable<number>;
+}
+
+/** A JSON text with its nodes. The node of a key is before the node of its value. */
+export interface JsonTable {
+  readonly bytes: Buffer;
+  /**
+   * A node has four words: the start, the end (exclusive), the node after the content (0 for a key), and a detail.
+   * Start and end are byte offsets. The number of a node is the index of its first word.
+   *
+   * The detail of a key is its id. The detail of a string is its length in UTF-16 units. The detail of an object is its
+   * shape, or 0. An array of only numbers is a single node, whose detail is the count of the numbers.
+   */
+  readonly words: Int32Array;
+  /** Shapes are comparable between tables with the same object here. */
+  readonly shapes?: object | undefined;
 }
 
 /** A class keeps the types of its fields. V8 forgets the types of an object literal when it runs a second time. */

@@ -1,22 +1,9 @@
 /** Reads values from the tables that the kernel writes. */
 
 import * as syntax from "./json-bytes.ts";
-import { cacheReader, keyIds, nodeSize, readTable, Table } from "./reader.ts";
+import { cacheReader, type JsonTable, keyIds, nodeSize, readTable, Table } from "./reader.ts";
 
-/** A JSON text with its nodes. The node of a key is before the node of its value. */
-export interface JsonTable {
-  readonly bytes: Buffer;
-  /**
-   * A node has four words: the start, the end (exclusive), the node after the content (0 for a key), and a detail.
-   * Start and end are byte offsets. The number of a node is the index of its first word.
-   *
-   * The detail of a key is its id. The detail of a string is its length in UTF-16 units. The detail of an object is its
-   * shape, or 0. An array of only numbers is a single node, whose detail is the count of the numbers.
-   */
-  readonly words: Int32Array;
-  /** Shapes are comparable between tables with the same object here. */
-  readonly shapes?: object | undefined;
-}
+export type { JsonTable };
 
 export const emptyTable: JsonTable = new Table(Buffer.alloc(0), new Int32Array());
 
