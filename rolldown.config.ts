@@ -24,7 +24,7 @@ const groups = [
   { name: "values", test: /\/src\/messages\/(value|output-json)\.ts$/ },
   // `catalog cost` reads a call, and prints none.
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
-  { name: "run", test: /\/src\/(run|program|cli\/index)\.ts$/ },
+  { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
   { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
   { name: "print", test: /\/src\/commands\/lists\/object-list\.ts$/ },
   { name: "contract", test: /\/src\/contract\/(endpoint|replies)\.ts$|\/node_modules\/zod\// },
@@ -37,7 +37,7 @@ const groups = [
     test: /\/src\/(commands\/(log|check)\/command|send\/index)\.ts$/,
   },
   { name: "report-files", test: /\/src\/commands\/inputs\/files\.ts$/ },
-  { name: "models", test: /\/src\/commands\/models\/run\.ts$/ },
+  { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
   // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
   // Completion uses them too.
@@ -52,7 +52,7 @@ const groups = [
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   { name: "postgres", test: /\/src\/database\/postgres\.ts$/ },
   { name: "ledger", test: /\/src\/ledger\/ledger\.ts$/ },
-  { name: "log-run", test: /\/src\/commands\/(log\/(run|report)|check\/run|inputs\/(problems|read))\.ts$/ },
+  { name: "log-run", test: /\/src\/commands\/(log\/(run-log|report)|check\/run-check|inputs\/(problems|read))\.ts$/ },
 ];
 
 /** Fails the build if a group has no module, for example because files were renamed. */

@@ -1,5 +1,6 @@
-/** Runs a command line, and lists the commands in the order of the help. */
+/** Runs a command line. */
 import * as cli from "./cli/index.ts";
+import { program } from "./commands/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
@@ -61,35 +62,4 @@ const catchStrayErrors = (node: NodeJS.Process) => {
   thrown.catch(() => undefined);
   node.once("uncaughtException", rethrow).once("unhandledRejection", rethrow);
   return { thrown, close: () => node.off("uncaughtException", rethrow).off("unhandledRejection", rethrow) };
-};
-
-export const program: cli.Program = {
-  root: cli.command({
-    words: "",
-    about: "Log trajectories to a training service, list its models, and read traced calls.",
-    options: cli.globalOptions,
-    examples: ["rollcall check groups.jsonl", "rollcall log my-model groups.jsonl --split train"],
-  }),
-  /** Imported only if needed, because importing all commands takes longer than most runs. */
-  nouns: {
-    log: async () => (await import("./commands/log/command.ts")).log,
-    check: async () => (await import("./commands/check/command.ts")).check,
-    convert: async () => (await import("./commands/convert/command.ts")).convert,
-    view: async () => (await import("./commands/view/command.ts")).view,
-    ledger: async () => (await import("./commands/ledger/command.ts")).ledger,
-    models: async () => (await import("./commands/models/command.ts")).models,
-    call: async () => (await import("./commands/call/command.ts")).call,
-    catalog: async () => (await import("./commands/catalog/command.ts")).catalog,
-    auth: async () => (await import("./commands/auth.ts")).auth,
-    config: async () => (await import("./commands/config.ts")).config,
-    serve: async () => (await import("./commands/serve.ts")).serve,
-    profile: async () => (await import("./commands/profile.ts")).profile,
-    mcp: async () => (await import("./commands/mcp/command.ts")).mcp,
-    doctor: async () => (await import("./commands/doctor/command.ts")).doctor,
-    commands: async () => (await import("./commands/commands.ts")).commands,
-    explain: async () => (await import("./commands/explain/command.ts")).explain,
-    schema: async () => (await import("./commands/schema/command.ts")).schema,
-    completion: async () => (await import("./commands/completion/command.ts")).completion,
-  },
-  hidden: { __complete: async () => (await import("./commands/completion/command.ts")).complete },
 };

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatPage } from "../../src/commands/mcp/run.ts";
+import { formatPage } from "../../src/commands/mcp/run-mcp.ts";
 import { isFailure } from "../../src/failure.ts";
 import { openRoot } from "../../src/mcp/index.ts";
 

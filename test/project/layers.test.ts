@@ -194,7 +194,7 @@ describe("the import checker", () => {
     ["src/client/client.ts", 'import type { A } from "../context.ts";', "client must not import context"],
     ["src/contract/log.ts", 'type A = typeof import("../client/index.ts");', "contract must not import client"],
     [
-      "src/commands/log/run.ts",
+      "src/commands/log/run-log.ts",
       'export * from "../../client/client.ts";',
       "src/client/client.ts is internal to client",
     ],
@@ -235,10 +235,10 @@ const loads: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": [],
   "src/run.ts": ["commander"],
   "src/commands/config.ts": ["commander"],
-  "src/commands/check/run.ts": ["commander", "zod"],
-  "src/commands/log/run.ts": ["commander", "zod"],
-  "src/commands/models/run.ts": ["commander", "zod"],
-  "src/commands/call/run.ts": ["commander", "zod"],
+  "src/commands/check/run-check.ts": ["commander", "zod"],
+  "src/commands/log/run-log.ts": ["commander", "zod"],
+  "src/commands/models/run-models.ts": ["commander", "zod"],
+  "src/commands/call/run-call.ts": ["commander", "zod"],
 };
 
 describe("the bundle", async () => {
@@ -274,7 +274,7 @@ describe("the bundle", async () => {
 
   /** Modules of Node that take long to load. Commander loads `child_process` itself. */
   const heavy = /^\s*(?:let|const) \w+ = require\("node:(crypto|fs\/promises|tls|v8|worker_threads)"\)/gm;
-  const digests = new Set(["src/commands/check/run.ts", "src/commands/log/run.ts"]);
+  const digests = new Set(["src/commands/check/run-check.ts", "src/commands/log/run-log.ts"]);
 
   it.each(Object.keys(loads).filter((path) => !digests.has(path)))("loads for %s no heavy module of Node", (path) => {
     const chunk = chunkOf(path);
@@ -284,14 +284,14 @@ describe("the bundle", async () => {
   });
 
   it.each(["models", "call"])("loads for `%s` only the failures and the fields of the catalogs", (noun) => {
-    const chunk = chunkOf(`src/commands/${noun}/run.ts`);
+    const chunk = chunkOf(`src/commands/${noun}/run-${noun}.ts`);
     const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
     const loaded = modules.flatMap((id) => /src\/catalogs\/(.*)\.ts$/.exec(id)?.[1] ?? []);
     expect(["failures", "fields"]).toEqual(expect.arrayContaining(loaded));
   });
 
   it("loads for `models` no schema of another endpoint", () => {
-    const chunk = chunkOf("src/commands/models/run.ts");
+    const chunk = chunkOf("src/commands/models/run-models.ts");
     const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
     const files = modules.flatMap((id) => /src\/contract\/(.*)\.ts$/.exec(id)?.[1] ?? []);
     expect(files.sort()).toEqual(["endpoint", "models", "replies"]);

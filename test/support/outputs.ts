@@ -1,6 +1,7 @@
 /** Compares the JSON output of a run with the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { listCommands, loadTree } from "../../src/cli/index.ts";
+import { program } from "../../src/commands/index.ts";
 import {
   documentSchema,
   lineSchema,
@@ -9,7 +10,6 @@ import {
   passthroughNote,
 } from "../../src/commands/schema/outputs.ts";
 import type { JsonObject } from "../../src/json/json-bytes.ts";
-import { program } from "../../src/run.ts";
 
 export interface RunOutput {
   readonly args: readonly string[];

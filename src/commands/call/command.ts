@@ -63,7 +63,7 @@ export const call = command({
       args,
       options,
       examples,
-      run: async (context, typed) => (await import("./run.ts")).readCalls(context, typed),
+      run: async (context, typed) => (await import("./run-call.ts")).readCalls(context, typed),
     }),
   ],
 });

@@ -9,7 +9,7 @@ import { type Line, printList, printPage, readSpelledObject, type Section } from
 import { modelNotListed } from "../failures.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../lists/options.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../lists/sort-rows.ts";
-import { readModels } from "../models/run.ts";
+import { readModels } from "../models/run-models.ts";
 import { type ListName, rowColumns } from "./columns.ts";
 import * as source from "./read-catalogs.ts";
 

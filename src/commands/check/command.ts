@@ -20,5 +20,5 @@ export const check = command({
   args,
   options,
   examples: ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"],
-  run: async (context, typed) => await (await import("./run.ts")).check(context, typed),
+  run: async (context, typed) => await (await import("./run-check.ts")).check(context, typed),
 });

@@ -11,7 +11,7 @@ export const completion = command({
   examples: ["source <(rollcall completion bash)", "rollcall completion fish | source"],
   run: async (context, { shell }) => {
     if (context.screen.isForProgram) throw conflictingOptions("completion", "--json", "a script is not JSON");
-    await context.screen.printText((await import("./run.ts")).scripts[shell]);
+    await context.screen.printText((await import("./run-completion.ts")).scripts[shell]);
   },
 });
 
@@ -19,5 +19,6 @@ export const complete = command({
   words: "__complete",
   about: "",
   args: { shell: required(text("")), typed: repeated("") },
-  run: async (context, request, program) => (await import("./run.ts")).printCandidates(context, program, request),
+  run: async (context, request, program) =>
+    (await import("./run-completion.ts")).printCandidates(context, program, request),
 });

@@ -29,5 +29,5 @@ export const convert = command({
     "rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json",
     "rollcall convert runs/ --exact | rollcall check",
   ],
-  run: async (context, typed) => await (await import("./run.ts")).convert(context, typed),
+  run: async (context, typed) => await (await import("./run-convert.ts")).convert(context, typed),
 });

@@ -8,5 +8,5 @@ export const doctor = command({
     "check settings, credentials, URLs, ledger and local store, and print fixes, without changing anything or showing a secret",
   options: { offline: flag("send no request") },
   examples: ["rollcall doctor", "rollcall doctor --profile work --json", "rollcall doctor --offline --local"],
-  run: async (context, typed) => await (await import("./run.ts")).runDoctor(context, typed),
+  run: async (context, typed) => await (await import("./run-doctor.ts")).runDoctor(context, typed),
 });

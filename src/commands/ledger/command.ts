@@ -54,7 +54,7 @@ export type ResolveOptions = Values<typeof resolveOptions> & { id: readonly stri
 export type ForgetOptions = Values<typeof forgetOptions>;
 export type CallsOptions = Values<typeof callOptions>;
 
-const loadRun = () => import("./run.ts");
+const loadRun = () => import("./run-ledger.ts");
 
 export const ledger = command({
   words: "ledger",

@@ -102,5 +102,5 @@ export const log = cli.command({
     "rollcall log my-model groups.jsonl --split train --dry-run",
     `echo '{"messages_and_choices":[],"reward":1}' |\n    rollcall log my-model --split train --local`,
   ],
-  run: async (context, typed) => await (await import("./run.ts")).log(context, typed),
+  run: async (context, typed) => await (await import("./run-log.ts")).log(context, typed),
 });

@@ -8,7 +8,7 @@ import { formatOwnCommand } from "../../program.ts";
 import type { LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
-import type { LogRun, PlanTarget } from "./run.ts";
+import type { LogRun, PlanTarget } from "./run-log.ts";
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
   const { screen } = run.context;

@@ -15,5 +15,5 @@ export const mcp = command({
     "serve read-only tools to an agent over standard input and standard output (Model Context Protocol): models, catalog, call_read and, with --root, check",
   options,
   examples: ["rollcall mcp --local", "rollcall mcp --root ./rollouts --profile work"],
-  run: async (context, typed, program) => await (await import("./run.ts")).serve(context, typed, program),
+  run: async (context, typed, program) => await (await import("./run-mcp.ts")).serve(context, typed, program),
 });

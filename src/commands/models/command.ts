@@ -19,5 +19,5 @@ export const models = command({
   run: async (context, typed) =>
     typed.withPrices
       ? (await import("../catalog/list.ts")).listEntries(context, "priced", typed)
-      : (await import("./run.ts")).listModels(context, typed),
+      : (await import("./run-models.ts")).listModels(context, typed),
 });

@@ -27,5 +27,5 @@ export const view = command({
     "rollcall view results.jsonl --port 8750 --no-open",
     "rollcall view groups.jsonl --sample 100 --html groups.html",
   ],
-  run: async (context, typed) => await (await import("./run.ts")).view(context, typed),
+  run: async (context, typed) => await (await import("./run-view.ts")).view(context, typed),
 });

@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { lastWord, loadTree, parseArgv } from "../../../src/cli/index.ts";
+import { program } from "../../../src/commands/index.ts";
 import { exitCodes } from "../../../src/failure.ts";
-import { program } from "../../../src/run.ts";
 import { commandPaths } from "../../project/docs/commands.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 

@@ -1,0 +1,33 @@
+import { command, globalOptions, type Program } from "../cli/index.ts";
+
+/** Lists the commands in the order of the help. */
+export const program: Program = {
+  root: command({
+    words: "",
+    about: "Log trajectories to a training service, list its models, and read traced calls.",
+    options: globalOptions,
+    examples: ["rollcall check groups.jsonl", "rollcall log my-model groups.jsonl --split train"],
+  }),
+  /** Imported only if needed, because importing all commands takes longer than most runs. */
+  nouns: {
+    log: async () => (await import("./log/command.ts")).log,
+    check: async () => (await import("./check/command.ts")).check,
+    convert: async () => (await import("./convert/command.ts")).convert,
+    view: async () => (await import("./view/command.ts")).view,
+    ledger: async () => (await import("./ledger/command.ts")).ledger,
+    models: async () => (await import("./models/command.ts")).models,
+    call: async () => (await import("./call/command.ts")).call,
+    catalog: async () => (await import("./catalog/command.ts")).catalog,
+    auth: async () => (await import("./auth.ts")).auth,
+    config: async () => (await import("./config.ts")).config,
+    serve: async () => (await import("./serve.ts")).serve,
+    profile: async () => (await import("./profile.ts")).profile,
+    mcp: async () => (await import("./mcp/command.ts")).mcp,
+    doctor: async () => (await import("./doctor/command.ts")).doctor,
+    commands: async () => (await import("./commands.ts")).commands,
+    explain: async () => (await import("./explain/command.ts")).explain,
+    schema: async () => (await import("./schema/command.ts")).schema,
+    completion: async () => (await import("./completion/command.ts")).completion,
+  },
+  hidden: { __complete: async () => (await import("./completion/command.ts")).complete },
+};
