@@ -6,6 +6,7 @@ import { createReadStream, mkdirSync, readFileSync, rmSync, writeFileSync } from
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { writeArchive } from "./archive.js";
 import { groupOf, writeGroups } from "./input.js";
 import { environment, newFolder, openService, printMachine, processorMs, report, run, takeTurns } from "./rounds.js";
 
@@ -240,6 +241,30 @@ const growing = {
       mkdirSync(many);
       for (let at = 0; at < count; at++) writeFileSync(join(many, `${at}.jsonl`), groupOf(at));
       return { words: ["check", many, "--split", "train"] };
+    },
+  ],
+  "members of an archive": [
+    10_000,
+    async (count) => {
+      const file = join(folder, `members-${count}.eval`);
+      const header = JSON.stringify({ version: 2, status: "success", eval: { task: "bench", model: "m" } });
+      const messages = ["user", "assistant"].map((role) => ({ role, content: "one", source: "generate" }));
+      const sample = { epoch: 1, input: "q", target: "t", messages, scores: { match: { value: 1 } } };
+      const members = Array.from({ length: count }, (_, id) => [
+        `samples/${id}_epoch_1.json`,
+        JSON.stringify({ id, ...sample, output: { model: "m", choices: [] } }),
+      ]);
+      await writeArchive(file, [["header.json", header], ...members]);
+      return { words: ["check", file, "--split", "train", "--reward-from", "scores.match.value"] };
+    },
+  ],
+  "completions of one row": [
+    8000,
+    (count) => {
+      const file = join(folder, `row-${count}.jsonl`);
+      const completions = Array.from({ length: count }, (_, at) => `answer ${at}`);
+      writeFileSync(file, JSON.stringify({ prompt: "q", completions, rewards: completions.map((_, at) => at) }));
+      return { words: ["check", file, "--from", "trl", "--split", "train"] };
     },
   ],
   "diff of catalogs": [
