@@ -44,6 +44,9 @@ export const lastWord = ({ words }: Command) => words.slice(words.lastIndexOf(" 
 export const formatFlags = (name: string, { short, placeholder }: OptionKind<unknown>) =>
   `${short ? `-${short}, ` : ""}--${name}${placeholder ? ` <${placeholder}>` : ""}`;
 
+export const formatAbout = ({ about, default: defaultValue }: OptionKind<unknown>) =>
+  defaultValue ? `${about} (default: ${defaultValue})` : about;
+
 export const formatArgument = (name: string, { required, repeatable }: OptionKind<unknown>, dots = "...") => {
   const term = `${name}${repeatable ? dots : ""}`;
   return required ? `<${term}>` : `[${term}]`;

@@ -1,21 +1,24 @@
 /** Defines the global options. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
-import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
+import { choice, flag, inGroup, text, type Values, withFacts } from "./kinds.ts";
 
 export const globalOptions = {
   ...inGroup("service", {
-    profile: text("saved profile to use", "name"),
+    profile: withFacts(text("saved profile to use", "name"), { completion: "profiles" }),
     local: flag("use the local service, so that nothing leaves the machine"),
-    project: text("project: required for `call read`, optional for `models`, unused by `log`", "team/project"),
+    project: withFacts(
+      text("project: required for `call read`, optional for `models`, unused by `log`", "team/project"),
+      { completion: "projects" },
+    ),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL for `rollcall models`", "url"),
-    "log-base-url": text("URL for `rollcall log` (default: the base URL)", "url"),
+    "log-base-url": withFacts(text("URL for `rollcall log`", "url"), { default: "the base URL" }),
   }),
   ...inGroup("results", {
     json: flag("one JSON document (errors are JSON too)"),
     output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
-    fields: text("columns or JSON keys, separated by commas", "names"),
+    fields: withFacts(text("columns or JSON keys, separated by commas", "names"), { completion: "columns" }),
     header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
     color: choice("auto, always or never", colorModes, "when"),
@@ -24,8 +27,8 @@ export const globalOptions = {
     debug: flag("show requests and answers, without bodies or secrets"),
   }),
   ...inGroup("network", {
-    timeout: text("longest time without data from the service (default: 30s, for log 5m)", "duration"),
-    "max-wait": text("total time for all retries (default: 5m)", "duration"),
+    timeout: withFacts(text("longest time without data from the service", "duration"), { default: "30s, for log 5m" }),
+    "max-wait": withFacts(text("total time for all retries", "duration"), { default: "5m" }),
     "insecure-http": flag("allow plain http for credentials and input files"),
   }),
   ...inGroup("help", {

@@ -80,7 +80,7 @@ const listOwnItems = ({ args, options }: Command) => {
   const own = Object.entries(options).filter(([, { group }]) => !group);
   const items = own.map(([name, kind]) => ({
     term: commands.formatFlags(name, kind),
-    description: kind.default ? `${kind.about} (default: ${kind.default})` : kind.about,
+    description: commands.formatAbout(kind),
   }));
   return [...listArguments(args), ...items];
 };

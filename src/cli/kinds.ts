@@ -2,17 +2,43 @@
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
+/** Where the completion of a value comes from. A placeholder `file`, `dir` or `folder` needs none. */
+export type CompletionSource =
+  | "batches"
+  | "call-columns"
+  | "columns"
+  | "files"
+  | "filter-words"
+  | "formats"
+  | "lock-rules"
+  | "models"
+  | "price-names"
+  | "profiles"
+  | "projects"
+  | "report-forms"
+  | "rules"
+  | "settings"
+  | "sort-columns"
+  | "splits"
+  | "topics";
+
 export type OptionKind<Value> = Readonly<{
   about: string;
   /** Name of the value in the help; missing or empty for a flag. */
   placeholder?: string;
   choices?: readonly string[];
   repeatable?: boolean;
+  /** Text of the default in the help. */
   default?: string;
   required?: boolean;
   short?: string;
   /** Heading in the help. */
   group?: string;
+  completion?: CompletionSource;
+  /** True if agents may use the option: it names no file, reveals no content, writes nothing and never waits. */
+  forAgents?: boolean;
+  /** True if the option conflicts with `--follow`. */
+  needsWholeFile?: boolean;
   /** Name of an option that this option requires. */
   needs?: string;
   /** Maps each conflicting option to the reason of the conflict. */
@@ -52,6 +78,14 @@ export const withDefault = <Value>(kind: OptionKind<Value>, defaultValue: string
   ...kind,
   default: defaultValue,
   parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
+});
+
+type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion" | "forAgents" | "needsWholeFile">;
+
+/** A `default` here is only stated, because settings or the input can override it. */
+export const withFacts = <Kind extends OptionKind<unknown>>(kind: Kind, facts: OptionFacts): Kind => ({
+  ...kind,
+  ...facts,
 });
 
 export const required = <Value>(kind: OptionKind<Value>): OptionKind<NonNullable<Value>> => ({
@@ -120,6 +154,7 @@ export const commaList = (about: string, placeholder: string): OptionKind<readon
 });
 
 export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
+export const forAgents = <Of extends OptionKinds>(kinds: Of): Of => extendKinds(kinds, { forAgents: true });
 export const needing = <Of extends OptionKinds>(needs: string, kinds: Of): Of => extendKinds(kinds, { needs });
 
 const extendKinds = <Of extends OptionKinds>(kinds: Of, extra: Partial<OptionKind<unknown>>): Of =>

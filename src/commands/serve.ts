@@ -13,7 +13,9 @@ import { printObjects } from "./lists/object-list.ts";
 
 const locationOptions = {
   "data-dir": cli.text("folder of the key, the catalogs and the store", "dir"),
-  store: cli.text("database of logged data: a file, or postgres://…", "location"),
+  store: cli.withFacts(cli.text("database of logged data: a file, or postgres://…", "location"), {
+    completion: "files",
+  }),
 };
 
 const options = {
@@ -116,8 +118,13 @@ const addKey = cli.command({
   about: "create a key for all or some projects and uses, and print it once",
   args: ownerArgument,
   options: {
-    project: cli.commaList("allowed project of the key (default: all)", "team/project"),
-    use: cli.choices("allowed use of the key: log, inference or calls (default: all)", credentialUses, "use"),
+    project: cli.withFacts(cli.commaList("allowed project of the key", "team/project"), {
+      default: "all",
+      completion: "projects",
+    }),
+    use: cli.withFacts(cli.choices("allowed use of the key: log, inference or calls", credentialUses, "use"), {
+      default: "all",
+    }),
     ...locationOptions,
   },
   examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],

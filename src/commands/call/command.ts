@@ -1,5 +1,17 @@
 /** Defines `rollcall call` (interface 4.3). */
-import { choice, command, count, flag, inGroup, repeated, required, text, type Values } from "../../cli/index.ts";
+import {
+  choice,
+  command,
+  count,
+  flag,
+  forAgents,
+  inGroup,
+  repeated,
+  required,
+  text,
+  type Values,
+  withFacts,
+} from "../../cli/index.ts";
 
 const args = {
   "call-id": required(repeated("call ids, or - to read them from standard input (ids, or JSON lines with an id)")),
@@ -11,7 +23,10 @@ const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
 });
 
 const options = {
-  path: form(text("print one value of each call, such as output.choices[0]", "path"), "as"),
+  path: form(
+    withFacts(text("print one value of each call, such as output.choices[0]", "path"), { completion: "call-columns" }),
+    "as",
+  ),
   as: choice(
     "format: trajectory (for `rollcall log`), messages or markdown",
     ["trajectory", "messages", "markdown"],
@@ -21,26 +36,32 @@ const options = {
     ...text("reward for --as trajectory", "number"),
     conflicts: { "reward-from": "a trajectory has one reward" },
   },
-  "reward-from": text("path of the reward in the call (default: attributes.reward)", "path"),
+  "reward-from": withFacts(text("path of the reward in the call", "path"), { default: "attributes.reward" }),
   list: form(flag("one line per call: status, operation, model, time, exception"), "path", "as"),
   summary: form(flag("totals by operation and model: calls, failures, durations, tokens, costs"), "list", "path", "as"),
   wait: flag("wait until running calls end, for at most --max-wait"),
-  ...inGroup("filters", {
-    failed: flag("only failed calls (with --running, failed and running calls)"),
-    running: flag("only running calls"),
-    op: text("only calls of this operation, such as agent.*", "glob"),
-    model: text("only calls that used this model", "glob"),
-  }),
-  ...inGroup("more data", {
-    costs: flag("cost of each call, by model"),
-    "storage-size": flag("stored size of each call"),
-    "total-storage-size": flag("stored size of the whole trace of each call"),
-  }),
+  ...inGroup(
+    "filters",
+    forAgents({
+      failed: flag("only failed calls (with --running, failed and running calls)"),
+      running: flag("only running calls"),
+      op: text("only calls of this operation, such as agent.*", "glob"),
+      model: text("only calls that used this model", "glob"),
+    }),
+  ),
+  ...inGroup(
+    "more data",
+    forAgents({
+      costs: flag("cost of each call, by model"),
+      "storage-size": flag("stored size of each call"),
+      "total-storage-size": flag("stored size of the whole trace of each call"),
+    }),
+  ),
   ...inGroup("show", {
     full: flag("do not fold long texts on a terminal"),
     "no-content": flag("omit inputs, outputs and other texts"),
   }),
-  ...inGroup("requests", { concurrency: count("requests in flight (default: 8)", { max: 64 }) }),
+  ...inGroup("requests", { concurrency: withFacts(count("requests in flight", { max: 64 }), { default: "8" }) }),
 };
 
 export type CallReadOptions = Values<typeof args & typeof options>;

@@ -14,7 +14,7 @@ const diffArgs = {
 };
 const diffOptions = {
   since: lists.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
-  until: { ...lists.timeOption("later time of the comparison (default: now)"), needs: "since" },
+  until: { ...cli.withFacts(lists.timeOption("later time of the comparison"), { default: "now" }), needs: "since" },
   catalog: lists.catalogOption,
   "exit-code": cli.flag("exit with 10 if the catalogs differ"),
   ...lists.sourceOptions,
@@ -52,7 +52,7 @@ const verifyOptions = {
   "max-rise": cli.withDefault(cli.custom("maximum rise of a price", "percent", parsePercent), "0%"),
   within: cli.withDefault(lists.durationOption("fail if a model is deprecated within this time"), "30d"),
   strict: cli.flag("treat warnings as errors"),
-  allow: cli.repeated("silence this rule", "rule"),
+  allow: cli.withFacts(cli.repeated("silence this rule", "rule"), { completion: "lock-rules" }),
   report: reportOption,
   ...lists.sourceOptions,
 };

@@ -94,7 +94,9 @@ const findCandidates = async (
       const [name, kind] = options.find(([long, { short }]) => typed === `--${long}` || typed === `-${short}`) ?? [];
       return kind?.placeholder === undefined ? [] : await valuesFor(`--${name}`, kind, `${typed}=`);
     }
-    return options.flatMap(([name, { short, about, repeatable }]) => {
+    return options.flatMap(([name, kind]) => {
+      const { short, repeatable } = kind;
+      const about = cli.formatAbout(kind);
       if (!repeatable && (given.has(name) || (name === "help" && given.has("h")))) return [];
       const hasShort = short !== undefined && !current.startsWith("--");
       return [{ text: `--${name}`, about }, ...(hasShort ? [{ text: `-${short}`, about }] : [])];

@@ -1,7 +1,7 @@
 /** Finds candidates for values, without requests or credentials. */
 import { callFields } from "../../calls/index.ts";
 import { knownWords, lockRules, modelFields } from "../../catalogs/index.ts";
-import type { OptionKind, ParsedArgv } from "../../cli/index.ts";
+import type { CompletionSource, OptionKind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
 import { readModelIds, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
@@ -22,20 +22,21 @@ type ValueRequest = Readonly<{
 
 export const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
   const { name, kind } = request;
-  const usual = knownWords(name).map((word) => (name === "--max-price" ? `${word}=` : word));
-  const source = usual.length > 0 ? suggestNext(usual, request) : sources[name];
+  const { completion } = kind;
+  if (completion === "files") return "files";
+  const source = completion && sources[completion];
   const found = kind.choices ?? (typeof source === "function" ? await source(request) : source);
   if (found) return found.map((one) => (typeof one === "string" ? { text: one, about: "" } : one));
   const placeholder = name.startsWith("--") ? kind.placeholder : /<(.*)>/.exec(name)?.[1];
-  if (placeholder === "file" || name === "--store") return "files";
+  if (placeholder === "file") return "files";
   return placeholder === "dir" || placeholder === "folder" ? "folders" : [];
 };
 
 type CompletionValues = readonly (string | Candidate)[];
-type CompletionSource = CompletionValues | ((request: ValueRequest) => CompletionValues | Promise<CompletionValues>);
+type Source = CompletionValues | ((request: ValueRequest) => CompletionValues | Promise<CompletionValues>);
 
 const savedOr =
-  (name: "split" | "batch" | "project", ...usual: readonly string[]): CompletionSource =>
+  (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
   ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
 const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
@@ -44,39 +45,34 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
   return names.filter((name) => !taken.includes(name)).map((name) => list + name);
 };
 
-const settingSuggestions = settingNames.map((name) => ({ text: name, about: settingTable[name].about }));
-const savedProfiles: CompletionSource = ({ context }) => readSavedTexts(context.host, "profile");
+const suggestColumns = (request: ValueRequest, sign = "") =>
+  suggestNext(
+    listColumnNames(request).map((name) => sign + name),
+    request,
+  );
 
-const listedModels: CompletionSource = ({ context }) => readModelIds(context.host);
-
-const sources: Readonly<Record<string, CompletionSource>> = {
-  "--profile": savedProfiles,
-  "--split": savedOr("split", "train", "val", "test"),
-  "--batch": savedOr("batch"),
-  "--project": savedOr("project"),
-  "--sort": (request) => {
-    const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
-    const names = listColumnNames(request).map((name) => sign + name);
-    return suggestNext(names, request);
-  },
-  "--fields": (request) => suggestNext(listColumnNames(request), request),
-  "--allow": async ({ command }) =>
-    command.words.startsWith("catalog ")
-      ? Object.keys(lockRules)
-      : (await import("../../problems/index.ts")).warningRules,
-  "--from": async () => ["auto", "rollcall", ...(await import("../../formats/index.ts")).formatNames],
-  "--path": callFields,
-  "--report": reportFormats,
-  "explain <name>": async () =>
+const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
+  batches: savedOr("batch"),
+  "call-columns": callFields,
+  columns: (request) => suggestColumns(request),
+  "filter-words": (request) => suggestNext(knownWords(request.name), request),
+  formats: async () => ["auto", "rollcall", ...(await import("../../formats/index.ts")).formatNames],
+  "lock-rules": Object.keys(lockRules),
+  models: ({ context }) => readModelIds(context.host),
+  "price-names": (request) =>
+    suggestNext(
+      knownWords(request.name).map((word) => `${word}=`),
+      request,
+    ),
+  profiles: ({ context }) => readSavedTexts(context.host, "profile"),
+  projects: savedOr("project"),
+  "report-forms": reportFormats,
+  rules: async () => (await import("../../problems/index.ts")).warningRules,
+  settings: settingNames.map((name) => ({ text: name, about: settingTable[name].about })),
+  "sort-columns": (request) => suggestColumns(request, /(^|,)-[^,]*$/.test(request.typed) ? "-" : ""),
+  splits: savedOr("split", "train", "val", "test"),
+  topics: async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
-  "log <model-id>": listedModels,
-  "models <pattern>": listedModels,
-  "config get <name>": settingSuggestions,
-  "config set <name>": settingSuggestions,
-  "config unset <name>": settingSuggestions,
-  "profile use <name>": savedProfiles,
-  "profile delete <name>": savedProfiles,
-  "profile rename <from>": savedProfiles,
 };
 
 const listColumnNames = ({ command: { words }, given }: ValueRequest) => {

@@ -1,4 +1,4 @@
-import { choice, command, flag, text, type Values, withDefault } from "../../cli/index.ts";
+import { choice, command, flag, text, type Values, withDefault, withFacts } from "../../cli/index.ts";
 import * as inputs from "../inputs/options.ts";
 
 const args = { file: inputs.rolloutFiles };
@@ -7,9 +7,12 @@ const options = {
   receipt: inputs.receiptOption,
   exact: flag("fail if a value of the input is left out or changed, or if a last finish_reason is not recorded"),
   "group-by": inputs.groupByOption,
-  "on-invalid": choice(
-    "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others (default: stop)",
-    ["stop", "skip"],
+  "on-invalid": withFacts(
+    choice(
+      "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others",
+      ["stop", "skip"],
+    ),
+    { default: "stop" },
   ),
   rejects: inputs.rejectsOption,
   ...inputs.selectionOptions,

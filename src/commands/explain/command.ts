@@ -1,4 +1,4 @@
-import { command, text } from "../../cli/index.ts";
+import { command, text, withFacts } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
@@ -11,7 +11,11 @@ export const explain = command({
   words: "explain",
   group: "more",
   about: "explain an error code, an exit code or a rule, with an example",
-  args: { name: text("a code or a rule, such as usage, 8 or unknown-role (default: list all)") },
+  args: {
+    name: withFacts(text("a code or a rule, such as usage, 8 or unknown-role (default: list all)"), {
+      completion: "topics",
+    }),
+  },
   examples: ["rollcall explain unknown_outcome", "rollcall explain unknown-role", "rollcall explain 8"],
   run: async (context, { name: typed }) => {
     const { screen } = context;

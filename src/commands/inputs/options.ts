@@ -10,40 +10,70 @@ const parseShard = (word: string, option: string) => {
   throw invalidOptionValue(option, word, "i/n with i from 1 to n, such as 3/64 (n at most 999999)");
 };
 
+const wholeFile = { needsWholeFile: true };
+
 export const selectionOptions = cli.inGroup("selection", {
-  where: cli.text("keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'", "expression"),
-  best: cli.count("in each group, keep the n trajectories with the highest rewards"),
-  sample: cli.count("keep n random groups"),
-  ...cli.needing("sample", { seed: cli.text("seed of --sample (default: 0)") }),
-  shard: cli.custom(
-    "divide the groups into n parts, and keep the i-th part (3/64 keeps the third of 64 parts)",
-    "i/n",
-    parseShard,
+  where: cli.withFacts(
+    cli.text("keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'", "expression"),
+    wholeFile,
+  ),
+  best: cli.withFacts(cli.count("in each group, keep the n trajectories with the highest rewards"), wholeFile),
+  sample: cli.withFacts(cli.count("keep n random groups"), wholeFile),
+  ...cli.needing("sample", { seed: cli.withFacts(cli.text("seed of --sample"), { default: "0" }) }),
+  shard: cli.withFacts(
+    cli.custom(
+      "divide the groups into n parts, and keep the i-th part (3/64 keeps the third of 64 parts)",
+      "i/n",
+      parseShard,
+    ),
+    wholeFile,
   ),
 });
 
 export const formatOptions = cli.inGroup("formats", {
-  from: cli.text("format of the files: rollcall, inspect, trl, … (default: auto)", "format"),
-  "reward-from": cli.repeated(
-    "path of the reward in a record, such as scores.correct.value, or of each part of a sum (path*0.5 weighs a part)",
-    "path",
+  from: cli.withFacts(cli.text("format of the files: rollcall, inspect, trl, …", "format"), {
+    default: "auto",
+    completion: "formats",
+    forAgents: true,
+  }),
+  "reward-from": cli.withFacts(
+    cli.repeated(
+      "path of the reward in a record, such as scores.correct.value, or of each part of a sum (path*0.5 weighs a part)",
+      "path",
+    ),
+    wholeFile,
   ),
-  "messages-from": cli.text(
-    "path of the list of messages in a record, such as conversation (the list can be JSON in a string)",
-    "path",
+  "messages-from": cli.withFacts(
+    cli.text(
+      "path of the list of messages in a record, such as conversation (the list can be JSON in a string)",
+      "path",
+    ),
+    wholeFile,
   ),
-  rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
-  lossy: cli.flag("accept formats that lack some tokens or turns"),
-  histories: cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)"),
+  rewards: cli.withFacts(
+    cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
+    wholeFile,
+  ),
+  lossy: cli.withFacts(cli.flag("accept formats that lack some tokens or turns"), { ...wholeFile, forAgents: true }),
+  histories: cli.withFacts(
+    cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)"),
+    { ...wholeFile, forAgents: true },
+  ),
 });
 
-export const strictnessOptions = cli.inGroup("checks", {
-  strict: cli.flag("treat warnings as errors"),
-  allow: cli.repeated("silence this rule", "rule"),
-});
+export const strictnessOptions = cli.inGroup(
+  "checks",
+  cli.forAgents({
+    strict: cli.flag("treat warnings as errors"),
+    allow: cli.withFacts(cli.repeated("silence this rule", "rule"), { completion: "rules" }),
+  }),
+);
 
 export const followDefaults = { every: "30s", groupIdle: "5m" } as const;
-export const groupByOption = cli.text("group trajectories by this key, even if they are not adjacent", "key");
+export const groupByOption = cli.withFacts(
+  cli.text("group trajectories by this key, even if they are not adjacent", "key"),
+  { forAgents: true },
+);
 
 export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
   Partial<cli.Values<typeof strictnessOptions>> & {
@@ -61,12 +91,13 @@ export const outputFile = (about: string) =>
     return word;
   });
 
-export const receiptOption = outputFile(
-  "write a JSON report of the conversion: the counts of values carried over, changed or left out",
+export const receiptOption = cli.withFacts(
+  outputFile("write a JSON report of the conversion: the counts of values carried over, changed or left out"),
+  wholeFile,
 );
-export const rejectsOption = outputFile(
-  "file for rejected groups (default: the name of the first input plus .rejected)",
-);
+export const rejectsOption = cli.withFacts(outputFile("file for rejected groups"), {
+  default: "the name of the first input plus .rejected",
+});
 export const trajectoryFiles = cli.repeated(
   "files, folders or URLs of groups or trajectories, or - for standard input (the default)",
 );
@@ -82,5 +113,6 @@ const parseReport = (word: string, option: string) => {
 
 export const reportOption: cli.OptionKind<readonly ReportRequest[]> = {
   ...cli.repeated("report for a build system: github or junit, or junit=report.xml to write a file", "form"),
+  completion: "report-forms",
   parse: (words, option) => words.map((word) => parseReport(word, option)),
 };

@@ -1,5 +1,5 @@
 /** Defines `rollcall ledger` (guarantees.md). */
-import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
+import { command, flag, repeated, required, text, type Values, withFacts } from "../../cli/index.ts";
 import { formatOptions, ledgerOption, selectionOptions } from "../inputs/options.ts";
 import { limitOption, timeOption } from "../lists/options.ts";
 
@@ -10,8 +10,8 @@ const locationOptions = {
 
 const filterOptions = {
   model: text("only requests of this model", "id"),
-  split: text("only requests of this split", "name"),
-  batch: text("only requests of this batch", "name"),
+  split: withFacts(text("only requests of this split", "name"), { completion: "splits" }),
+  batch: withFacts(text("only requests of this batch", "name"), { completion: "batches" }),
 };
 
 const fileOptions = {

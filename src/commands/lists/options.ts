@@ -63,61 +63,73 @@ const parsedList = <Item>(about: string, placeholder: string, parseItem: (item: 
 };
 
 const wordsOption = (about: string, placeholder = "name") =>
-  parsedList(about, placeholder, (word, option) => {
-    if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
-    return word;
-  });
+  cli.withFacts(
+    parsedList(about, placeholder, (word, option) => {
+      if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
+      return word;
+    }),
+    { completion: "filter-words" },
+  );
 
 const pricesOption = (about: string) =>
-  parsedList(about, "prices", (item, option) => {
-    const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
-    const price = parseDecimal(amount);
-    const wanted =
-      "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
-    if (!price || price.digits < 0n) throw invalidOptionValue(option, item, wanted);
-    return [name, amount] as const;
-  });
+  cli.withFacts(
+    parsedList(about, "prices", (item, option) => {
+      const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
+      const price = parseDecimal(amount);
+      const wanted =
+        "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
+      if (!price || price.digits < 0n) throw invalidOptionValue(option, item, wanted);
+      return [name, amount] as const;
+    }),
+    { completion: "price-names" },
+  );
 
-export const filterOptions = cli.inGroup("filters", {
-  "input-modality": wordsOption("models that accept all of these inputs: text, image, audio, …"),
-  "output-modality": wordsOption("models that return all of these outputs"),
-  feature: wordsOption("models with all of these features, such as tools"),
-  parameter: wordsOption("models with all of these sampling parameters"),
-  quantization: wordsOption("models with one of these quantizations, such as fp8"),
-  country: wordsOption("models with a data center in one of these countries, such as FI or EU", "code"),
-  "only-country": wordsOption("models whose data centers are all in these countries", "code"),
-  "min-context": countOption("models with at least this context, such as 128k", "tokens"),
-  "min-output": countOption("models whose maximum output is at least this long", "tokens"),
-  "max-price": pricesOption(
-    "maximum prices in US dollars per million tokens, image or request: prompt=0.5,completion=2",
-  ),
-  free: cli.flag("models without cost"),
-  deprecated: {
-    ...cli.flag("models with a past deprecation date"),
-    conflicts: { "not-deprecated": "no model matches both" },
-  },
-  "not-deprecated": cli.flag("models without a past deprecation date"),
-  "deprecated-within": cli.custom(
-    "models that are deprecated now or by this time, such as 30d (in 30 days) or 2026-12-31",
-    "duration",
-    parseDeadline,
-  ),
-  "created-since": timeOption("models created since this time, such as 90d or 2026-01-31", "when"),
-});
+export const filterOptions = cli.inGroup(
+  "filters",
+  cli.forAgents({
+    "input-modality": wordsOption("models that accept all of these inputs: text, image, audio, …"),
+    "output-modality": wordsOption("models that return all of these outputs"),
+    feature: wordsOption("models with all of these features, such as tools"),
+    parameter: wordsOption("models with all of these sampling parameters"),
+    quantization: wordsOption("models with one of these quantizations, such as fp8"),
+    country: wordsOption("models with a data center in one of these countries, such as FI or EU", "code"),
+    "only-country": wordsOption("models whose data centers are all in these countries", "code"),
+    "min-context": countOption("models with at least this context, such as 128k", "tokens"),
+    "min-output": countOption("models whose maximum output is at least this long", "tokens"),
+    "max-price": pricesOption(
+      "maximum prices in US dollars per million tokens, image or request: prompt=0.5,completion=2",
+    ),
+    free: cli.flag("models without cost"),
+    deprecated: {
+      ...cli.flag("models with a past deprecation date"),
+      conflicts: { "not-deprecated": "no model matches both" },
+    },
+    "not-deprecated": cli.flag("models without a past deprecation date"),
+    "deprecated-within": cli.custom(
+      "models that are deprecated now or by this time, such as 30d (in 30 days) or 2026-12-31",
+      "duration",
+      parseDeadline,
+    ),
+    "created-since": timeOption("models created since this time, such as 90d or 2026-01-31", "when"),
+  }),
+);
 
 export const limitOption = cli.count("only the first n entries");
 export const orderOptions = cli.inGroup("order", {
-  sort: cli.commaList("columns to sort by; -column for descending order", "columns"),
+  sort: cli.withFacts(cli.commaList("columns to sort by; -column for descending order", "columns"), {
+    completion: "sort-columns",
+    forAgents: true,
+  }),
   limit: limitOption,
 });
 
-export const sourceOptions = {
+export const sourceOptions = cli.forAgents({
   "max-age": durationOption("use a cached catalog up to this age, such as 1h"),
   offline: {
     ...cli.flag("use a cached catalog of any age, and send no request"),
     conflicts: { "max-age": "--offline uses a cached catalog of any age" },
   },
-} satisfies cli.OptionKinds;
+});
 
 export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);
 export const patternArgument = cli.text("text in the id or name, or a glob for the id, such as 'qwen*'");

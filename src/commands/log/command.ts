@@ -4,21 +4,31 @@ import { meterFormats } from "../../output/index.ts";
 import * as inputs from "../inputs/options.ts";
 
 const args = {
-  "model-id": cli.required(cli.text("id of the model that produced the trajectories")),
+  "model-id": cli.withFacts(cli.required(cli.text("id of the model that produced the trajectories")), {
+    completion: "models",
+  }),
   file: inputs.trajectoryFiles,
 };
 
 const stopOrSkip = ["stop", "skip"] as const;
-const wholeFileOptions = [
-  ...["where", "best", "sample", "shard", "receipt"],
-  ...["reward-from", "messages-from", "rewards", "lossy", "histories"],
-];
+const inputOptions: cli.OptionKinds = {
+  ...inputs.selectionOptions,
+  ...inputs.formatOptions,
+  receipt: inputs.receiptOption,
+};
+const wholeFileOptions = Object.keys(inputOptions).filter((name) => inputOptions[name]?.needsWholeFile);
 
 const options = {
-  split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name"),
-  batch: cli.text(
-    "name of the training step, such as step-17. Groups with the same content are logged once per batch",
-    "name",
+  split: cli.withFacts(
+    cli.text("data split, such as train (required unless the settings or the input contain it)", "name"),
+    { completion: "splits" },
+  ),
+  batch: cli.withFacts(
+    cli.text(
+      "name of the training step, such as step-17. Groups with the same content are logged once per batch",
+      "name",
+    ),
+    { completion: "batches" },
   ),
   "group-by": inputs.groupByOption,
   "dry-run": cli.flag("check and plan requests, but send nothing"),
@@ -26,27 +36,32 @@ const options = {
     body: cli.count("write the n-th request body of a dry run to standard output", { max: 1_000_000 }),
   }),
   ...cli.inGroup("requests", {
-    "max-request-size": cli.text(
-      "maximum size of a request (default: 32MiB). A larger group gets its own request",
-      "size",
+    "max-request-size": cli.withFacts(
+      cli.text("maximum size of a request; a larger group gets its own request", "size"),
+      { default: "32MiB" },
     ),
     "one-request": cli.flag("fail if the input does not fit into one request"),
-    concurrency: cli.count("requests in flight (default: 1)", { max: 64 }),
-    compress: cli.choice(
-      "compression of requests: gzip, zstd or none (default: none)",
-      ["none", "gzip", "zstd"],
-      "form",
+    concurrency: cli.withFacts(cli.count("requests in flight", { max: 64 }), { default: "1" }),
+    compress: cli.withFacts(
+      cli.choice("compression of requests: gzip, zstd or none", ["none", "gzip", "zstd"], "form"),
+      { default: "none" },
     ),
     progress: cli.choice("progress display: bar, lines, json or none", meterFormats, "form"),
   }),
   ...cli.inGroup("rejects", {
-    "on-invalid": cli.choice(
-      "stop: send nothing if a group is invalid; skip: write invalid groups to the rejects file, and send the others (default: stop)",
-      stopOrSkip,
+    "on-invalid": cli.withFacts(
+      cli.choice(
+        "stop: send nothing if a group is invalid; skip: write invalid groups to the rejects file, and send the others",
+        stopOrSkip,
+      ),
+      { default: "stop" },
     ),
-    "on-refused": cli.choice(
-      "stop: end the run if the service refuses groups; skip: write the refused groups to the rejects file, if the service names them, and send the others (default: stop)",
-      stopOrSkip,
+    "on-refused": cli.withFacts(
+      cli.choice(
+        "stop: end the run if the service refuses groups; skip: write the refused groups to the rejects file, if the service names them, and send the others",
+        stopOrSkip,
+      ),
+      { default: "stop" },
     ),
     rejects: inputs.rejectsOption,
   }),
@@ -61,9 +76,12 @@ const options = {
       },
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
-    "on-unknown": cli.choice(
-      "stop: end the run when the outcome of a request becomes unknown; resend: send each request with an unknown outcome again, including requests of earlier runs; leave: continue with the other requests (default: stop)",
-      ["stop", "resend", "leave"],
+    "on-unknown": cli.withFacts(
+      cli.choice(
+        "stop: end the run when the outcome of a request becomes unknown; resend: send each request with an unknown outcome again, including requests of earlier runs; leave: continue with the other requests",
+        ["stop", "resend", "leave"],
+      ),
+      { default: "stop" },
     ),
   }),
   ...cli.inGroup("follow", {
@@ -76,11 +94,13 @@ const options = {
       },
     },
     ...cli.needing("follow", {
-      every: cli.text(`send complete groups at least this often (default: ${inputs.followDefaults.every})`, "duration"),
+      every: cli.withFacts(cli.text("send complete groups at least this often", "duration"), {
+        default: inputs.followDefaults.every,
+      }),
       "group-size": cli.count("number of trajectories in a complete group", { max: 1_000_000 }),
-      "group-idle": cli.text(
-        `treat a group as complete if it gets no new trajectory for this time (default: ${inputs.followDefaults.groupIdle})`,
-        "duration",
+      "group-idle": cli.withFacts(
+        cli.text("treat a group as complete if it gets no new trajectory for this time", "duration"),
+        { default: inputs.followDefaults.groupIdle },
       ),
     }),
   }),

@@ -1,6 +1,6 @@
 /** Runs `rollcall mcp`, whose tools run commands and return pages of JSON. */
 import { Readable, Writable } from "node:stream";
-import { type OptionKind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
+import { formatAbout, type OptionKind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
 import { readEffectiveSettings } from "../../connect.ts";
 import { type Context, openContext, runInContext } from "../../context.ts";
 import { isFailure, type Problem, toFailure, toProblemDocument } from "../../failure.ts";
@@ -10,7 +10,6 @@ import * as mcp from "../../mcp/index.ts";
 import { loadFailurePrinter, openRunCleaner, openScreen, parseScreenOptions } from "../../output/index.ts";
 import { redactMessage } from "../../problems/index.ts";
 import { readSavedSecrets } from "../../settings/saved-files.ts";
-import { filterOptions } from "../lists/options.ts";
 import type { McpOptions } from "./command.ts";
 
 export const serve = async (given: Context, { root, content }: McpOptions, program: Program) => {
@@ -44,16 +43,12 @@ type CommandResult = Awaited<ReturnType<typeof runArgv>>;
 type RunValues = (values: readonly string[]) => Promise<CommandResult>;
 type Schemas = mcp.Tool["inputSchema"]["properties"];
 
-const listOptions = [...Object.keys(filterOptions), "sort"];
-
-/** No option in `options` names a file, reveals content, writes or waits. */
 const toolDefinitions = [
-  { words: "models", options: [...listOptions, "with-prices"], note: "created is in Unix seconds.", listKey: "data" },
+  { words: "models", note: "created is in Unix seconds.", listKey: "data" },
   {
     words: "catalog",
     about: "list the models of one public catalog or of both",
     verbs: ["router", "analysis", "all"],
-    options: [...listOptions, "max-age", "offline"],
     note:
       "context_length and max_output_length are in tokens. created is in Unix seconds. pricing has decimal strings in " +
       "US dollars PER TOKEN (image: per image, request: per request), but max_price is per MILLION tokens. A missing field means " +
@@ -62,14 +57,12 @@ const toolDefinitions = [
   },
   {
     words: "call read",
-    options: ["op", "model", "failed", "running", "costs", "storage-size", "total-storage-size"],
     argument: { about: "ids of calls" },
     note: "Returns ids, times, states, tokens and costs. omitted_bytes is the size of omitted content.",
     listKey: "calls",
   },
   {
     words: "check",
-    options: ["split", "group-by", "strict", "allow", "from", "lossy", "histories"],
     argument: { about: "paths of files, relative to the root folder" },
     note:
       "Returns counts, metrics and problems of files in the root folder, by rule, line, column (from 1) and path, " +
@@ -124,10 +117,9 @@ const toParameterName = (name: string) => name.replaceAll("-", "_");
 /** Assumed: ids, names and paths have at most 1024 characters. */
 const textSchema = { type: "string", minLength: 1, maxLength: 1024 };
 
-const toSchema = (
-  { about: description, placeholder, choices, repeatable }: OptionKind<unknown>,
-  isArgument: boolean,
-) => {
+const toSchema = (kind: OptionKind<unknown>, isArgument: boolean) => {
+  const { placeholder, choices, repeatable } = kind;
+  const description = formatAbout(kind);
   if (placeholder === undefined) return { type: "boolean", description };
   const itemSchema = choices ? { type: "string", enum: choices } : textSchema;
   if (repeatable) return { type: "array", items: itemSchema, minItems: isArgument ? 1 : 0, maxItems: 100, description };
@@ -151,7 +143,7 @@ const createTool = async (definition: (typeof toolDefinitions)[number], server: 
   // All verbs of a tool have the same options.
   const { command } = await parseArgv(program, [...words, ...verbs.slice(0, 1)]);
   const args = Object.entries(command.args).map(([key, kind]) => [key, { ...kind, ...argument }] as const);
-  const options = Object.entries(command.options).filter(([key]) => definition.options.includes(key));
+  const options = Object.entries(command.options).filter(([, { forAgents }]) => forAgents);
   const toSchemas = (kinds: typeof args, isArgument: boolean) =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, isArgument)]));
   const verbChoice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };

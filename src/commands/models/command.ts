@@ -1,13 +1,13 @@
 /** Defines `rollcall models` (interface 4.2). */
-import { command, flag, needing, text } from "../../cli/index.ts";
+import { command, flag, needing, text, withFacts } from "../../cli/index.ts";
 import { filterOptions, orderOptions } from "../lists/options.ts";
 
 export const models = command({
   words: "models",
   about: "list the models that can be called",
-  args: { pattern: text("text in the id, or a glob such as 'qwen*'") },
+  args: { pattern: withFacts(text("text in the id, or a glob such as 'qwen*'"), { completion: "models" }) },
   options: {
-    "with-prices": flag("add prices, limits and deprecation dates from the catalogs"),
+    "with-prices": withFacts(flag("add prices, limits and deprecation dates from the catalogs"), { forAgents: true }),
     ...needing("with-prices", filterOptions),
     ...orderOptions,
   },
