@@ -88,9 +88,3 @@ const systemCodeTexts: Readonly<Record<string, string>> = {
   SQLITE_CANTOPEN: "it cannot be opened",
   SQLITE_READONLY: "it is read-only",
 };
-
-export const formatRoundedSize = (bytes: number) => {
-  if (bytes < 1024) return pluralize(bytes, "byte");
-  const [size, unit] = bytes < 2 ** 20 ? [bytes / 1024, "KiB"] : [bytes / 2 ** 20, "MiB"];
-  return `${Math.round(size * 10) / 10} ${unit}`;
-};

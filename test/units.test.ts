@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseAmountOf, parseMs } from "../src/units.ts";
+import { formatPercent, formatRest, formatRoundedSize, parseAmountOf, parseMs } from "../src/units.ts";
 
 describe("a duration", () => {
   it.each([
@@ -29,5 +29,40 @@ describe("a size or a count", () => {
     ["k", undefined],
   ])("%s is %s", (text, amount) => {
     expect(parseAmountOf(text)).toBe(amount);
+  });
+});
+
+describe("formatRoundedSize", () => {
+  it.each([
+    [1023, "1023 bytes"],
+    [1024, "1 KiB"],
+    [1.26 * 2 ** 10, "1.3 KiB"],
+    [2 ** 20 - 1, "1024 KiB"],
+    [2 ** 20, "1 MiB"],
+    [2.5 * 2 ** 30, "2560 MiB"],
+  ])("formats %d bytes as %s", (bytes, text) => {
+    expect(formatRoundedSize(bytes)).toBe(text);
+  });
+});
+
+describe("formatRest", () => {
+  it.each([
+    [500, "1 s"],
+    [59_000, "59 s"],
+    [59_001, "1 min"],
+    [3_599_000, "60 min"],
+    [3_600_001, "2 h"],
+  ])("formats %d ms as %s", (ms, text) => {
+    expect(formatRest(ms)).toBe(text);
+  });
+});
+
+describe("formatPercent", () => {
+  it("prints 100% for an empty whole, and otherwise only for all of it", () => {
+    expect([formatPercent(999, 1000), formatPercent(2, 3, Math.round), formatPercent(0, 0)]).toEqual([
+      "99%",
+      "67%",
+      "100%",
+    ]);
   });
 });

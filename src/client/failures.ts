@@ -2,6 +2,7 @@ import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isObject, parseJson } from "../json/json-bytes.ts";
 import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
+import { formatMiB } from "../units.ts";
 import type { AttemptResult } from "./client.ts";
 import { connectTimeoutMs, isForwardedByProxy, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
 import type { RequestTarget, Route } from "./request.ts";
@@ -70,7 +71,7 @@ const maxQuotaBytes = 2 ** 16;
 export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
 
 const replyFaults: Readonly<Record<string, string>> = {
-  TOO_LONG: `is larger than ${maxReplyBytes / 1024 / 1024} MiB`,
+  TOO_LONG: `is larger than ${formatMiB(maxReplyBytes)}`,
   UNKNOWN_ENCODING: "has a compression that rollcall did not request",
 };
 

@@ -5,6 +5,7 @@ import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../send/index.ts";
 import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../sentences.ts";
 import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../shell-words.ts";
+import { formatSeconds } from "../units.ts";
 
 export const convertRejected = (
   { written, file, ...counts }: Record<"written" | "rejected" | "unreadable", number> & { file: string },
@@ -232,7 +233,7 @@ export const callPathMissing = (missing: MissingStep, path: string, ids: readonl
 
 export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {
   const calls = `${formatCalls(ids, requested)} ${ids.length === 1 ? "is" : "are"}`;
-  const message = `${calls} still running after ${Math.round(waitedMs / 1000)} s${formatIds(ids, requested)}`;
+  const message = `${calls} still running after ${formatSeconds(waitedMs)}${formatIds(ids, requested)}`;
   return new Failure("unavailable", "calls-running", message, {
     hint: "rerun the command, or wait longer with --max-wait <duration>",
   });

@@ -2,6 +2,7 @@ import { Failure, type FailureDetails } from "../failure.ts";
 import { isDatabaseUrl } from "../files.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
+import { formatSeconds } from "../units.ts";
 
 export type TitledFile = Readonly<{ path: string; title: string }>;
 
@@ -66,7 +67,7 @@ export const databaseVersion = ({ path, title }: TitledFile, version: number, ex
 };
 
 export const databaseUnavailable = ({ path, title, code, waitedMs }: FileError & { waitedMs: number }) => {
-  const waited = waitedMs < 1000 ? "" : ` (tried for ${Math.round(waitedMs / 1000)} s)`;
+  const waited = waitedMs < 1000 ? "" : ` (tried for ${formatSeconds(waitedMs)})`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
   const then = title === storeTitle ? " when the database is available" : ", or wait longer with --max-wait";
   return new Failure("unavailable", "database-unavailable", message, { hint: `run the same command again${then}` });

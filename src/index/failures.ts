@@ -1,5 +1,6 @@
 /** Failures of expressions. */
 import { Failure } from "../failure.ts";
+import { formatSeconds } from "../units.ts";
 
 /** @param position undefined for an expression that cannot be parsed */
 export const invalidFilter = (
@@ -21,7 +22,7 @@ const dataHint =
 
 export const slowFilter = (text: string, limitMs: number, position: string) => {
   const hint = "remove regular expressions and nested all(), exists(), map() or filter() from the expression";
-  return invalidFilter(text, `evaluation takes longer than ${Math.floor(limitMs / 1000)} s`, position, hint);
+  return invalidFilter(text, `evaluation takes longer than ${formatSeconds(limitMs, Math.floor)}`, position, hint);
 };
 
 export const nestedTooDeeply = (text: string, position: string) => {

@@ -7,6 +7,7 @@ import { getMaxDefinitionLevel, getMaxRepetitionLevel, getSchemaPath } from "hyp
 import { readVarInt } from "hyparquet/src/thrift.js";
 import { Failure } from "../failure.ts";
 import { isObject } from "../json/json-bytes.ts";
+import { formatMiB } from "../units.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
 import type { Records } from "./records.ts";
@@ -83,7 +84,7 @@ export const openRows = async (
         const why = await loadRows(range);
         // `total_byte_size` counts a repeated text once.
         for (const row of loaded?.rows ?? []) total += minJsonBytesOf(row);
-        const defect = why ?? (total > limit ? `its rows decompress to more than ${limit / 2 ** 20} MiB` : undefined);
+        const defect = why ?? (total > limit ? `its rows decompress to more than ${formatMiB(limit)}` : undefined);
         if (defect) {
           damage = { record: toDefectRecord(defect), from: range.start };
           break;
@@ -119,7 +120,7 @@ const readMetadata = async (bytes: Bytes) => {
     const metadata = hyparquet.parquetMetadata(footer);
     for (const [at, size] of metadata.row_groups.map(minMemoryBytesOf).entries()) {
       if (size <= maxRowGroupBytes) continue;
-      const tooMuch = `${Math.ceil(size / 2 ** 20)} MiB, over the limit of ${maxRowGroupBytes / 2 ** 20} MiB`;
+      const tooMuch = `${formatMiB(size)}, over the limit of ${formatMiB(maxRowGroupBytes)}`;
       const defect = `its row group ${at + 1} decompresses to ${tooMuch} (write smaller row groups)`;
       return { metadata: noRows, defect };
     }

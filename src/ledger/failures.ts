@@ -1,5 +1,6 @@
 import { Failure } from "../failure.ts";
 import { formatLogged, type LoggedCounts } from "../sentences.ts";
+import { formatSeconds } from "../units.ts";
 
 export const ledgerMissing = (path: string) =>
   new Failure("storage", "ledger-missing", `the ledger ${path} does not exist, but --require-ledger is given`, {
@@ -7,11 +8,10 @@ export const ledgerMissing = (path: string) =>
   });
 
 export const formatLease = (leaseMs: number | undefined) =>
-  leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${Math.ceil(leaseMs / 1000)} s)`;
+  leaseMs === undefined ? "" : ` (if that run was killed, the ledger is free in ${formatSeconds(leaseMs, Math.ceil)})`;
 
 export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => {
-  const waited = Math.round(waitedMs / 1000);
-  const message = `another run with the same model and split still uses ${path} after ${waited} s${formatLease(leaseMs)}`;
+  const message = `another run with the same model and split still uses ${path} after ${formatSeconds(waitedMs)}${formatLease(leaseMs)}`;
   const hint = "wait until that run ends, or increase --max-wait";
   return new Failure("storage", "ledger-busy", message, { hint, retryable: true });
 };

@@ -1,6 +1,7 @@
 /** Reads the requests of earlier runs, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
 import type { Host } from "../host.ts";
+import { dayMs } from "../units.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
 import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
 import type { NewEntry, RecordedOutcome } from "./file-writer.ts";
@@ -181,6 +182,6 @@ export const openRunLedger = async (
 };
 
 /** A refused size expires, because the service may raise its limit. */
-const maxRefusedSizeAgeMs = 24 * 60 * 60 * 1000;
+const maxRefusedSizeAgeMs = dayMs;
 
 const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= maxRefusedSizeAgeMs;

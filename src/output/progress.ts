@@ -2,6 +2,7 @@
 import type { Ora } from "ora";
 import type { Host } from "../host.ts";
 import { pluralize } from "../sentences.ts";
+import { formatMB, formatPercent, formatRest } from "../units.ts";
 import type { TextCleaner } from "./cleaner.ts";
 
 export type Progress = { update(label: string): void; stop(): void };
@@ -107,9 +108,9 @@ export const formatBar = (
   const rate = ms > 0 ? (bytes / ms) * 1000 : 0;
   const left = ((ofBytes ?? 0) - bytes) / rate;
   const parts = [
-    share !== undefined && `${Math.floor(share * 100)}%`,
+    share !== undefined && formatPercent(share, 1),
     // After the last byte, the remaining time is unknown.
-    waiting ?? (share && left >= 0.5 && `${formatDuration(left)} left`),
+    waiting ?? (share && left >= 0.5 && `${formatRest(left * 1000)} left`),
     ofBytes === undefined ? formatMB(bytes) : `${formatMB(bytes)} of ${formatMB(ofBytes)}`,
     // The rate of a growing file is the rate of its writer.
     rate > 0 && ofBytes !== undefined && waiting === undefined && `${formatMB(rate)}/s`,
@@ -121,15 +122,4 @@ export const formatBar = (
   if (share === undefined || cells < minCells) return text;
   const filled = Math.round(share * cells);
   return `${phase} ${"█".repeat(filled)}${"░".repeat(cells - filled)}${text.slice(phase.length)}`;
-};
-
-const formatMB = (bytes: number) => {
-  if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
-  return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`;
-};
-
-const formatDuration = (seconds: number) => {
-  const whole = Math.ceil(seconds);
-  if (whole < 60) return `${whole} s`;
-  return whole < 3600 ? `${Math.ceil(whole / 60)} min` : `${Math.ceil(whole / 3600)} h`;
 };

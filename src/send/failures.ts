@@ -2,6 +2,7 @@ import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import * as sentences from "../sentences.ts";
 import { adviseToResolve, formatLedgerCommand } from "../shell-words.ts";
+import { formatRoundedSize } from "../units.ts";
 import type { SentRequest } from "./request.ts";
 import type { SendResult } from "./send-result.ts";
 
@@ -38,7 +39,7 @@ export const requestTooLarge = (bytes: number, groups: number, details: FailureD
           `make the group smaller, ask the operator for a larger limit, or ${sentences.skipRefusedHint}`,
         ]
       : ["", "omit --one-request to send several requests, or ask the operator for a larger limit"];
-  const message = `the service refused a request of ${sentences.formatRoundedSize(bytes)}${content} as too large (413)`;
+  const message = `the service refused a request of ${formatRoundedSize(bytes)}${content} as too large (413)`;
   return new Failure("refused", "request-too-large", message, { hint, ...details });
 };
 

@@ -6,6 +6,7 @@ import type { Dataset } from "../dataset/index.ts";
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
+import { dayMs } from "../units.ts";
 import { composeBody, compress } from "./body.ts";
 import type { SendOptions } from "./delivery.ts";
 import type { PlannedRequest } from "./plan.ts";
@@ -28,7 +29,7 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
 export const isFinalOutcome = (outcome: Outcome) => ["logged", "too-large", "refused"].includes(outcome);
 
 /** A service honors a key for this time after the first attempt (guarantees.md). */
-const maxKeyAgeMs = 24 * 60 * 60 * 1000;
+const maxKeyAgeMs = dayMs;
 
 type KeyFacts = Pick<SendOptions, "hasIdempotencyKeys"> & { runLedger: Pick<RunLedger, "honorsKeys" | "now"> };
 

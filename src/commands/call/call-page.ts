@@ -5,7 +5,7 @@ import * as raw from "../../json/raw-json.ts";
 import { groupDigits } from "../../output/page.ts";
 import type { Section } from "../../output/views.ts";
 import { findValues } from "../../output/wire.ts";
-import { formatRoundedSize } from "../../sentences.ts";
+import { formatMicros, formatRoundedSize } from "../../units.ts";
 import { describeBinary, formatTree, getDecodedSize } from "./value-tree.ts";
 
 /** `vendorPrefix` replaces `vendor` in keys such as `vendor_user_id` (interface 2.4). */
@@ -79,7 +79,7 @@ const roundFraction = (text: string) => (/^-?\d+\.\d+$/.test(text) ? String(roun
 const formatDuration = (micros: number | undefined) => {
   if (micros === undefined) return [];
   if (micros < 0) return ["unknown (the call ended before it started)"];
-  return [micros < 1_000_000 ? `${micros / 1000} ms` : `${micros / 1_000_000} s`];
+  return [formatMicros(micros)];
 };
 
 const formatTokens = (call: raw.RawJson) =>

@@ -2,6 +2,7 @@
 import type { Distributions } from "../../dataset/index.ts";
 import type { Screen } from "../../output/screen.ts";
 import { foldSentence } from "../../output/width.ts";
+import { formatPercent } from "../../units.ts";
 
 const maxBars = 8;
 const minWidth = 30;
@@ -23,7 +24,7 @@ export const printHistograms = async (screen: Screen, distributions: Distributio
 };
 
 const formatShare = (name: string, part: number, of: number) =>
-  of > 0 && `${part} of ${of} ${name} (${Math.round((part / of) * 100)}%)`;
+  of > 0 && `${part} of ${of} ${name} (${formatPercent(part, of, Math.round)})`;
 
 const drawBars = (bars: ReturnType<typeof computeBars>, width: number) => {
   const labelWidth = Math.max(...bars.map(({ name }) => name.length));

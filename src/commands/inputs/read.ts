@@ -11,6 +11,7 @@ import { findNearest } from "../../nearest.ts";
 import { parseStrictness } from "../../problems/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
+import { formatPercent } from "../../units.ts";
 import type { InputOptions } from "./options.ts";
 import { withExcerpts } from "./problems.ts";
 
@@ -25,7 +26,7 @@ type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "
 export const readInputs = async (context: Context, { label, ...request }: InputsRequest & { label?: string }) => {
   const progress = label === undefined ? undefined : context.screen.startProgress(label);
   return await readSelected(context, {
-    onProgress: ({ bytes, of }) => progress?.update(formatPercent(label ?? "", bytes, of)),
+    onProgress: ({ bytes, of }) => progress?.update(`${label}, ${formatPercent(bytes, of)}`),
     onFetched: ({ bytes }) => progress?.update(`fetching, ${Math.floor(bytes / 1e6)} MB`),
     ...request,
   }).finally(progress?.stop);
@@ -94,9 +95,6 @@ export const applySelection = async (
 export const readStrictness = ({ strict = false, allow = [], onInvalid }: InputOptions) => {
   return { ...parseStrictness({ strict, allow }), writesRejects: onInvalid === "skip" };
 };
-
-export const formatPercent = (label: string, bytes: number, of: number) =>
-  `${label}, ${of === 0 ? 100 : Math.floor((bytes / of) * 100)}%`;
 
 /** If the run fails, its problems get excerpts of the sources. */
 export const closeDatasetAtEnd = (context: Context, dataset: Dataset) => {

@@ -5,9 +5,8 @@ import * as cli from "../../cli/index.ts";
 import { isDateTime } from "../../date-time.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
-import { parseAmountOf, parseMs } from "../../units.ts";
+import { dayMs, parseAmountOf, parseMs } from "../../units.ts";
 
-const dayMs = 86_400_000;
 /** The longest duration that keeps dates in range. */
 const maxDurationMs = 1e6 * 7 * dayMs;
 

@@ -11,16 +11,10 @@ import { openExistingLedger } from "../../ledger/index.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
+import { formatPercent } from "../../units.ts";
 import * as pages from "../../view/index.ts";
 import { listSkippedFiles, printSkippedFiles } from "../inputs/problems.ts";
-import {
-  applySelection,
-  closeDatasetAtEnd,
-  formatPercent,
-  hasSelection,
-  printInputNotes,
-  readInputs,
-} from "../inputs/read.ts";
+import { applySelection, closeDatasetAtEnd, hasSelection, printInputNotes, readInputs } from "../inputs/read.ts";
 import type { ViewOptions } from "./command.ts";
 
 export const view = async (context: Context, typed: ViewOptions) => {
@@ -34,7 +28,9 @@ export const view = async (context: Context, typed: ViewOptions) => {
 const writePage = async (context: Context, typed: ViewOptions, file: string) => {
   const { host, screen } = context;
   const { update, stop } = screen.startProgress("reading");
-  const readInput = await openInput(context, typed, ({ bytes, of = 0 }) => update(formatPercent("reading", bytes, of)));
+  const readInput = await openInput(context, typed, ({ bytes, of = 0 }) =>
+    update(`reading, ${formatPercent(bytes, of)}`),
+  );
   const input = await readInput();
   const { dataset, logged } = input;
   closeDatasetAtEnd(context, dataset);

@@ -1,5 +1,6 @@
 /** Draws the summary, the charts and the table. */
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { formatPercent } from "../../units.ts";
 import {
   allGroups,
   formatQuery,
@@ -15,16 +16,7 @@ import {
 } from "../answers.ts";
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { linkTo, parseHash, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
-import {
-  formatCount,
-  formatMeasure,
-  formatPercent,
-  formatRange,
-  Moments,
-  pluralizeCount,
-  Reward,
-  RewardStrip,
-} from "./numbers.tsx";
+import { formatCount, formatMeasure, formatRange, Moments, pluralizeCount, Reward, RewardStrip } from "./numbers.tsx";
 import { Facts, type PageColumn, Table } from "./table.tsx";
 import { useAnswer } from "./use-answer.ts";
 

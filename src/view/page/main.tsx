@@ -2,11 +2,11 @@
 import { render } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import * as z from "zod/mini";
+import { formatPercent } from "../../units.ts";
 import { allGroups, formatQuery, type PageState, parentQuery, selectView } from "../answers.ts";
 import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { linkTo, PageProvider, restorePosition, useKeys, useQuery } from "./navigation.tsx";
-import { formatPercent } from "./numbers.tsx";
 import { ProblemsView } from "./problems.tsx";
 import { Facts } from "./table.tsx";
 import { Trajectory } from "./trajectory.tsx";

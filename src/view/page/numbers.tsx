@@ -21,8 +21,6 @@ const formatBound = (value: number) => withMinus(String(Number(value.toPrecision
 export const formatRange = ([from, to, below]: Range) =>
   from === to ? formatBound(from) : `${formatBound(from)} to ${below ? "below " : ""}${formatBound(to)}`;
 
-export const formatPercent = (done: number, of: number) => `${of === 0 ? 0 : Math.floor((done / of) * 100)}%`;
-
 export const pluralizeCount = (count: number, noun: string) =>
   `${formatCount(count)} ${count === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 
