@@ -2,7 +2,6 @@
 
 import { invalidOptionValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
-import { presentRuleName, ruleRenamed } from "../renamed-rules.ts";
 import { fileRules } from "./file-rules.ts";
 import { inputRules, runRules } from "./input-rules.ts";
 import type { Path } from "./positions.ts";
@@ -40,11 +39,7 @@ export const defaultStrictness: Strictness = { strict: false, allowed: new Set()
 export const parseStrictness = ({ strict, allow }: { strict: boolean; allow: readonly string[] }): Strictness => {
   const wrong = allow.find((name) => !warningRules.includes(name));
   if (wrong === undefined) return { strict, allowed: new Set(allow) };
-  const present = presentRuleName(wrong);
-  if (present !== undefined && warningRules.includes(present)) throw ruleRenamed("--allow", wrong, present);
-  const note = present === undefined ? "" : ` (the rule is now called ${present})`;
-  if (isRuleName(present ?? wrong))
-    throw invalidOptionValue("--allow", wrong, `a warning, because errors cannot be silenced${note}`);
+  if (isRuleName(wrong)) throw invalidOptionValue("--allow", wrong, "a warning, because errors cannot be silenced");
   const wanted = "the name of a warning, such as unknown-role (a warning ends with its name in brackets)";
   throw invalidOptionValue("--allow", wrong, wanted, findNearest(wrong, warningRules));
 };

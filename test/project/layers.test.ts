@@ -18,7 +18,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "date-time decimal failure failures files host json nearest package.json program renamed-rules sentences shell-words units v8-limits".split(
+  "date-time decimal failure failures files host json nearest package.json program sentences shell-words units v8-limits".split(
     " ",
   ),
 );

@@ -7,7 +7,6 @@ import { toProblemDocument } from "../../failure.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument, printList, printReport } from "../../output/index.ts";
-import { presentRuleName, ruleRenamed } from "../../renamed-rules.ts";
 import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
 import { checkReportFiles } from "../inputs/files.ts";
@@ -57,11 +56,8 @@ export const verify = async (context: Context, typed: VerifyOptions) => {
   const { file, maxRise, within: withinMs, strict, allow, report: reports } = typed;
   const ruleNames = Object.keys(catalogs.lockRules);
   const unknown = allow.find((rule) => !ruleNames.includes(rule));
-  if (unknown !== undefined) {
-    const present = presentRuleName(unknown);
-    if (present !== undefined && ruleNames.includes(present)) throw ruleRenamed("--allow", unknown, present);
+  if (unknown !== undefined)
     throw invalidOptionValue("--allow", unknown, ruleNames.join(", "), findNearest(unknown, ruleNames));
-  }
   checkReportFiles(screen, { report: reports, inputs: [file] });
   const locked = catalogs.readLock(file);
   const serviceArgs = listServiceArgs(context.flags);

@@ -3,7 +3,6 @@ import type { Context } from "../../context.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts";
-import { presentRuleName, ruleRenamed } from "../../renamed-rules.ts";
 import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
@@ -24,8 +23,6 @@ export const explain = command({
     const isRequested = (topic: Topic) => topic.name === name || topic.exit_codes.some((exit) => String(exit) === name);
     const found = name === undefined ? topics : topics.filter(isRequested);
     if (typed !== undefined && name !== undefined && found.length === 0) {
-      const present = presentRuleName(name);
-      if (present !== undefined) throw ruleRenamed("<name>", typed, present, `run \`rollcall explain ${present}\``);
       const wanted = "an error code, an exit code or a rule from `rollcall explain`";
       const names = topics.map((topic) => topic.name);
       throw invalidOptionValue("<name>", typed, wanted, findNearest(name, names));

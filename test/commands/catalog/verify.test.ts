@@ -136,11 +136,6 @@ describe("rollcall catalog verify", () => {
     expect(new Set(rulesIn(strict).map((rule: string) => rule.split(" ")[0]))).toEqual(new Set(["error"]));
   });
 
-  it("names the present rule for a former name of --allow", async () => {
-    const { code, stderr } = await runHere(["catalog", "verify", "--allow", "price-rose"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("hint: pass --allow price-increased")]);
-  });
-
   it("reports missing data centers as unknown, not as removed", async () => {
     const ran = await verifying(["--json"], {}, [...locked.slice(1), { ...locked[0], datacenters: [] }]);
     expect(ran.code).toBe(0);

@@ -57,16 +57,11 @@ describe("rollcall check of many errors", () => {
 describe("rollcall check --allow", () => {
   const files = () => filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1, ',"metadata":{"a":[]}'))}\n`);
 
-  it("exits with 2 for the rule of an error, and suggests a rule for an unknown or a former name", async () => {
+  it("exits with 2 for the rule of an error, and suggests a rule for an unknown name", async () => {
     const error = await check("--allow", "wrong-type", ...files());
     expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("errors cannot be silenced")]);
     const unknown = await check("--allow", "unknown-rol", ...files());
     expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean unknown-role?")]);
-    const renamed = await check("--allow", "group-in-both", ...files());
-    const message = 'invalid --allow "group-in-both": the rule is now called split-leak';
-    expect([renamed.code, renamed.stderr]).toEqual([2, `rollcall: ${message}\nhint: pass --allow split-leak\n`]);
-    const renamedError = await check("--allow", "split-differs", ...files());
-    expect([renamedError.code, renamedError.stderr]).toEqual([2, expect.stringContaining("now called split-mismatch")]);
     const log = await runRollcall(["log", "m", "--allow", "nan", "--split", "train", "--local", ...files()]);
     expect(log.code).toBe(2);
   });

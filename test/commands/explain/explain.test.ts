@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { topics } from "../../../src/commands/explain/topics.ts";
-import { formerRuleNames, presentRuleName } from "../../../src/renamed-rules.ts";
 import { runRollcall } from "../../support/run.ts";
 
 const names = [...new Set(topics.map(({ name }) => name))];
@@ -35,13 +34,6 @@ describe("rollcall explain", () => {
     const { code, stdout, stderr } = await runRollcall(["explain", "unknown-rol"]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain("did you mean unknown-role?");
-  });
-
-  it("names the present rule for each former name", async () => {
-    const isWrong = (old: string) => names.includes(old) || !names.includes(presentRuleName(old) ?? "");
-    expect(formerRuleNames.filter(isWrong)).toEqual([]);
-    const { code, stderr } = await runRollcall(["explain", "[loose-mode]"]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("hint: run `rollcall explain insecure-permissions`")]);
   });
 
   it("lists every code and every rule, each rule about input or a lock file with an example", async () => {
