@@ -27,7 +27,6 @@ const groups = [
   { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
   { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
   { name: "print", test: /\/src\/commands\/lists\/object-list\.ts$/ },
-  { name: "contract", test: /\/src\/contract\/(endpoint|replies)\.ts$|\/node_modules\/zod\// },
   { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
   // Failures of any module are made without loading the module.
   { name: "failures", test: /\/src\/(client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
@@ -40,18 +39,13 @@ const groups = [
   { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
   // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
-  // Completion uses them too.
-  { name: "words", test: /\/src\/commands\/catalog\/columns\.ts$/ },
   { name: "catalog", test: /\/src\/commands\/catalog\/(?!command)[a-z-]+\.ts$/ },
   // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",
     test: /\/src\/commands\/((auth|commands|config|profile|serve)|(completion|doctor|explain|ledger|mcp|schema)\/command)\.ts$/,
   },
-  { name: "log-contract", test: /\/src\/contract\/log\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
-  { name: "postgres", test: /\/src\/database\/postgres\.ts$/ },
-  { name: "ledger", test: /\/src\/ledger\/ledger\.ts$/ },
   { name: "log-run", test: /\/src\/commands\/(log\/(run-log|report)|check\/run-check|inputs\/(problems|read))\.ts$/ },
 ];
 
