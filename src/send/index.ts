@@ -5,6 +5,7 @@ export type { DeliverOptions } from "./delivery.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export { emptyResult, type LogResult } from "./log-result.ts";
 export type { SendProgress } from "./send-result.ts";
+export type { Verification } from "./verify-ledger.ts";
 
 type DeliverModule = typeof import("./deliver-groups.ts");
 
@@ -20,4 +21,6 @@ export const followFile: typeof import("./follow/follow.ts").followFile = async 
 export const checkCompression = async (compression: Compression | undefined): Promise<void> => {
   if (compression) (await import("./body.ts")).openCompressor(compression).destroy();
 };
-export { type Verification, verifyDataset } from "./verify-ledger.ts";
+
+export const verifyDataset: typeof import("./verify-ledger.ts").verifyDataset = async (...args) =>
+  await (await import("./verify-ledger.ts")).verifyDataset(...args);
