@@ -25,8 +25,8 @@ const groups = [
   // `catalog cost` reads a call, and prints none.
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
-  { name: "options", test: /\/src\/commands\/(inputs|lists)\/options\.ts$/ },
-  { name: "print", test: /\/src\/commands\/lists\/object-list\.ts$/ },
+  { name: "options", test: /\/src\/options\/[a-z-]+\.ts$/ },
+  { name: "print", test: /\/src\/lists\/object-list\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
   // Failures of any module are made without loading the module.
   { name: "failures", test: /\/src\/(client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
@@ -35,7 +35,7 @@ const groups = [
     name: "log",
     test: /\/src\/(commands\/(log|check)\/command|send\/index)\.ts$/,
   },
-  { name: "report-files", test: /\/src\/commands\/inputs\/files\.ts$/ },
+  { name: "report-files", test: /\/src\/reading\/output-files\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
   // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
@@ -46,7 +46,10 @@ const groups = [
     test: /\/src\/commands\/((auth|commands|config|profile|serve)|(completion|doctor|explain|ledger|mcp|schema)\/command)\.ts$/,
   },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
-  { name: "log-run", test: /\/src\/commands\/(log\/(run-log|report)|check\/run-check|inputs\/(problems|read))\.ts$/ },
+  {
+    name: "log-run",
+    test: /\/src\/(commands\/(log\/(run-log|report)|check\/run-check)|reading\/(print-problems|open-inputs))\.ts$/,
+  },
 ];
 
 /** Fails the build if a group has no module, for example because files were renamed. */

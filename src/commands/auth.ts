@@ -3,11 +3,12 @@ import { openServiceClient } from "../connect.ts";
 import type { Context } from "../context.ts";
 import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type Problem } from "../failure.ts";
+import { printObjects } from "../lists/object-list.ts";
 import { printDocument } from "../output/index.ts";
+import { askForLines } from "../output/prompt.ts";
 import { inProfile } from "../sentences.ts";
 import { loginCommand } from "../settings/failures.ts";
 import * as config from "../settings/index.ts";
-import { printObjects } from "./lists/object-list.ts";
 
 const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
 
@@ -27,9 +28,10 @@ const login = command({
   },
   examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth login --profile work --with-token < key.txt"],
   run: async (context, { for: only, username, withToken, noCheck, analysisProvider, routerProvider }) => {
-    const { screen } = context;
+    const { host, screen } = context;
+    const ask = (label: string, isHidden: boolean) => askForLines(host, label, isHidden);
     const flags = { ...context.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
-    const started = await config.startLogin({ ...context, flags }, { only, username, withToken });
+    const started = await config.startLogin({ ...context, flags }, ask, { only, username, withToken });
     const { profile } = started.settings;
     let uses: readonly CredentialUse[] = [];
     let state: KeyState = "untried";

@@ -1,6 +1,6 @@
 import { version } from "../../package.json" with { type: "json" };
 import { command, describeCommands } from "../cli/index.ts";
-import { printObjects } from "./lists/object-list.ts";
+import { printObjects } from "../lists/object-list.ts";
 
 export const commands = command({
   words: "commands",

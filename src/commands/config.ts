@@ -1,10 +1,10 @@
 import { command, flag, repeated, required, text, withFacts } from "../cli/index.ts";
 import type { Context } from "../context.ts";
 import type { Failure } from "../failure.ts";
+import { printObjects } from "../lists/object-list.ts";
 import { printDocument } from "../output/index.ts";
+import { requireConfirmation } from "../output/prompt.ts";
 import * as saved from "../settings/index.ts";
-import { requireConfirmation } from "./confirm.ts";
-import { printObjects } from "./lists/object-list.ts";
 
 const toDocument = ({ problem, ...row }: saved.SettingRow) => ({ ...row, problem: problem?.message ?? null });
 

@@ -1,10 +1,10 @@
 import { command, flag, required, text, withFacts } from "../cli/index.ts";
+import { printObjects } from "../lists/object-list.ts";
 import { printDocument } from "../output/index.ts";
+import { requireConfirmation } from "../output/prompt.ts";
 import { pluralize } from "../sentences.ts";
 import { profileBuiltIn } from "../settings/failures.ts";
 import * as saved from "../settings/index.ts";
-import { requireConfirmation } from "./confirm.ts";
-import { printObjects } from "./lists/object-list.ts";
 
 const list = command({
   words: "profile list",

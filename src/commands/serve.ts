@@ -5,11 +5,11 @@ import type { Context } from "../context.ts";
 import { Failure, isFailure, type Problem } from "../failure.ts";
 import { interrupted, invalidOptionValue } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
+import { printObjects } from "../lists/object-list.ts";
 import { printDocument } from "../output/index.ts";
 import type { Service } from "../service/index.ts";
 import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import { printObjects } from "./lists/object-list.ts";
 
 const locationOptions = {
   "data-dir": cli.text("folder of the key, the catalogs and the store", "dir"),

@@ -1,7 +1,6 @@
 /** Reads a key, and asks for missing settings. */
-import { Writable } from "node:stream";
 import type { CredentialUse } from "../contract/endpoint.ts";
-import { conflictingOptions, interrupted } from "../failures.ts";
+import { conflictingOptions } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/json-bytes.ts";
@@ -12,45 +11,8 @@ import { readSettings, type Settings, settingMissing } from "./read.ts";
 import { changeSaved, createAddition, maxSecretBytes, readSaved } from "./saved-files.ts";
 import * as values from "./values.ts";
 
-export const askLine = async (host: Host, label: string) => (await promptForLines(host, label, false))?.[0]?.trim();
-
-/** Returns all lines that were pasted together. Returns undefined at the end of the input. */
-const promptForLines = async (host: Host, label: string, isHidden: boolean) => {
-  const { stdin, stderr, signal, terminal } = host;
-  const lines: string[] = [];
-  try {
-    signal.throwIfAborted();
-    if (stdin.readableEnded) return undefined;
-    const { createInterface } = await import("node:readline");
-    const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-    // The reader must hide text that people type before the label appears.
-    const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
-    stderr.write(foldPrompt(label, terminal.columns));
-    try {
-      await new Promise<void>((resolve, reject) => {
-        reader.on("line", (line) => {
-          lines.push(line);
-          // Pasted lines arrive in the same turn of the event loop.
-          setImmediate(resolve);
-        });
-        reader.on("close", resolve);
-        reader.on("SIGINT", () => reject(interrupted({ signal: "SIGINT" })));
-      });
-      signal.throwIfAborted();
-    } finally {
-      reader.close();
-    }
-    const [first, ...others] = lines;
-    return first === undefined ? undefined : [first, ...[...others, reader.line].filter((line) => line.trim() !== "")];
-  } finally {
-    // The cursor is still on the line of the prompt.
-    if (isHidden || lines.length === 0) stderr.write("\n");
-  }
-};
-
-/** A terminal would fold inside words. */
-const foldPrompt = (label: string, columns: number) =>
-  label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
+/** Asks for lines at a terminal: what was pasted together, or undefined at the end of the input. */
+type Ask = (label: string, isHidden: boolean) => Promise<readonly string[] | undefined>;
 
 export type StartedLogin = Awaited<ReturnType<typeof startLogin>>;
 
@@ -67,7 +29,7 @@ export const findOrigin = (settings: Settings, use: CredentialUse) => {
 /** If `only` is undefined, the key is for all uses with a URL. */
 type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
 
-export const startLogin = async (sources: SettingsSources, { only, username, withToken }: LoginOptions) => {
+export const startLogin = async (sources: SettingsSources, ask: Ask, { only, username, withToken }: LoginOptions) => {
   const { host } = sources;
   if (username !== undefined) {
     if (only && only !== "calls")
@@ -101,14 +63,14 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
     if (!name) return false;
     asked.add(name);
     const isRequired = key === undefined && names.every((each) => asked.has(each));
-    flags[name] = await promptForSetting(host, name, { key, isRequired });
+    flags[name] = await promptForSetting({ host, ask }, name, { key, isRequired });
     return flags[name] !== undefined || (await askNextSetting(key));
   };
   if (findLogins().length === 0) await askNextSetting();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findLogins();
   if (known.length === 0) throw settingMissing(findMissing()[0] ?? "base_url", settings.profile, false);
-  const key = await readKey(sources, known, withToken);
+  const key = await readKey({ ...sources, ask }, known, withToken);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   return {
     settings: { ...settings, credential },
@@ -139,19 +101,20 @@ export const startLogin = async (sources: SettingsSources, { only, username, wit
 
 /** Messages omit the answer, because the answer may be a key. */
 const promptForSetting = async (
-  host: Host,
+  { host, ask }: { host: Host; ask: Ask },
   name: values.SettingName,
   { key, isRequired }: { key: string | undefined; isRequired: boolean },
 ) => {
   const { about, example, parse } = values.settings[name];
   const form = example ? `, such as ${example}` : "";
-  for (;;) {
-    const answer = await askLine(host, `${name} (${about}${form}${isRequired ? "" : "; Enter skips"}): `);
+  for (let notice = ""; ; ) {
+    const lines = await ask(`${notice}${name} (${about}${form}${isRequired ? "" : "; Enter skips"}): `, false);
+    const answer = lines?.[0]?.trim();
     if (answer === undefined || (answer === "" && !isRequired)) return undefined;
     const parsed = parse(answer, { windows: host.platform === "win32" });
     if (!values.isRejected(parsed) && answer !== key) return answer;
     const why = values.isRejected(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
-    host.stderr.write(foldPrompt(`${why}\n`, host.terminal.columns));
+    notice = `${why}\n`;
   }
 };
 
@@ -161,7 +124,7 @@ const findMistake = (text: string) => {
 };
 
 const readKey = async (
-  { host, screen }: SettingsSources,
+  { host, screen, ask }: SettingsSources & { ask: Ask },
   logins: readonly Readonly<{ use: CredentialUse; origin: string }>[],
   withToken: boolean,
 ) => {
@@ -175,7 +138,7 @@ const readKey = async (
   for (let notice = ""; ; ) {
     // If two lines are pasted, the first line alone would be a wrong key.
     const text = isTyped
-      ? ((await promptForLines(host, `${notice}${label}`, true))?.join("\n") ?? "")
+      ? ((await ask(`${notice}${label}`, true))?.join("\n") ?? "")
       : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
     if (text === undefined) throw invalidCredential(from, "long");
     const key = credentials.removeLineEnd(text);

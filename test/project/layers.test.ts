@@ -29,11 +29,14 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands context output settings" },
   commands: {
     imports:
-      "calls catalogs check cli client connect context contract dataset formats index input ledger mcp output problems send service settings view",
+      "calls catalogs check cli client connect context contract dataset formats index input ledger lists mcp options output problems reading send service settings view",
     // For the schemas of documents.
     packages: "zod",
     isOpen: true,
   },
+  reading: { imports: "connect context dataset formats input options output problems settings", isOpen: true },
+  lists: { imports: "contract output", isOpen: true },
+  options: { imports: "catalogs cli output", isOpen: true },
   cli: { imports: "context output", packages: "commander" },
   connect: { imports: "client context contract service settings" },
   context: { imports: "output settings" },

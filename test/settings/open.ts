@@ -101,10 +101,11 @@ export const startTestLogin = async (
   { only, key = "key-1234" }: { readonly only?: CredentialUse; readonly key?: string } = {},
 ): ReturnType<typeof startLogin> => {
   const host = { ...home.sources.host, stdin: Readable.from([key]) };
-  return await startLogin(
-    { ...home.sources, host },
-    { only, username: only === "inference" ? undefined : "anna", withToken: true },
-  );
+  return await startLogin({ ...home.sources, host }, async () => [key], {
+    only,
+    username: only === "inference" ? undefined : "anna",
+    withToken: true,
+  });
 };
 
 /** Logs in for all uses that have a URL. */

@@ -5,9 +5,9 @@ import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
+import { type KeyColumns, printObjects } from "../../lists/object-list.ts";
 import { pluralize } from "../../sentences.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
-import { type KeyColumns, printObjects } from "../lists/object-list.ts";
 import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "./call-printer.ts";
 import type { CallReadOptions } from "./command.ts";
 

@@ -4,8 +4,8 @@ import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
-import { outputFile, reportOption } from "../inputs/options.ts";
-import * as lists from "../lists/options.ts";
+import { outputFile, reportOption } from "../../options/input-options.ts";
+import * as lists from "../../options/list-options.ts";
 
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 

@@ -7,12 +7,12 @@ import { listAnalysisModels, listRouterModels } from "../../contract/models.ts";
 import { toText } from "../../contract/replies.ts";
 import { isFailure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
+import { noteDefects } from "../../lists/sort-rows.ts";
 import { findNearest } from "../../nearest.ts";
+import type { CatalogSourceOptions } from "../../options/list-options.ts";
 import { describeSystemCode } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { catalogNotCached } from "../failures.ts";
-import type { CatalogSourceOptions } from "../lists/options.ts";
-import { noteDefects } from "../lists/sort-rows.ts";
 
 export const readCatalogs = async (
   context: Context,

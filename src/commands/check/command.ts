@@ -1,5 +1,5 @@
 import { command, repeated, text, type Values, withFacts } from "../../cli/index.ts";
-import * as inputs from "../inputs/options.ts";
+import * as inputs from "../../options/input-options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {

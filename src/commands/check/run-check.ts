@@ -9,11 +9,11 @@ import {
 } from "../../dataset/index.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
 import { combineModes, locateLine } from "../../input/index.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../lists/object-list.ts";
 import { printDocument, printReport } from "../../output/index.ts";
-import { checkReportFiles } from "../inputs/files.ts";
-import { printDistributions, printWarnings } from "../inputs/problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
-import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/open-inputs.ts";
+import { checkReportFiles } from "../../reading/output-files.ts";
+import { printDistributions, printWarnings } from "../../reading/print-problems.ts";
 import type { CheckOptions } from "./command.ts";
 
 export const check = async (context: Context, typed: CheckOptions) => {

@@ -6,14 +6,14 @@ import { requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
 import { listInexactValues, type ReceiptData, sumCounts } from "../../formats/index.ts";
 import { combineModes } from "../../input/index.ts";
+import { printFacts, toFacts } from "../../lists/object-list.ts";
 import { printDocument } from "../../output/index.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/open-inputs.ts";
+import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
+import { printWarnings } from "../../reading/print-problems.ts";
 import { writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
-import { checkOutputFiles, writeReceipt } from "../inputs/files.ts";
-import { printWarnings } from "../inputs/problems.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../inputs/read.ts";
-import { printFacts, toFacts } from "../lists/object-list.ts";
 import type { ConvertOptions } from "./command.ts";
 
 export const convert = async (context: Context, typed: ConvertOptions) => {

@@ -5,11 +5,11 @@ import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
+import { printObjects } from "../../lists/object-list.ts";
 import { type Line, printPage } from "../../output/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
 import { testCredential } from "../auth.ts";
-import { printObjects } from "../lists/object-list.ts";
 
 type Finding = Readonly<{
   /** Scripts read this name. Default: the key in `runChecks`. */

@@ -1,9 +1,9 @@
 import { command, text, withFacts } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { invalidOptionValue } from "../../failures.ts";
+import { printObjects } from "../../lists/object-list.ts";
 import { findNearest } from "../../nearest.ts";
 import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts";
-import { printObjects } from "../lists/object-list.ts";
 import type { Topic } from "./topics.ts";
 
 export const explain = command({

@@ -4,7 +4,7 @@ import { readSources, reportSplitLeaks } from "../../dataset/index.ts";
 import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
 import { openMemoryBytes } from "../../input/index.ts";
 import * as check from "../../problems/index.ts";
-import { selectProblems } from "../inputs/problems.ts";
+import { selectProblems } from "../../reading/print-problems.ts";
 
 /** JSON omits `example`, because it is a function. */
 export type Topic = Readonly<{

@@ -1,7 +1,7 @@
 /** Defines `rollcall ledger` (guarantees.md). */
 import { command, flag, repeated, required, text, type Values, withFacts } from "../../cli/index.ts";
-import { formatOptions, ledgerOption, selectionOptions } from "../inputs/options.ts";
-import { limitOption, timeOption } from "../lists/options.ts";
+import { formatOptions, ledgerOption, selectionOptions } from "../../options/input-options.ts";
+import { limitOption, timeOption } from "../../options/list-options.ts";
 
 const locationOptions = {
   ledger: ledgerOption,

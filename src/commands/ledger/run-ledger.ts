@@ -6,15 +6,15 @@ import { isFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
+import { printObjects } from "../../lists/object-list.ts";
 import { printDocument } from "../../output/index.ts";
+import { requireConfirmation } from "../../output/prompt.ts";
+import { closeDatasetAtEnd, readInputs } from "../../reading/open-inputs.ts";
+import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../reading/print-problems.ts";
 import { type Verification, verifyDataset } from "../../send/index.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { requireConfirmation } from "../confirm.ts";
 import * as failures from "../failures.ts";
-import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../inputs/problems.ts";
-import { closeDatasetAtEnd, readInputs } from "../inputs/read.ts";
-import { printObjects } from "../lists/object-list.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {

@@ -1,7 +1,7 @@
 /** Defines `rollcall log` (interface 4.1). */
 import * as cli from "../../cli/index.ts";
+import * as inputs from "../../options/input-options.ts";
 import { meterFormats } from "../../output/index.ts";
-import * as inputs from "../inputs/options.ts";
 
 const args = {
   "model-id": cli.withFacts(cli.required(cli.text("id of the model that produced the trajectories")), {

@@ -3,11 +3,11 @@ import { formatRetry, listServiceArgs } from "../../connect.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { parseJson } from "../../json/json-bytes.ts";
 import { composeMembers } from "../../json/raw-json.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../lists/object-list.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import { formatOwnCommand } from "../../program.ts";
 import type { LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
-import { formatUnreadable, printFacts, toFacts } from "../lists/object-list.ts";
 import type { LogRun, PlanTarget } from "./run-log.ts";
 
 export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {

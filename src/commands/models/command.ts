@@ -1,6 +1,6 @@
 /** Defines `rollcall models` (interface 4.2). */
 import { command, flag, needing, text, withFacts } from "../../cli/index.ts";
-import { filterOptions, orderOptions } from "../lists/options.ts";
+import { filterOptions, orderOptions } from "../../options/list-options.ts";
 
 export const models = command({
   words: "models",

@@ -4,10 +4,10 @@ import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listModels as endpoint } from "../../contract/models.ts";
 import { toText } from "../../contract/replies.ts";
+import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
+import type { OrderOptions } from "../../options/list-options.ts";
 import { printList } from "../../output/index.ts";
 import { type Settings, saveModelIds } from "../../settings/index.ts";
-import type { OrderOptions } from "../lists/options.ts";
-import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../lists/sort-rows.ts";
 
 export const listModels = async (
   context: Context,

@@ -1,8 +1,8 @@
 import { command, flag, repeated } from "../../cli/index.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
+import { printObjects } from "../../lists/object-list.ts";
 import { findNearest } from "../../nearest.ts";
 import { printDocument } from "../../output/index.ts";
-import { printObjects } from "../lists/object-list.ts";
 
 export const schema = command({
   words: "schema",

@@ -1,11 +1,11 @@
 /** Defines the options of commands that print lists. */
 
-import type { TimeResolver } from "../../catalogs/index.ts";
-import * as cli from "../../cli/index.ts";
-import { isDateTime } from "../../date-time.ts";
-import { parseDecimal } from "../../decimal.ts";
-import { invalidOptionValue } from "../../failures.ts";
-import { dayMs, parseAmountOf, parseMs } from "../../units.ts";
+import type { TimeResolver } from "../catalogs/index.ts";
+import * as cli from "../cli/index.ts";
+import { isDateTime } from "../date-time.ts";
+import { parseDecimal } from "../decimal.ts";
+import { invalidOptionValue } from "../failures.ts";
+import { dayMs, parseAmountOf, parseMs } from "../units.ts";
 
 /** The longest duration that keeps dates in range. */
 const maxDurationMs = 1e6 * 7 * dayMs;

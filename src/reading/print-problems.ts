@@ -1,12 +1,12 @@
 /** Selects the problems to show, folds similar problems, and adds excerpts. */
 
-import type { Context } from "../../context.ts";
-import type { Dataset, Distributions } from "../../dataset/index.ts";
-import { Failure, type Problem } from "../../failure.ts";
-import { findText, readRange, type Source } from "../../input/index.ts";
-import { endOfLine, newline } from "../../json/json-bytes.ts";
-import type { Screen } from "../../output/index.ts";
-import { getRuleSubject, type RuleCount, redactSecrets } from "../../problems/index.ts";
+import type { Context } from "../context.ts";
+import type { Dataset, Distributions } from "../dataset/index.ts";
+import { Failure, type Problem } from "../failure.ts";
+import { findText, readRange, type Source } from "../input/index.ts";
+import { endOfLine, newline } from "../json/json-bytes.ts";
+import type { Screen } from "../output/index.ts";
+import { getRuleSubject, type RuleCount, redactSecrets } from "../problems/index.ts";
 
 /** output.md promises this number. */
 const maxProblems = 20;

@@ -1,19 +1,19 @@
 /** Reads inputs, and prints notices about them. */
 
-import { toRequestOptions } from "../../connect.ts";
-import type { Context } from "../../context.ts";
-import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../../dataset/index.ts";
-import { conflictingOptions, invalidOptionValue } from "../../failures.ts";
-import { formatNames, readRewardsFile } from "../../formats/index.ts";
-import type { Host } from "../../host.ts";
-import type { RemoteAccess } from "../../input/index.ts";
-import { findNearest } from "../../nearest.ts";
-import { parseStrictness } from "../../problems/index.ts";
-import { formatList, pluralize } from "../../sentences.ts";
-import type { Settings } from "../../settings/index.ts";
-import { formatPercent } from "../../units.ts";
-import type { InputOptions } from "./options.ts";
-import { withExcerpts } from "./problems.ts";
+import { toRequestOptions } from "../connect.ts";
+import type { Context } from "../context.ts";
+import { checkFilter, type Dataset, type ReadOptions, readDataset, selectDataset } from "../dataset/index.ts";
+import { conflictingOptions, invalidOptionValue } from "../failures.ts";
+import { formatNames, readRewardsFile } from "../formats/index.ts";
+import type { Host } from "../host.ts";
+import type { RemoteAccess } from "../input/index.ts";
+import { findNearest } from "../nearest.ts";
+import type { InputOptions } from "../options/input-options.ts";
+import { parseStrictness } from "../problems/index.ts";
+import { formatList, pluralize } from "../sentences.ts";
+import type { Settings } from "../settings/index.ts";
+import { formatPercent } from "../units.ts";
+import { withExcerpts } from "./print-problems.ts";
 
 type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "maxUnpackedBytes">> &
   Readonly<{

@@ -1,5 +1,5 @@
 /** Prints lists of objects, and the facts of a result. */
-import { roundForDisplay } from "../../decimal.ts";
+import { roundForDisplay } from "../decimal.ts";
 import {
   type Column,
   formatPlainValue,
@@ -8,8 +8,8 @@ import {
   printPage,
   resolveField,
   type Screen,
-} from "../../output/index.ts";
-import { pluralize } from "../../sentences.ts";
+} from "../output/index.ts";
+import { pluralize } from "../sentences.ts";
 
 interface KeyDisplay<Row>
   extends Pick<Column<Row>, "rank" | "align" | "hasNames" | "isRounded" | "tag">,

@@ -1,8 +1,8 @@
 /** Prints rewards on a terminal as bars. */
-import type { Distributions } from "../../dataset/index.ts";
-import type { Screen } from "../../output/screen.ts";
-import { foldSentence } from "../../output/width.ts";
-import { formatPercent } from "../../units.ts";
+import type { Distributions } from "../dataset/index.ts";
+import type { Screen } from "../output/screen.ts";
+import { foldSentence } from "../output/width.ts";
+import { formatPercent } from "../units.ts";
 
 const maxBars = 8;
 const minWidth = 30;

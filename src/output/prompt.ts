@@ -1,0 +1,61 @@
+/** Asks questions at a terminal. */
+import { Writable } from "node:stream";
+import { Failure } from "../failure.ts";
+import { interrupted } from "../failures.ts";
+import type { Host } from "../host.ts";
+import type { Screen } from "./screen.ts";
+
+/** Asks at a terminal. Returns all lines that were pasted together. Returns undefined at the end of the input. */
+export const askForLines = async (host: Host, label: string, isHidden: boolean) => {
+  const { stdin, stderr, signal, terminal } = host;
+  const lines: string[] = [];
+  try {
+    signal.throwIfAborted();
+    if (stdin.readableEnded) return undefined;
+    const { createInterface } = await import("node:readline");
+    const output = new Writable({ write: (_chunk, _encoding, done) => done() });
+    // The reader must hide text that people type before the label appears.
+    const reader = createInterface({ input: stdin, output, terminal: isHidden, historySize: 0, signal });
+    stderr.write(foldPrompt(label, terminal.columns));
+    try {
+      await new Promise<void>((resolve, reject) => {
+        reader.on("line", (line) => {
+          lines.push(line);
+          // Pasted lines arrive in the same turn of the event loop.
+          setImmediate(resolve);
+        });
+        reader.on("close", resolve);
+        reader.on("SIGINT", () => reject(interrupted({ signal: "SIGINT" })));
+      });
+      signal.throwIfAborted();
+    } finally {
+      reader.close();
+    }
+    const [first, ...others] = lines;
+    return first === undefined ? undefined : [first, ...[...others, reader.line].filter((line) => line.trim() !== "")];
+  } finally {
+    // The cursor is still on the line of the prompt.
+    if (isHidden || lines.length === 0) stderr.write("\n");
+  }
+};
+
+/** A terminal would fold inside words. */
+const foldPrompt = (label: string, columns: number) =>
+  label.replace(new RegExp(`(?=.{${columns + 1}})(.{1,${Math.max(1, columns)}}) (?=\\S)`, "g"), "$1\n");
+
+/** @param action such as "delete the profile work". @throws Failure `not-confirmed` */
+export const requireConfirmation = async (
+  { host, screen }: { host: Host; screen: Screen },
+  { action, effect = "", option, yes }: { action: string; effect?: string; option: string; yes: boolean },
+) => {
+  if (yes) return;
+  let reason = "rollcall cannot ask for confirmation without a terminal";
+  if (host.terminal.stdin) {
+    await screen.flushErrors();
+    if (/^y(es)?$/i.test((await askForLines(host, `${action}${effect}? [y/N] `, false))?.[0]?.trim() ?? "")) return;
+    reason = "you did not confirm";
+  }
+  throw new Failure("usage", "not-confirmed", `cannot ${action}: ${reason}`, {
+    hint: `pass ${option}`,
+  });
+};
