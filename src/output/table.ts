@@ -1,5 +1,4 @@
 /** Lays out a list for a terminal. */
-import Table from "cli-table3";
 import { formatRounded, parseDecimal } from "../decimal.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, ShownColumn } from "./views.ts";
@@ -161,30 +160,16 @@ const shrinkWidths = (columns: readonly TableColumn[], width: number) => {
   return widths;
 };
 
-const sides = ["top", "bottom", "mid", "left", "right"];
-const borders = sides.flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`]);
-const chars = { ...Object.fromEntries(borders.map((name) => [name, ""])), middle: gap };
-const placeholder = "\ue000";
-
 const layOutRows = (
   columns: readonly TableColumn[],
   widths: readonly number[],
   lines: readonly (readonly string[])[],
 ) => {
-  const table = new Table({
-    chars,
-    style: { "padding-left": 0, "padding-right": 0, head: [], border: [] },
-    colWidths: [...widths],
-    colAligns: columns.map(({ isNumber }) => (isNumber ? "right" : "left")),
-  });
-  // cli-table3 measures new characters wrongly, so placeholders replace the cells.
-  for (const line of lines) table.push(line.map((cell) => placeholder.repeat(widthOf(cell))));
-  const cells = lines.flat().filter((cell) => widthOf(cell) > 0);
-  const text = table.toString().replaceAll(/\ue000+/g, () => cells.shift() ?? "");
-  return text
-    .split("\n")
-    .map((line) => `${line.trimEnd()}\n`)
-    .join("");
+  const layOutCell = (cell: string, at: number) => {
+    const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - widthOf(cell)));
+    return columns[at]?.isNumber ? space + cell : cell + space;
+  };
+  return lines.map((cells) => `${cells.map(layOutCell).join(gap).trimEnd()}\n`).join("");
 };
 
 const maxCellWidth = 1000;

@@ -153,11 +153,6 @@ export const inaccessibleFile = (action: "read" | "write", file: string, code: s
   return new Failure("storage", "inaccessible-file", message, details);
 };
 
-export const homeMissing = (cause: unknown) => {
-  const details = { hint: "set HOME to a folder that you can write to", where: { environment: "HOME" }, cause };
-  return new Failure("storage", "home-missing", "cannot save anything: this user has no home folder", details);
-};
-
 /** `option` passes a URL that the profile lacks. */
 export const loginCommand = (profile: string, use?: CredentialUse, option?: string) =>
   [inProfile("rollcall auth login", profile), use && `--for ${use}`, option].filter(Boolean).join(" ");

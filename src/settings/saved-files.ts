@@ -1,7 +1,7 @@
 /** Reads and changes the files of settings and credentials. */
 import { isUtf8 } from "node:buffer";
 import * as fs from "node:fs";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { dirname, isAbsolute, join, resolve } from "node:path";
 import { databaseLocked } from "../database/failures.ts";
 import { Failure, type Problem } from "../failure.ts";
 import {
@@ -10,13 +10,15 @@ import {
   ignoreErrors,
   makeFolder,
   readRegularFile,
+  removeDrafts,
   requireSafeOwnership,
+  writeFileAtomically,
 } from "../files.ts";
 import type { Host } from "../host.ts";
 import { bomLength, isObject, type JsonObject, locateOffset } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { findAt, readRoot, spanOf } from "../json/table.ts";
-import { folderUnknown, homeMissing, inaccessibleFile, invalidSettingsFile } from "./failures.ts";
+import { folderUnknown, inaccessibleFile, invalidSettingsFile } from "./failures.ts";
 
 export type FolderHost = Pick<Host, "env" | "platform">;
 
@@ -146,10 +148,6 @@ export const changeSaved = async (
 ) => {
   const file = findSettingsFile(host, kind);
   const { waitForLock } = await import("../database/index.ts");
-  // Loading conf fails without a home folder.
-  const { default: Conf } = await import("conf").catch((cause: unknown) => {
-    throw getErrorCode(cause) === "ERR_SYSTEM_ERROR" ? homeMissing(cause) : cause;
-  });
   try {
     requireSafeOwnership(file);
     makeFolder(dirname(file));
@@ -164,7 +162,10 @@ export const changeSaved = async (
       change(changed, otherMembers);
       // Empty profiles stay in the settings, but not in the credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
-      writeSaved(Conf, file, { ...otherMembers, profiles: Object.fromEntries(kept) });
+      const document = { ...otherMembers, profiles: Object.fromEntries(kept) };
+      // This process has the lock, so all drafts are from killed processes.
+      removeDrafts(file, Number.POSITIVE_INFINITY);
+      writeFileAtomically(file, [`${JSON.stringify(document, undefined, 2)}\n`]);
     } finally {
       lock.release();
     }
@@ -174,27 +175,6 @@ export const changeSaved = async (
     throw inaccessibleFile("write", file, code, cause);
   }
   return file;
-};
-
-const writeSaved = (Conf: typeof import("conf").default, file: string, document: JsonObject) => {
-  const text = `${JSON.stringify(document, undefined, 2)}\n`;
-  const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
-  const [folder, draft] = [dirname(target), `${basename(target)}.draft`];
-  // This process has the lock, so all drafts are from killed processes.
-  const removeDrafts = () => {
-    for (const name of fs.readdirSync(folder)) if (name.startsWith(draft)) fs.rmSync(join(folder, name));
-  };
-  removeDrafts();
-  try {
-    const location = { cwd: folder, configName: draft, fileExtension: "", configFileMode: 0o600 };
-    const conf = new Conf({ ...location, serialize: () => text });
-    conf.store = document;
-    // On a full disk, conf reports no error.
-    if (fs.readFileSync(conf.path, "utf8") !== text) throw Object.assign(new Error("cut off"), { code: "ENOSPC" });
-    fs.renameSync(conf.path, target);
-  } finally {
-    removeDrafts();
-  }
 };
 
 export const maxSecretBytes = 64 * 1024;

@@ -40,7 +40,7 @@ const modules: Readonly<Record<string, Module>> = {
   cli: { imports: "context output", packages: "commander" },
   connect: { imports: "client context contract service settings" },
   context: { imports: "output settings" },
-  output: { packages: "chalk cli-table3 get-east-asian-width ora", uses: "files processes", isOpen: true },
+  output: { packages: "chalk get-east-asian-width ora", uses: "files processes", isOpen: true },
   mcp: { imports: "problems", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: { imports: "calls dataset http-server index", packages: "hono preact zod", uses: "files" },
   service: {
@@ -60,7 +60,7 @@ const modules: Readonly<Record<string, Module>> = {
   calls: { imports: "messages", isOpen: true },
   messages: { isOpen: true },
   catalogs: { imports: "contract", packages: "zod", uses: "files" },
-  settings: { imports: "contract database", packages: "conf", uses: "files processes" },
+  settings: { imports: "contract database", uses: "files processes" },
   client: { imports: "contract", packages: "undici", uses: "files network processes" },
   contract: { packages: "zod", isOpen: true },
   database: { packages: "libsql pg", uses: "files network" },

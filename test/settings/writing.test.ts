@@ -207,8 +207,7 @@ describe("concurrent writers", () => {
   it("delete the files of a killed writer", async () => {
     const home = openHome({ profiles: {} });
     writeFileSync(home.file("settings.lock"), "");
-    writeFileSync(home.file("settings.json.draft.tmp-1700000000a1b2c3"), "half a dra");
-    writeFileSync(home.file("settings.json.draft"), "a whole draft");
+    writeFileSync(home.file("settings.json.a1b2c3d4.draft"), "half a dra");
     writeFileSync(home.file("settings.json.backup"), "a person's own");
     await set(home, "split", "train");
     expect(readdirSync(home.folder).sort()).toEqual(["settings.json", "settings.json.backup"]);
