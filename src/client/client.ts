@@ -1,167 +1,190 @@
 /** Sends requests to the service, and retries reads. */
 import { promisify } from "node:util";
 import type { Credential, Endpoint, Schema, SchemaInput } from "../contract/endpoint.ts";
+import type { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { bomLength } from "../json/json-bytes.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
-import type { Attempt, ClientOptions, Reply, Retry, StreamedBody } from "./index.ts";
+import type { ClientOptions, Retry } from "./options.ts";
 import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./request.ts";
+import * as retries from "./retry.ts";
+import { isRetryable, TransportError } from "./transport-error.ts";
 
-/** Default of `--timeout` for a read (guarantees.md). */
-export const readSilenceMs = 30_000;
 /** The service computes metrics before it answers a log request. */
 const logSilenceMs = 300_000;
 
-/** The time limit for a reply, in multiples of `--timeout`. */
-const replyTimeoutFactor = 2;
-
 /** Enough for the call ids of a million trajectories. */
 const maxLogReplyBytes = 64 * 1024 * 1024;
-
-export const openRetryNotices = (onRetry: ClientOptions["onRetry"]) => {
-  const announced = new Set<string>();
-  return (reason: string, retry: Retry) => {
-    const key = `${retry.attempt} ${reason}`;
-    if ((retry.attempt <= 3 && retry.waitMs < 1000) || announced.has(key)) return;
-    announced.add(key);
-    onRetry?.(reason, retry);
-  };
-};
 
 interface RequestContent
   extends Pick<exchanges.OutgoingRequest, "body" | "totalMs" | "connectMs" | "signal" | "maxReplyLength"> {
   headers?: Readonly<Record<string, string>>;
 }
 
-export interface AttemptResult extends exchanges.ExchangeResult {
-  retryAfterMs: number | undefined;
-  credential: Credential | undefined;
-}
-
 type StreamedRequest<P extends Schema> = Readonly<{
   parameters: SchemaInput<P>;
-  body: StreamedBody;
+  body: exchanges.StreamedBody;
   headers?: Readonly<Record<string, string>>;
   /** The time since the end of the first attempt. */
   sinceFirstAttemptMs?: number;
   signal?: AbortSignal;
 }>;
 
-export type Client = ReturnType<typeof openClient>;
+type PlainRequest<P extends Schema, B extends Schema> = Readonly<{ parameters: SchemaInput<P>; body: SchemaInput<B> }>;
+
+/** A retry may log the groups again (guarantees.md). */
+export type Attempt =
+  | Answer
+  /** The reply has no status. `code` is the code of a transport error. */
+  | Readonly<{ kind: "broken"; isBodySent: boolean; code: string; failure: Failure }>;
+
+export type Answer = Readonly<{
+  kind: "answered";
+  status: number;
+  isBodySent: boolean;
+  retryAfterMs: number | undefined;
+  /** True if the reply has `Retry-After`, valid or invalid. */
+  hasRetryAfter: boolean;
+  idempotencyKey: string | undefined;
+  body: Uint8Array;
+  /** True if the body is incomplete or cannot be decompressed. */
+  isCut: boolean;
+  failure: Failure | undefined;
+}>;
+
+export interface Client {
+  send<P extends Schema, B extends Schema, R>(
+    endpoint: Endpoint<P, B, R>,
+    request: PlainRequest<P, B>,
+  ): Promise<Readonly<{ value: R; bytes: Uint8Array }>>;
+  /** @throws Failure of the URL or the credential; errors of `body.chunks` */
+  attempt<P extends Schema>(endpoint: Endpoint<P>, request: StreamedRequest<P>): Promise<Attempt>;
+  describeRequest<P extends Schema>(
+    endpoint: Endpoint<P>,
+    request: Pick<StreamedRequest<P>, "parameters" | "headers">,
+  ): { method: string; url: string; headers: readonly string[] };
+  retryBudget(): retries.RetryBudget;
+  close(): Promise<void>;
+}
 
 /** Opens no connection and asks for no credential before the first request. */
-export const openClient = (options: ClientOptions) => {
-  const { host, maxWaitMs, trace, project } = options;
-  const announceRetry = openRetryNotices(options.onRetry);
-  let connections: Promise<Connections> | undefined;
-
-  const attemptOnce = async (
-    { endpoint, path, url, route, silenceMs }: failures.RequestContext,
-    { headers: own, ...content }: RequestContent,
-    credential: Credential | undefined,
-  ): Promise<AttemptResult> => {
-    const { method } = endpoint;
-    const headers = buildHeaders(options, endpoint, { credential, own });
-    const traceReply = traceRequest(options, { method, url, headers, projectHeader: project?.header });
-    connections ??= import("./connections.ts").then(({ openConnections }) => openConnections());
-    // A log request opens a new connection, because a reused one that the service closed leaves the outcome unknown.
-    const connection = await (await connections).open(route, !exchanges.isStreamed(content.body));
-    const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
-    traceReply(reply, reply.bytes.length);
-    const retryAfterMs = parseRetryAfterMs(reply.headers, host.now());
-    return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
-  };
-
-  const attemptWithCredential = async (
-    context: failures.RequestContext,
-    content: RequestContent,
-  ): Promise<AttemptResult> => {
-    const credential = await findCredential(options, context);
-    const tried = await attemptOnce(context, content, credential);
-    if (tried.status !== 401 || !credential || content.signal.aborted) return tried;
-    const another = await findCredential(options, context, credential);
-    return another ? await attemptOnce(context, content, another) : tried;
-  };
-
-  const send = async <P extends Schema, B extends Schema, R>(
-    endpoint: Endpoint<P, B, R>,
-    request: { parameters: SchemaInput<P>; body: SchemaInput<B> },
-  ): Promise<Reply<R>> => {
-    const { signal } = host;
-    const silenceMs = options.timeoutMs ?? readSilenceMs;
-    const target = findTarget(options, endpoint, request.parameters);
-    const json: unknown = endpoint.body.parse(request.body);
-    const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
-    const budget = openReadBudget(options, silenceMs);
-    for (let attempts = 1; ; attempts++) {
-      const context = { ...target, silenceMs, attempts };
-      const content = { body, ...budget.limits(), maxReplyLength: exchanges.maxReplyBytes, signal };
-      const tried = await attemptWithCredential(context, content);
-      signal.throwIfAborted();
-      const { status, error } = tried;
-      if (isSuccess(status) && !error) {
-        const bytes = tried.bytes.subarray(bomLength(tried.bytes));
-        const parsed = endpoint.reply(bytes, tried.headers);
-        if (parsed && "value" in parsed) return { value: parsed.value, bytes: parsed.json ?? bytes };
-        throw failures.invalidReply(context, { status, bytes, invalidPath: parsed?.invalidPath });
-      }
-      const failure = failures.toReplyFailure(context, tried);
-      const isRefused = status !== undefined && !isSuccess(status);
-      const canRetry = isRefused
-        ? failures.isTransientStatus(status) && !failures.isQuotaUsedUp(status, tried.bytes)
-        : error && exchanges.isRetryable(error, options.waitsForHost);
-      if (!endpoint.repeatable || !canRetry) throw failure;
-      const minMs = isRefused ? tried.retryAfterMs : undefined;
-      const onWait = (retry: Retry) => {
-        trace?.(`* ${isRefused ? status : error?.code}: trying again after attempt ${attempts}`);
-        announceRetry(failure.message, retry);
-      };
-      if (!(await budget.wait(minMs, { attempt: attempts + 1, onWait }))) throw failure;
-    }
-  };
-
-  /** @throws Failure of the URL or the credential; errors of `body.chunks` */
-  const attempt = async <P extends Schema>(
-    endpoint: Endpoint<P>,
-    { parameters, body, headers = {}, sinceFirstAttemptMs = 0, signal = host.signal }: StreamedRequest<P>,
-  ): Promise<Attempt> => {
-    const silenceMs = options.timeoutMs ?? logSilenceMs;
-    const encoding = headers["Content-Encoding"];
-    const context = { ...findTarget(options, endpoint, parameters), silenceMs, attempts: 1, encoding };
-    const limits = { totalMs: replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - sinceFirstAttemptMs };
-    const tried = await attemptWithCredential(context, {
-      body,
-      headers,
-      ...limits,
-      maxReplyLength: maxLogReplyBytes,
-      signal,
-    });
-    const { status, isBodySent, error, retryAfterMs, bytes } = tried;
-    const toFailure = () => failures.toReplyFailure(context, tried);
-    if (status === undefined) return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure: toFailure() };
-    const failure = isSuccess(status) ? undefined : toFailure();
-    const { "idempotency-key": idempotencyKey, "retry-after": retryAfter } = tried.headers;
-    const answer = { status, retryAfterMs, idempotencyKey, body: bytes, isBodySent, failure };
-    return { kind: "answered", ...answer, hasRetryAfter: retryAfter !== undefined, isCut: error !== undefined };
-  };
-
+export const openClient = (options: ClientOptions): Client => {
+  const session: Session = { options, connections: undefined };
+  const announceRetry = retries.openRetryNotices(options.onRetry);
   return {
-    send,
-    attempt,
-    describeRequest: <P extends Schema>(
-      endpoint: Endpoint<P>,
-      { parameters, headers: own }: Pick<StreamedRequest<P>, "parameters" | "headers">,
-    ) => {
+    send: async (endpoint, request) => await send(session, { endpoint, announceRetry, ...request }),
+    attempt: async (endpoint, request) => await attempt(session, endpoint, request),
+    describeRequest(endpoint, { parameters, headers: own }) {
       const { url } = findTarget(options, endpoint, parameters);
       const credential = endpoint.use && { secret: "-", from: "" };
       const headers = buildHeaders(options, endpoint, { credential, own });
-      return { method: endpoint.method, url, headers: toShownHeaders(headers, project?.header) };
+      return { method: endpoint.method, url, headers: toShownHeaders(headers, options.project?.header) };
     },
-    retryBudget: () => openRetryBudget(options),
-    close: async () => (await connections)?.close(),
+    retryBudget: () => retries.openRetryBudget(options),
+    close: async () => (await session.connections)?.close(),
   };
+};
+
+interface Session {
+  readonly options: ClientOptions;
+  connections: Promise<Connections> | undefined;
+}
+
+const attemptOnce = async (
+  session: Session,
+  { endpoint, path, url, route, silenceMs }: failures.RequestContext,
+  { headers: own, credential, ...content }: RequestContent & { credential: Credential | undefined },
+): Promise<failures.AttemptResult> => {
+  const { options } = session;
+  const { method } = endpoint;
+  const headers = buildHeaders(options, endpoint, { credential, own });
+  const traceReply = traceRequest(options, { method, url, headers, projectHeader: options.project?.header });
+  session.connections ??= import("./connections.ts").then(({ openConnections }) => openConnections());
+  // A log request opens a new connection, because a reused one that the service closed leaves the outcome unknown.
+  const connection = await (await session.connections).open(route, !exchanges.isStreamed(content.body));
+  const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
+  traceReply(reply, reply.bytes.length);
+  const retryAfterMs = retries.parseRetryAfterMs(reply.headers, options.host.now());
+  return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
+};
+
+const attemptWithCredential = async (session: Session, context: failures.RequestContext, content: RequestContent) => {
+  const credential = await findCredential(session.options, context);
+  const tried = await attemptOnce(session, context, { ...content, credential });
+  if (tried.status !== 401 || !credential || content.signal.aborted) return tried;
+  const another = await findCredential(session.options, context, credential);
+  return another ? await attemptOnce(session, context, { ...content, credential: another }) : tried;
+};
+
+const send = async <P extends Schema, B extends Schema, R>(
+  session: Session,
+  request: PlainRequest<P, B> & { endpoint: Endpoint<P, B, R>; announceRetry: retries.RetryNotices },
+) => {
+  const { endpoint } = request;
+  const { host, trace, timeoutMs: silenceMs = retries.readSilenceMs } = session.options;
+  const target = findTarget(session.options, endpoint, request.parameters);
+  const json: unknown = endpoint.body.parse(request.body);
+  const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
+  const budget = retries.openReadBudget(session.options, silenceMs);
+  for (let attempts = 1; ; attempts++) {
+    const context = { ...target, silenceMs, attempts };
+    const content = { body, ...budget.limits(), maxReplyLength: exchanges.maxReplyBytes, signal: host.signal };
+    const tried = await attemptWithCredential(session, context, content);
+    host.signal.throwIfAborted();
+    if (isSuccess(tried.status) && !tried.error)
+      return readReply(endpoint, context, { ...tried, status: tried.status });
+    const failure = failures.toReplyFailure(context, tried);
+    const retry = endpoint.repeatable ? findRetry(tried, session.options) : undefined;
+    const onWait = (next: Retry) => {
+      trace?.(`* ${retry?.reason}: trying again after attempt ${attempts}`);
+      request.announceRetry(failure.message, next);
+    };
+    if (!retry || !(await budget.wait(retry.minMs, { attempt: attempts + 1, onWait }))) throw failure;
+  }
+};
+
+/** Returns undefined if a retry does not help. */
+const findRetry = ({ status, bytes, error, retryAfterMs }: failures.AttemptResult, { waitsForHost }: ClientOptions) => {
+  if (status !== undefined && !isSuccess(status)) {
+    const isRetried = failures.isTransientStatus(status) && !failures.isQuotaUsedUp(status, bytes);
+    return isRetried ? { reason: status, minMs: retryAfterMs } : undefined;
+  }
+  return error && isRetryable(error, waitsForHost) ? { reason: error.code, minMs: undefined } : undefined;
+};
+
+const readReply = <P extends Schema, B extends Schema, R>(
+  endpoint: Endpoint<P, B, R>,
+  context: failures.RequestContext,
+  reply: failures.AttemptResult & { status: number },
+) => {
+  const bytes = reply.bytes.subarray(bomLength(reply.bytes));
+  const parsed = endpoint.reply(bytes, reply.headers);
+  if (parsed && "value" in parsed) return { value: parsed.value, bytes: parsed.json ?? bytes };
+  throw failures.invalidReply(context, { status: reply.status, bytes, invalidPath: parsed?.invalidPath });
+};
+
+const attempt = async <P extends Schema>(
+  session: Session,
+  endpoint: Endpoint<P>,
+  request: StreamedRequest<P>,
+): Promise<Attempt> => {
+  const { host, maxWaitMs, timeoutMs: silenceMs = logSilenceMs } = session.options;
+  const { body, headers = {}, sinceFirstAttemptMs = 0, signal = host.signal } = request;
+  const encoding = headers["Content-Encoding"];
+  const target = findTarget(session.options, endpoint, request.parameters);
+  const context = { ...target, silenceMs, attempts: 1, encoding };
+  const limits = { totalMs: retries.replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - sinceFirstAttemptMs };
+  const content = { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal };
+  const tried = await attemptWithCredential(session, context, content);
+  const { status, isBodySent, error, retryAfterMs, bytes } = tried;
+  const toFailure = () => failures.toReplyFailure(context, tried);
+  if (status === undefined) return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure: toFailure() };
+  const failure = isSuccess(status) ? undefined : toFailure();
+  const { "idempotency-key": idempotencyKey, "retry-after": retryAfter } = tried.headers;
+  const answer = { status, retryAfterMs, idempotencyKey, body: bytes, isBodySent, failure };
+  return { kind: "answered", ...answer, hasRetryAfter: retryAfter !== undefined, isCut: error !== undefined };
 };
 
 const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
@@ -170,7 +193,7 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: numbe
   const { bytes, error, headers } = reply;
   const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
   if (bytes.length === 0 || encoding === "" || encoding === "identity") return reply;
-  const toError = (code: string) => error ?? new exchanges.TransportError(code);
+  const toError = (code: string) => error ?? new TransportError(code);
   if (!/^(br|deflate|(x-)?gzip)$/.test(encoding)) return { ...reply, error: toError("UNKNOWN_ENCODING") };
   const { brotliDecompress, unzip } = await import("node:zlib");
   try {
@@ -180,53 +203,4 @@ const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: numbe
     const isTooLong = getErrorCode(thrown) === "ERR_BUFFER_TOO_LARGE";
     return { ...reply, bytes: Buffer.alloc(0), error: toError(isTooLong ? "TOO_LONG" : "CUT") };
   }
-};
-
-/** `Retry-After` contains seconds or a date (RFC 9110, 10.2.3). */
-export const parseRetryAfterMs = (headers: exchanges.ReplyHeaders, now: number) => {
-  const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
-  const isNumber = /^\d{1,12}(\.\d+)?$/;
-  if (isNumber.test(msText)) return Number(msText);
-  if (isNumber.test(text)) return Number(text) * 1000;
-  const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now);
-};
-
-const firstWaitMs = 500;
-const maxSingleWaitMs = 30_000;
-const minWaitMs = 50;
-
-export type RetryBudget = ReturnType<typeof openRetryBudget>;
-
-type WaitOptions = Pick<ClientOptions, "host" | "maxWaitMs" | "retries">;
-
-export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
-  const { host, maxWaitMs } = options;
-  const endMs = host.elapsed() + maxWaitMs;
-  const { wait } = openRetryBudget(options);
-  return {
-    limits() {
-      const connectMs = endMs - host.elapsed();
-      // `--max-wait 0s` still allows one attempt.
-      return { connectMs, totalMs: maxWaitMs === 0 ? replyTimeoutFactor * silenceMs : Math.max(1, connectMs) };
-    },
-    wait: async (...given: Parameters<typeof wait>) => host.elapsed() <= endMs && (await wait(...given)),
-  };
-};
-
-const openRetryBudget = ({ host, maxWaitMs, retries = true }: WaitOptions) => {
-  let leftMs = retries ? maxWaitMs : 0;
-  let waits = 0;
-  return {
-    async wait(minMs = 0, next?: { attempt: number; onWait: (retry: Retry) => void }) {
-      const randomMs = Math.max(minWaitMs, host.random() * Math.min(maxSingleWaitMs, firstWaitMs * 2 ** waits));
-      const ms = Math.max(minMs, Math.min(randomMs, leftMs));
-      if (leftMs <= 0 || ms > leftMs) return false;
-      waits++;
-      leftMs -= ms;
-      next?.onWait({ attempt: next.attempt, waitMs: ms, leftMs });
-      await host.sleep(ms, host.signal);
-      return true;
-    },
-  };
 };

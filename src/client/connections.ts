@@ -4,8 +4,8 @@ import type { Duplex } from "node:stream";
 import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import { withTieringBudget } from "../v8-limits.ts";
-import { connectTimeoutMs, isForwardedByProxy, TransportError, toTransportError } from "./exchange.ts";
-import type { Route } from "./request.ts";
+import { isForwardedByProxy, type Route } from "./route.ts";
+import { connectTimeoutMs, TransportError, toTransportError } from "./transport-error.ts";
 
 /** Node's default, 250 ms, is too short for slow networks. */
 const addressTimeoutMs = 500;

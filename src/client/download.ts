@@ -2,12 +2,15 @@
 import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
-import { openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./client.ts";
 import type { Connections } from "./connections.ts";
-import { isRetryable, type OutgoingRequest, type ReplyHeaders, runExchange, TransportError } from "./exchange.ts";
-import { connectionFailed, hostAndPort, isTransientStatus, withoutQuery } from "./failures.ts";
-import type { ClientOptions, Retry } from "./index.ts";
-import { findRoute, type Headers, traceRequest, userAgent } from "./request.ts";
+import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } from "./exchange.ts";
+import { connectionFailed, isTransientStatus } from "./failures.ts";
+import type { ClientOptions, Retry } from "./options.ts";
+import { findRoute } from "./proxy.ts";
+import { traceRequest, userAgent } from "./request.ts";
+import { openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./retry.ts";
+import { hostAndPort, withoutQuery } from "./route.ts";
+import { isRetryable, TransportError } from "./transport-error.ts";
 
 export interface DownloadOptions
   extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace"> {

@@ -1,8 +1,9 @@
 /** Sends one request with undici. */
-import { getErrorCode } from "../files.ts";
+import type { Dispatcher } from "undici";
+import type { Request } from "undici/lib/dispatcher/agent.js";
 import type { Connection } from "./connections.ts";
-import type { StreamedBody } from "./index.ts";
-import type { Headers, Route } from "./request.ts";
+import { isForwardedByProxy, type Route } from "./route.ts";
+import { connectTimeoutMs, TransportError, toTransportError } from "./transport-error.ts";
 
 export type OutgoingRequest = Readonly<{
   method: "GET" | "HEAD" | "POST";
@@ -25,6 +26,14 @@ export type OutgoingRequest = Readonly<{
   onReplyPiece?: (piece: Uint8Array, resume: () => void) => boolean;
 }>;
 
+export type Headers = readonly (readonly [name: string, value: string])[];
+
+/** Each chunk may reuse the memory of the previous chunk. */
+export interface StreamedBody {
+  readonly length: number;
+  chunks(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+}
+
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
 export type ExchangeResult = Readonly<{
@@ -42,119 +51,158 @@ const maxSetTimeoutMs = 2 ** 31 - 1;
 
 /** Returns transport errors in the result. @throws errors of a streamed body */
 export const runExchange = (connection: Connection, request: OutgoingRequest): Promise<ExchangeResult> =>
-  new Promise((resolve, reject) => {
-    const { method, route, path, headers, body, signal, silenceMs, maxReplyLength, onReplyPiece } = request;
-    const [streamed, plainBody] = isStreamed(body) ? [body, undefined] : [undefined, body];
-    let isBodySent = !streamed;
-    let head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
-    const pieces: Uint8Array[] = [];
-    let length = 0;
-    let timer: NodeJS.Timeout | undefined;
-    let isOver = false;
-    let hasReplyBegun = false;
-    const end = (error?: TransportError) => {
-      if (isOver) return;
-      isOver = true;
-      clearTimeout(timer);
-      signal.removeEventListener("abort", interrupt);
-      if (error) connection.destroy();
-      // undici needs time to notice a closed connection.
-      else void waitForSocketEvents().then(streamed ? connection.destroy : connection.release);
-      if (error?.code === "BODY_FAILED") return reject(error.cause);
-      const bytes = Buffer.concat(pieces);
-      return void waitForSocketEvents().then(() => resolve({ ...head, bytes, error, isBodySent }));
-    };
-    const interrupt = () => end(new TransportError("ABORTED", { cause: signal.reason }));
-    const startTimer = (ms: number, code: "CONNECT_TIMEOUT" | "CONNECT_ENDLESS" | "ENDLESS") => {
-      clearTimeout(timer);
-      if (!isOver) timer = setTimeout(() => end(new TransportError(code)), Math.min(ms, maxSetTimeoutMs));
-    };
-    const startTotalTimer = () => startTimer(request.totalMs + clockSlackMs, "ENDLESS");
-    /** Yields the last byte separately. undici requests this byte after all other bytes have left the process. */
-    const yieldBody = async function* ({ length, chunks }: StreamedBody) {
-      let left = length;
-      try {
-        for await (const chunk of chunks()) {
-          if (chunk.length > left) return;
-          const isLastChunk = chunk.length === left;
-          for (let from = 0; from < chunk.length; ) {
-            const to = Math.min(from + pieceBytes, isLastChunk && left > 1 ? chunk.length - 1 : chunk.length);
-            startTotalTimer();
-            // undici must read an early reply now, because Node drops an unread reply after a failed write.
-            await waitForSocketEvents();
-            if (isOver) return;
-            left -= to - from;
-            isBodySent = left === 0;
-            yield chunk.subarray(from, to);
-            from = to;
-          }
-          if (left === 0) return;
-        }
-      } catch (cause) {
-        end(new TransportError("BODY_FAILED", { cause }));
-      }
-    };
-    if (signal.aborted) return interrupt();
-    signal.addEventListener("abort", interrupt, { once: true });
-    if (request.connectMs >= connectTimeoutMs) startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
-    else startTimer(Math.max(request.connectMs, minConnectMs), "CONNECT_ENDLESS");
-    const { to } = route;
-    const proxy = isForwardedByProxy(route) ? route.proxy : undefined;
-    const ownHeaders = Object.entries({
-      Host: proxy && to.host,
-      "Proxy-Authorization": proxy?.authorization,
-      "Content-Length": streamed && String(streamed.length),
-    });
-    connection.dispatch(
-      {
-        method,
-        origin: proxy?.url.origin ?? to.origin,
-        path: proxy ? to.origin + path : path,
-        headers: [...headers, ...ownHeaders].flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
-        body: streamed ? yieldBody(streamed) : plainBody,
-        headersTimeout: silenceMs,
-        bodyTimeout: silenceMs,
-        ...(streamed && { reset: true }),
-      },
-      {
-        onRequestStart: startTotalTimer,
-        onResponseStarted: () => {
-          hasReplyBegun = true;
-        },
-        onResponseStart(_, status, received) {
-          if (status < 200) return;
-          if (onReplyPiece) clearTimeout(timer);
-          const entries = Object.entries(received).map(([name, value = ""]) => [name, [value].flat().join(", ")]);
-          head = { status, headers: Object.fromEntries(entries) };
-          request.onHead?.(status, head.headers);
-        },
-        onResponseData(controller, piece) {
-          if (onReplyPiece) {
-            if (!onReplyPiece(piece, () => controller.resume())) controller.pause();
-            return;
-          }
-          pieces.push(piece.subarray(0, maxReplyLength - length));
-          length += piece.length;
-          if (length > maxReplyLength) end(new TransportError("TOO_LONG"));
-        },
-        onResponseEnd: () => end(),
-        onResponseError(_, thrown) {
-          const error = toTransportError(thrown);
-          const isInHeaders = error.code === "CUT" && hasReplyBegun && head.status === undefined;
-          // undici throws this message for an unrequested 100 Continue.
-          const code = thrown.message === "bad response" ? "CONTINUE" : "BAD_HEADERS";
-          end(isInHeaders ? new TransportError(code, { cause: thrown }) : error);
-        },
-      },
-    );
+  new Promise((settle, fail) => {
+    const exchange = new Exchange(connection, request, { settle, fail });
+    if (exchange.begin()) connection.dispatch(toDispatchOptions(exchange), createHandler(exchange));
   });
+
+type Settlement = { settle: (result: ExchangeResult) => void; fail: (reason: unknown) => void };
+
+class Exchange {
+  isBodySent: boolean;
+  head: Pick<ExchangeResult, "status" | "headers"> = { status: undefined, headers: {} };
+  hasReplyBegun = false;
+  isOver = false;
+  readonly request: OutgoingRequest;
+  readonly #connection: Connection;
+  readonly #settlement: Settlement;
+  readonly #pieces: Uint8Array[] = [];
+  #length = 0;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #interrupt = () => this.end(new TransportError("ABORTED", { cause: this.request.signal.reason }));
+
+  constructor(connection: Connection, request: OutgoingRequest, settlement: Settlement) {
+    this.#connection = connection;
+    this.request = request;
+    this.#settlement = settlement;
+    this.isBodySent = !isStreamed(request.body);
+  }
+
+  /** Returns false if the signal is aborted. */
+  begin() {
+    const { signal, connectMs } = this.request;
+    if (signal.aborted) this.#interrupt();
+    if (this.isOver) return false;
+    signal.addEventListener("abort", this.#interrupt, { once: true });
+    if (connectMs >= connectTimeoutMs) this.#startTimer(connectTimeoutMs, "CONNECT_TIMEOUT");
+    else this.#startTimer(Math.max(connectMs, minConnectMs), "CONNECT_ENDLESS");
+    return true;
+  }
+
+  #startTimer(ms: number, code: "CONNECT_TIMEOUT" | "CONNECT_ENDLESS" | "ENDLESS") {
+    this.stopTimer();
+    if (!this.isOver) this.#timer = setTimeout(() => this.end(new TransportError(code)), Math.min(ms, maxSetTimeoutMs));
+  }
+
+  startTotalTimer() {
+    this.#startTimer(this.request.totalMs + clockSlackMs, "ENDLESS");
+  }
+
+  stopTimer() {
+    clearTimeout(this.#timer);
+  }
+
+  addPiece(piece: Uint8Array) {
+    const { maxReplyLength } = this.request;
+    this.#pieces.push(piece.subarray(0, maxReplyLength - this.#length));
+    this.#length += piece.length;
+    if (this.#length > maxReplyLength) this.end(new TransportError("TOO_LONG"));
+  }
+
+  end(error?: TransportError) {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.stopTimer();
+    this.request.signal.removeEventListener("abort", this.#interrupt);
+    const { destroy, release } = this.#connection;
+    if (error) destroy();
+    // undici needs time to notice a closed connection.
+    else void waitForSocketEvents().then(isStreamed(this.request.body) ? destroy : release);
+    if (error?.code === "BODY_FAILED") return this.#settlement.fail(error.cause);
+    const bytes = Buffer.concat(this.#pieces);
+    void waitForSocketEvents().then(() =>
+      this.#settlement.settle({ ...this.head, bytes, error, isBodySent: this.isBodySent }),
+    );
+  }
+}
+
+/** Yields the last byte separately. undici requests this byte after all other bytes have left the process. */
+async function* yieldBody(exchange: Exchange, { length, chunks }: StreamedBody) {
+  let left = length;
+  try {
+    for await (const chunk of chunks()) {
+      if (chunk.length > left) return;
+      const isLastChunk = chunk.length === left;
+      for (let from = 0; from < chunk.length; ) {
+        const to = Math.min(from + pieceBytes, isLastChunk && left > 1 ? chunk.length - 1 : chunk.length);
+        exchange.startTotalTimer();
+        // undici must read an early reply now, because Node drops an unread reply after a failed write.
+        await waitForSocketEvents();
+        if (exchange.isOver) return;
+        left -= to - from;
+        exchange.isBodySent = left === 0;
+        yield chunk.subarray(from, to);
+        from = to;
+      }
+      if (left === 0) return;
+    }
+  } catch (cause) {
+    exchange.end(new TransportError("BODY_FAILED", { cause }));
+  }
+}
+
+const toDispatchOptions = (exchange: Exchange): Request => {
+  const { method, route, path, headers, body, silenceMs } = exchange.request;
+  const { to } = route;
+  const proxy = isForwardedByProxy(route) ? route.proxy : undefined;
+  const ownHeaders = Object.entries({
+    Host: proxy && to.host,
+    "Proxy-Authorization": proxy?.authorization,
+    "Content-Length": isStreamed(body) ? String(body.length) : undefined,
+  });
+  return {
+    method,
+    origin: proxy?.url.origin ?? to.origin,
+    path: proxy ? to.origin + path : path,
+    headers: [...headers, ...ownHeaders].flatMap(([name, value]) => (value === undefined ? [] : [name, value])),
+    body: isStreamed(body) ? yieldBody(exchange, body) : body,
+    headersTimeout: silenceMs,
+    bodyTimeout: silenceMs,
+    ...(isStreamed(body) && { reset: true }),
+  };
+};
+
+const createHandler = (exchange: Exchange): Dispatcher.DispatchHandler => {
+  const { onHead, onReplyPiece } = exchange.request;
+  return {
+    onRequestStart: () => exchange.startTotalTimer(),
+    onResponseStarted() {
+      exchange.hasReplyBegun = true;
+    },
+    onResponseStart(_, status, received) {
+      if (status < 200) return;
+      if (onReplyPiece) exchange.stopTimer();
+      const entries = Object.entries(received).map(([name, value = ""]) => [name, [value].flat().join(", ")]);
+      exchange.head = { status, headers: Object.fromEntries(entries) };
+      onHead?.(status, exchange.head.headers);
+    },
+    onResponseData(controller, piece) {
+      if (!onReplyPiece) exchange.addPiece(piece);
+      else if (!onReplyPiece(piece, () => controller.resume())) controller.pause();
+    },
+    onResponseEnd: () => exchange.end(),
+    onResponseError(_, thrown) {
+      const error = toTransportError(thrown);
+      const isInHeaders = error.code === "CUT" && exchange.hasReplyBegun && exchange.head.status === undefined;
+      // undici throws this message for an unrequested 100 Continue.
+      const code = thrown.message === "bad response" ? "CONTINUE" : "BAD_HEADERS";
+      exchange.end(isInHeaders ? new TransportError(code, { cause: thrown }) : error);
+    },
+  };
+};
 
 export const isStreamed = (body: OutgoingRequest["body"]): body is StreamedBody =>
   body !== undefined && !(body instanceof Uint8Array);
-
-/** With TLS to the service or to the proxy, undici opens a tunnel instead. */
-export const isForwardedByProxy = ({ to, proxy }: Route) =>
-  proxy !== undefined && to.protocol === "http:" && proxy.url.protocol === "http:";
 
 /** Between two pieces, undici can read an early reply. */
 const pieceBytes = 512 * 1024;
@@ -163,60 +211,8 @@ const pieceBytes = 512 * 1024;
 const waitForSocketEvents = () =>
   new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));
 
-export class TransportError extends Error {
-  override readonly name = "TransportError";
-  /** A code of the system or Node, or a code of this client such as `CUT`. */
-  readonly code: string;
-  readonly status: number | undefined;
-
-  constructor(code: string, details: { cause?: unknown; status?: number } = {}) {
-    super(code, details);
-    this.code = code;
-    this.status = details.status;
-  }
-}
-
-/** The limit for name resolution, proxy, TCP and TLS together (guarantees.md). */
-export const connectTimeoutMs = 10_000;
-
 /** If the first packet is lost, TCP needs more than 1 s. */
 const minConnectMs = 2000;
 
 /** Half the length of V8's longest string. */
 export const maxReplyBytes = 256 * 1024 * 1024;
-
-const undiciCodes: Readonly<Record<string, string>> = {
-  UND_ERR_CONNECT_TIMEOUT: "CONNECT_TIMEOUT",
-  UND_ERR_HEADERS_TIMEOUT: "SILENT",
-  UND_ERR_BODY_TIMEOUT: "SILENT",
-  UND_ERR_HEADERS_OVERFLOW: "HPE_HEADER_OVERFLOW",
-  UND_ERR_SOCKET: "CUT",
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: "CUT",
-  UND_ERR_REQ_CONTENT_LENGTH_MISMATCH: "CUT",
-  UND_ERR_DESTROYED: "ABORTED",
-  ABORT_ERR: "ABORTED",
-};
-
-export const toTransportError = (thrown: unknown) => {
-  if (thrown instanceof TransportError) return thrown;
-  if (thrown instanceof Error && thrown.cause instanceof TransportError) return thrown.cause;
-  return new TransportError(toErrorCode(thrown), { cause: thrown });
-};
-
-const toErrorCode = (thrown: unknown) => {
-  if (thrown instanceof Error && thrown.name === "HTTPParserError") return "NOT_HTTP";
-  const code = getErrorCode(thrown);
-  if (code === "unknown") return "UNKNOWN";
-  // If the other side ended the connection, the error has no `syscall`.
-  if (code === "ECONNRESET" && !Object.hasOwn(Object(thrown), "syscall")) return "CUT";
-  return undiciCodes[code] ?? code;
-};
-
-const permanentCodes =
-  /^(ABORTED|TOO_LONG|UNKNOWN_ENCODING|(CONNECT_)?ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
-export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
-const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
-
-/** If `waitsForHost` is true, unknown hosts and refused connections are retryable. */
-export const isRetryable = ({ code, status = 500 }: TransportError, waitsForHost: boolean) =>
-  !permanentCodes.test(code) && !tlsCodes.test(code) && status >= 500 && (waitsForHost || !hostCodes.test(code));

@@ -3,9 +3,9 @@ import { Failure, type FailureDetails } from "../failure.ts";
 import { isObject, parseJson } from "../json/json-bytes.ts";
 import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import { formatMiB } from "../units.ts";
-import type { AttemptResult } from "./client.ts";
-import { connectTimeoutMs, isForwardedByProxy, maxReplyBytes, TransportError, tlsCodes } from "./exchange.ts";
-import type { RequestTarget, Route } from "./request.ts";
+import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
+import { hostAndPort, isForwardedByProxy, type RequestTarget, type Route, withoutQuery } from "./route.ts";
+import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts";
 
 export const invalidProxy = (variable: string) =>
   new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
@@ -32,11 +32,10 @@ export const credentialOverHttp = (origin: string) =>
     },
   );
 
-export const hostAndPort = ({ hostname, port, protocol }: URL) =>
-  `${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
-
-/** A query can contain secrets. */
-export const withoutQuery = ({ origin, pathname }: URL) => `${origin}${pathname}`;
+export interface AttemptResult extends ExchangeResult {
+  retryAfterMs: number | undefined;
+  credential: Credential | undefined;
+}
 
 export type RequestContext = RequestTarget & { silenceMs: number; attempts: number; encoding?: string | undefined };
 

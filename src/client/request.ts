@@ -1,15 +1,14 @@
 /** Builds requests (interface 4, 5) and their `--debug` lines. */
-import { isIP } from "node:net";
 import { version } from "../../package.json" with { type: "json" };
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
-import { decodePercent, type Host, isLoopback } from "../host.ts";
-import type { ExchangeResult } from "./exchange.ts";
-import { credentialOverHttp, hostAndPort, invalidHeader, invalidPathParameter, invalidProxy } from "./failures.ts";
-import type { ClientOptions } from "./index.ts";
+import { type Host, isLoopback } from "../host.ts";
+import type { ExchangeResult, Headers } from "./exchange.ts";
+import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
+import type { ClientOptions } from "./options.ts";
+import { findRoute } from "./proxy.ts";
+import type { RequestTarget } from "./route.ts";
 
-export type RequestTarget = ReturnType<typeof findTarget>;
-
-export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown) => {
+export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {
   const { host, baseUrl, insecureHttp, project } = options;
   const to = new URL(baseUrl(endpoint.host));
   // Removes `/v1`, because the endpoint's path begins with `/v1`.
@@ -29,45 +28,6 @@ const buildPath = (path: string, parameters: unknown) => {
   }
   return fillPath(path, Object.fromEntries(values));
 };
-
-export type Route = Readonly<{
-  to: URL;
-  proxy: { url: URL; authorization: string | undefined } | undefined;
-  /** The file of NODE_EXTRA_CA_CERTS. */
-  certificates?: string | undefined;
-}>;
-
-/** Loopback addresses never use a proxy. @throws Failure `invalid-proxy` */
-export const findRoute = (to: URL, env: Host["env"]): Route => {
-  const certificates = env.NODE_EXTRA_CA_CERTS;
-  const scheme = to.protocol.replace(":", "_proxy");
-  const variable = [scheme, scheme.toUpperCase(), "all_proxy", "ALL_PROXY"].find((name) => env[name]);
-  if (!variable || isLoopback(to.hostname) || isWithoutProxy(to, env.no_proxy ?? env.NO_PROXY ?? ""))
-    return { to, proxy: undefined, certificates };
-  const value = env[variable] ?? "";
-  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
-  if (!/^https?:/i.test(text) || !URL.canParse(text)) throw invalidProxy(variable);
-  const url = new URL(text);
-  const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
-  const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
-  return { to, proxy: { url, authorization }, certificates };
-};
-
-const isWithoutProxy = (to: URL, list: string) => {
-  const host = to.hostname.replace(/^\[|\]$/g, "");
-  const hosts = [host, to.hostname, hostAndPort(to)];
-  const hasDomain = isIP(host) === 0;
-  return list
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .some((entry) => {
-      const name = entry.replace(/^\*?\.+/, "");
-      if (entry === "*" || name === "") return entry === "*";
-      return hosts.some((each) => each === name || (hasDomain && each.endsWith(`.${name}`)));
-    });
-};
-
-export type Headers = readonly (readonly [name: string, value: string])[];
 
 export const buildHeaders = (
   { project, host }: Pick<ClientOptions, "project" | "host">,

@@ -7,23 +7,10 @@ import type { Bindings } from "../http-server/index.ts";
 import { foreignRequestReason } from "../http-server/index.ts";
 import type { Authenticator } from "./access.ts";
 import { openBodyReader } from "./body.ts";
-import type { ServiceOptions } from "./index.ts";
-import { detailError, HttpRefusal, type Operation } from "./operation.ts";
+import type { Operation } from "./operation.ts";
+import type { Exchange, ServiceOptions } from "./options.ts";
+import { detailError, HttpRefusal } from "./refusal.ts";
 import { isStoreFailure } from "./store/store.ts";
-
-/** A line of `--log json`. */
-export type Exchange = {
-  id: string;
-  operation: string;
-  method: string;
-  status: number | null;
-  duration_ms: number;
-  /** The size of the decompressed body. */
-  bytes: number;
-  stored_bytes: number;
-  /** The key's name, or null for the service's own key. */
-  key: string | null;
-};
 
 type AppOptions = Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | "onEnd"> &
   Readonly<{

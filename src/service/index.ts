@@ -1,36 +1,20 @@
 /** Runs the local service. */
 import { constants } from "node:buffer";
-import { type Problem, toFailure } from "../failure.ts";
+import { toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
-import { type Host, isLoopback } from "../host.ts";
+import { isLoopback } from "../host.ts";
 import { listen } from "../http-server/index.ts";
 import { loadLocalKey, openAuthenticator } from "./access.ts";
-import { createApp, type Exchange } from "./app.ts";
+import { createApp } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log-operation.ts";
+import type { ServiceOptions } from "./options.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
-import { isStoreFailure, openStore, type StoreLocation, storePath } from "./store/store.ts";
+import { isStoreFailure, openStore, storePath } from "./store/store.ts";
 
 export { createKey } from "./access.ts";
-export type { Exchange } from "./app.ts";
+export type { Exchange, ServiceOptions } from "./options.ts";
 export { examineStore, openStore, type Store, type StoredKey, storeIdentity, storePath } from "./store/store.ts";
-
-export type ServiceOptions = StoreLocation &
-  Readonly<{
-    host: Host;
-    address: string;
-    port: number;
-    /** The project for keys without a project, as `team/project`. */
-    project: string;
-    key: string | undefined;
-    allowHosts: readonly string[];
-    maxBodyBytes: number;
-    /** True to answer log requests in a thread, so that other requests do not wait. Starting a thread takes 0.1 s. */
-    usesThread?: boolean;
-    warn: (problem: Problem) => void;
-    trace: ((line: string) => void) | undefined;
-    onEnd?: ((ended: Exchange) => void) | undefined;
-  }>;
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 

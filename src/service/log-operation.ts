@@ -14,9 +14,7 @@ import { isObject, openBrace, openBracket, sliceText } from "../json/json-bytes.
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
 import {
-  detailError,
   findFaults,
-  HttpRefusal,
   invalidRequest,
   type Loc,
   type Operation,
@@ -25,6 +23,7 @@ import {
   readBody,
   requireBounded,
 } from "./operation.ts";
+import { detailError, HttpRefusal } from "./refusal.ts";
 import type { TrajectorySpan } from "./store/ids.ts";
 import type { Store } from "./store/store.ts";
 

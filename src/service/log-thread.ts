@@ -6,8 +6,9 @@ import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { DatabaseLocation } from "../database/index.ts";
 import { defect, Failure, toFailure } from "../failure.ts";
 import type { Chunks } from "./body.ts";
-import type { ServiceOptions } from "./index.ts";
-import { HttpRefusal, type Operation } from "./operation.ts";
+import type { Operation } from "./operation.ts";
+import type { ServiceOptions } from "./options.ts";
+import { HttpRefusal } from "./refusal.ts";
 
 export type LogRequest = Parameters<Operation["answer"]>[0];
 

@@ -8,42 +8,15 @@ import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import type { Caller } from "./access.ts";
 import type { Chunks } from "./body.ts";
+import { type ErrorFormat, HttpRefusal } from "./refusal.ts";
 
 type Body = string | Uint8Array;
-
-export class HttpRefusal extends Error {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly items: readonly ValidationItem[] | undefined;
-
-  constructor(status: number, message: string, headers: HttpRefusal["headers"] = {}, items?: HttpRefusal["items"]) {
-    super(message);
-    this.status = status;
-    this.headers = headers;
-    this.items = items;
-  }
-}
 
 export const invalidRequest = (faults: readonly ValidationItem[]) => {
   const items = faults.slice(0, maxFaults);
   const message = items.map(({ loc, msg }) => `${loc.join(".")}: ${msg}`).join("; ");
   return new HttpRefusal(422, message, {}, items);
 };
-
-type ErrorFormat = (refusal: HttpRefusal) => unknown;
-
-/** Interface 7. Assumed: without items, `detail` is a sentence. */
-export const detailError: ErrorFormat = ({ message, items }) => ({
-  detail: items?.map((item) => ({ ...item, loc: item.loc.map(String) })) ?? message,
-});
-
-/** Assumed: errors of the model list have OpenAI's format, because OpenAI's clients read the list. */
-export const openAiError: ErrorFormat = ({ message, status }) => ({
-  error: { message, type: "invalid_request_error", param: null, code: status === 401 ? "invalid_api_key" : null },
-});
-
-/** Assumed: errors about calls have this format. */
-export const reasonError: ErrorFormat = ({ message }) => ({ reason: message });
 
 export type Operation = Readonly<{
   endpoint: Endpoint;

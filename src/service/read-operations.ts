@@ -9,7 +9,8 @@ import { listAnalysisModels, listModels, listRouterModels } from "../contract/mo
 import { readListReply } from "../contract/replies.ts";
 import { toBuffer } from "../json/json-bytes.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
-import { defineOperation, detailError, HttpRefusal, openAiError, reasonError } from "./operation.ts";
+import { defineOperation } from "./operation.ts";
+import { detailError, HttpRefusal, openAiError, reasonError } from "./refusal.ts";
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
 

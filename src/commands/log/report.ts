@@ -1,16 +1,38 @@
 /** Prints the progress and the result of `log`. */
+
 import { formatRetry, listServiceArgs } from "../../connect.ts";
+import type { Context } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { parseJson } from "../../json/json-bytes.ts";
 import { composeMembers } from "../../json/raw-json.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../lists/object-list.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import { formatOwnCommand } from "../../program.ts";
-import type { LogResult, SendProgress } from "../../send/index.ts";
+import type { DeliverOptions, FollowOptions, LogResult, SendProgress } from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
-import type { LogRun, PlanTarget } from "./run-log.ts";
+import type { Settings } from "../../settings/index.ts";
+import type { LogOptions } from "./command.ts";
 
-export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget) => {
+export interface LogRun {
+  context: Context;
+  settings: Settings;
+  typed: LogOptions;
+  follow: Pick<FollowOptions, "file" | "everyMs" | "groupSize" | "groupIdleMs"> | undefined;
+  ledger: DeliverOptions["ledger"];
+  meter: Meter;
+  compression: DeliverOptions["compression"];
+  /** True if the meter prints an event for each attempt. */
+  printsEvents: boolean;
+}
+
+export interface PlanTarget {
+  method: string;
+  url: string;
+  headers: readonly string[];
+  hasKeys: boolean;
+}
+
+export const printResult = async (run: LogRun, result: LogResult, target: PlanTarget | undefined) => {
   const { screen } = run.context;
   const { metrics, groups, status } = result;
   // With --follow, only `metrics` has the number of valid groups.
@@ -36,7 +58,11 @@ const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
 /** Returns text, so that the service's answers keep their bytes. */
 const composeDocument = (
   { notices: notes }: Screen,
-  { result, metrics_of, target }: { result: LogResult; metrics_of: MetricsScope | undefined; target: PlanTarget },
+  {
+    result,
+    metrics_of,
+    target,
+  }: { result: LogResult; metrics_of: MetricsScope | undefined; target: PlanTarget | undefined },
 ) => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
@@ -58,7 +84,7 @@ const composeDocument = (
 };
 
 /** For the local service, `url` is null, because the port differs in every run. */
-const toPlan = ({ planned }: LogResult, target: PlanTarget) => ({
+const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
   method: "POST",
   url: target?.url.startsWith("http") ? target.url : null,
   headers: Object.fromEntries((target?.headers ?? []).map((line) => line.split(/: (.*)/s, 2))),
@@ -102,7 +128,7 @@ const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResul
 
 const maxPlanned = 20;
 
-const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget) => {
+const toPlannedFacts = ({ planned }: LogResult, target: PlanTarget | undefined) => {
   if (planned.length === 0) return [];
   const to = target ? `${target.method} ${target.url}` : "no URL is set";
   const knownKeys = planned.length === 1 ? planned[0]?.key : "one per request (see --json)";

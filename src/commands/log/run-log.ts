@@ -18,16 +18,22 @@ import { describeSystemCode, pluralize } from "../../sentences.ts";
 import { parseDuration, type Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
-import { followNotices, listLedgerArgs, openReporter, printResult, withNextCommand } from "./report.ts";
+import {
+  followNotices,
+  type LogRun,
+  listLedgerArgs,
+  openReporter,
+  type PlanTarget,
+  printResult,
+  withNextCommand,
+} from "./report.ts";
 
 export const log = async (context: Context, typed: LogOptions) => {
   const run = await openRun(context, typed);
   await (run.follow ? logFollowed(run, run.follow) : logFiles(run));
 };
 
-export type LogRun = Awaited<ReturnType<typeof openRun>>;
-
-const openRun = async (context: Context, typed: LogOptions) => {
+const openRun = async (context: Context, typed: LogOptions): Promise<LogRun> => {
   const { split, batch, maxRequestSize, modelId, progress } = typed;
   const typedSettings = { split, batch, max_request_size: maxRequestSize, compress: typed.compress };
   const settings = await connect.readEffectiveSettings(context, typedSettings);
@@ -143,9 +149,7 @@ const printOutcome = async (run: LogRun, result: send.LogResult) => {
   await printResult(run, result, result.status === "planned" ? await findPlanTarget(run) : undefined);
 };
 
-export type PlanTarget = Awaited<ReturnType<typeof findPlanTarget>>;
-
-const findPlanTarget = async ({ context, settings, typed, compression }: LogRun) => {
+const findPlanTarget = async ({ context, settings, typed, compression }: LogRun): Promise<PlanTarget | undefined> => {
   if (connect.hasNoLogUrl(settings)) return undefined;
   const { logTrajectories } = await import("../../contract/log.ts");
   const client = await connect.openServiceClient(context, settings);

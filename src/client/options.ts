@@ -1,0 +1,30 @@
+/** Defines the options of requests. */
+import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
+import type { Host } from "../host.ts";
+
+export type ClientOptions = Readonly<{
+  host: Host;
+  /** @throws Failure if the URL is not set */
+  baseUrl: (host: EndpointHost) => string;
+  /** `refused` is true after a 401. */
+  credential: (use: CredentialUse, context: { origin: string; refused: boolean }) => Promise<Credential>;
+  project: { header: string; value: string } | undefined;
+  /** The longest time without data. Default: 30 s for a read, 5 min for a log. */
+  timeoutMs: number | undefined;
+  maxWaitMs: number;
+  /** Default: true. */
+  retries?: boolean;
+  /** True if reads retry after an unknown host or a refused connection. */
+  waitsForHost: boolean;
+  insecureHttp: boolean;
+  onRetry?: (reason: string, retry: Retry) => void;
+  trace: ((line: string) => void) | undefined;
+}>;
+
+export type Retry = Readonly<{
+  /** The number of the next attempt, from 2. */
+  attempt: number;
+  waitMs: number;
+  /** The rest of `--max-wait` after this wait. */
+  leftMs: number;
+}>;

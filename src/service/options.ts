@@ -1,0 +1,35 @@
+/** Defines the options of the local service. */
+import type { Problem } from "../failure.ts";
+import type { Host } from "../host.ts";
+import type { StoreLocation } from "./store/store.ts";
+
+export type ServiceOptions = StoreLocation &
+  Readonly<{
+    host: Host;
+    address: string;
+    port: number;
+    /** The project for keys without a project, as `team/project`. */
+    project: string;
+    key: string | undefined;
+    allowHosts: readonly string[];
+    maxBodyBytes: number;
+    /** True to answer log requests in a thread, so that other requests do not wait. Starting a thread takes 0.1 s. */
+    usesThread?: boolean;
+    warn: (problem: Problem) => void;
+    trace: ((line: string) => void) | undefined;
+    onEnd?: ((ended: Exchange) => void) | undefined;
+  }>;
+
+/** A line of `--log json`. */
+export type Exchange = {
+  id: string;
+  operation: string;
+  method: string;
+  status: number | null;
+  duration_ms: number;
+  /** The size of the decompressed body. */
+  bytes: number;
+  stored_bytes: number;
+  /** The key's name, or null for the service's own key. */
+  key: string | null;
+};
