@@ -83,6 +83,7 @@ const createParser = (
   const parser = new Parser(commands.lastWord(command) || "rollcall").exitOverride();
   parser
     .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
+    .showSuggestionAfterError(false)
     .helpOption(false)
     .helpCommand(false);
   for (const [name, kind] of Object.entries(command.options)) {
@@ -124,21 +125,32 @@ const validateArgv = ({ command, ancestors, given, operands, help, error }: Pars
   const seeHelp = `see \`${invocation} --help\``;
   if (stray) throw invalidArguments(`unknown option '--${stray}'`, seeHelp);
   if (!error) return;
-  const [, text = ""] = /^(?:error: )?(.*?)(?:\n\(Did you mean [^\n]*)?$/s.exec(error.message) ?? [];
-  const [word = ""] = operands;
-  const verbs = command.subcommands.flatMap(({ subcommands }) => subcommands);
-  const [verb, ...others] = verbs.filter((one) => commands.lastWord(one) === word);
-  const meant = command.elsewhere?.[word] ?? (others.length === 0 && verb ? verb.words : findNearest(word, names));
-  const missingValue = /^option '(?:-\w, )?(--\S+)(.*)' argument missing$/;
-  const [, option = "", value] = /^unknown option '--([^=']+)(=.*)?'$/s.exec(text) ?? [];
   const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));
-  if (value && known.includes(option))
-    throw invalidArguments(`--${option} takes no value`, `write --${option} without =`);
-  const nearOption = option && findNearest(option, known);
-  const suggestion = isUnknownCommand ? meant : nearOption && `--${nearOption}`;
-  // The message omits the value of an unknown option, because the value may be a secret.
-  const message = value ? `unknown option '--${option}'` : text.replace(missingValue, "$1 requires a value: $1$2");
-  throw invalidArguments(message, suggestion ? `did you mean ${suggestion}?` : seeHelp);
+  if (error.code === "commander.unknownOption") throw unknownOption(operands, known, seeHelp);
+  const suggestion = isUnknownCommand ? suggestCommand(command, operands[0] ?? "") : undefined;
+  throw invalidArguments(error.message.slice(errorPrefix.length), suggestion ? `did you mean ${suggestion}?` : seeHelp);
+};
+
+/** commander starts all messages with this text. */
+const errorPrefix = "error: ";
+
+/** The message omits the value of an unknown option, because the value may be a secret. */
+const unknownOption = (operands: readonly string[], known: readonly string[], seeHelp: string) => {
+  const dashed = operands.filter((word) => /^-./.test(word));
+  // commander accepts negative numbers as operands of a command without subcommands.
+  const [flag = "", ...value] = (dashed.find((word) => Number.isNaN(Number(word))) ?? dashed[0] ?? "").split("=");
+  const name = flag.startsWith("--") ? flag.slice(2) : "";
+  if (value.length > 0 && known.includes(name))
+    return invalidArguments(`--${name} takes no value`, `write --${name} without =`);
+  const nearest = name && findNearest(name, known);
+  return invalidArguments(`unknown option '${flag}'`, nearest ? `did you mean --${nearest}?` : seeHelp);
+};
+
+const suggestCommand = ({ elsewhere, subcommands }: Command, word: string) => {
+  const verbs = subcommands.flatMap((noun) => noun.subcommands);
+  const [verb, ...others] = verbs.filter((one) => commands.lastWord(one) === word);
+  const isOnlyVerb = verb && others.length === 0;
+  return elsewhere?.[word] ?? (isOnlyVerb ? verb.words : findNearest(word, subcommands.map(commands.lastWord)));
 };
 
 export const listOptions = (command: Command, { options }: Command): OptionKinds => {
