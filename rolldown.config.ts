@@ -39,12 +39,14 @@ const groups = [
   { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
   // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
-  { name: "catalog", test: /\/src\/commands\/catalog\/(?!command)[a-z-]+\.ts$/ },
+  { name: "catalog", test: /\/src\/commands\/catalog\/(?!command|output)[a-z-]+\.ts$/ },
   // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",
-    test: /\/src\/commands\/((auth|commands|config|profile|serve)|(completion|doctor|explain|ledger|mcp|schema)\/command)\.ts$/,
+    test: /\/src\/commands\/(serve|(auth|commands|completion|config|doctor|explain|ledger|mcp|profile|schema)\/command)\.ts$/,
   },
+  // `schema`, `commands` and completion need all.
+  { name: "documents", test: /\/src\/(document-schemas|commands\/[a-z-]+\/output)\.ts$/ },
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   {
     name: "log-run",

@@ -31,8 +31,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
       const options = cli.toScreenOptions(parsed, globals);
       const { words, hasSideEffects } = parsed.command;
       const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
-      if (areFieldsChecked && options.fields)
-        (await import("./commands/schema/outputs.ts")).checkFields(words, options.fields);
+      if (areFieldsChecked && options.fields) await cli.checkFields(program, words, options.fields);
       screen = openScreen({ host, options: { ...options, areFieldsChecked } }, screen?.cleaner ?? openCleaner());
       context = openContext({ host, screen, flags: cli.toGlobalFlags(globals) });
       return context;

@@ -1,5 +1,6 @@
 /** Defines commands, and formats their usage. */
 import type { Context } from "../context.ts";
+import type { Outputs } from "../document-schemas.ts";
 import type { OptionKind, OptionKinds, Values } from "./kinds.ts";
 
 export interface Command {
@@ -18,6 +19,8 @@ export interface Command {
   readonly group?: string;
   /** True if a wrong name in `--fields` must fail before the command runs. */
   readonly hasSideEffects?: boolean;
+  /** Loads the schemas of the noun's JSON documents. */
+  readonly loadOutputs?: () => Promise<{ readonly outputs: Outputs }>;
   run?(context: Context, typed: Readonly<Record<string, unknown>>, program: Program): Promise<void>;
 }
 

@@ -4,3 +4,4 @@ export * from "./command.ts";
 export * from "./globals.ts";
 export * from "./help.ts";
 export * from "./kinds.ts";
+export * from "./outputs.ts";

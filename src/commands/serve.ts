@@ -194,6 +194,7 @@ const keys = cli.command({
 
 export const serve = cli.command({
   words: "serve",
+  loadOutputs: () => import("./serve-keys-output.ts"),
   summary: "run the local service in the foreground",
   about: "run the local service in the foreground, and store logged data on disk",
   options,

@@ -1,7 +1,8 @@
 /** Describes traced calls (interface 2.4) and the read operation (interface 4.3). */
 import * as z from "zod/mini";
+import { describe } from "../schemas.ts";
 import { endpoint } from "./endpoint.ts";
-import { describe, freeObject, integer, objectReader, text } from "./replies.ts";
+import { freeObject, integer, objectReader, text } from "./replies.ts";
 
 const dateTime = describe("date and time, ISO 8601", text);
 

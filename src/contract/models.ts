@@ -1,7 +1,8 @@
 /** Describes inference models (interface 2.3, 4.2) and public catalogs (interface 2.5, 4.4, 4.5). */
 import * as z from "zod/mini";
+import { describe } from "../schemas.ts";
 import { endpoint } from "./endpoint.ts";
-import { describe, integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
+import { integer, readListReply, type ServiceObject, text, texts } from "./replies.ts";
 
 /** Assumed (interface 2.3): `created` is in Unix seconds, or 0 if unknown. */
 export const InferenceModel = z.looseObject({

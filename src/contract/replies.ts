@@ -12,6 +12,7 @@ import {
   walkItems,
 } from "../json/json-bytes.ts";
 import * as table from "../json/table.ts";
+import { withNotes } from "../schemas.ts";
 
 export type ServiceObject = JsonObject;
 
@@ -19,16 +20,6 @@ export const toText = (value: unknown) => (typeof value === "string" ? value : u
 
 export const toTexts = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
-
-/** `notes.id` becomes the name of the schema in `$defs`. */
-export const withNotes = <Of extends z.ZodMiniType>(schema: Of, notes: z.core.GlobalMeta): Of => {
-  const noted = schema.clone();
-  z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
-  return noted;
-};
-
-export const describe = <Of extends z.ZodMiniType>(description: string, schema: Of) =>
-  withNotes(schema, { description });
 
 export const text = z.nullish(z.string());
 export const texts = z.nullish(z.array(z.string()));

@@ -18,7 +18,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "date-time decimal failure failures files host json nearest package.json program sentences shell-words units v8-limits".split(
+  "date-time decimal document-schemas failure failures files host json nearest package.json program schemas sentences shell-words units v8-limits".split(
     " ",
   ),
 );
@@ -30,8 +30,6 @@ const modules: Readonly<Record<string, Module>> = {
   commands: {
     imports:
       "calls catalogs check cli client connect context contract dataset formats index input ledger lists mcp options output problems reading send service settings view",
-    // For the schemas of documents.
-    packages: "zod",
     isOpen: true,
   },
   reading: { imports: "connect context dataset formats input options output problems settings", isOpen: true },
@@ -65,6 +63,8 @@ const modules: Readonly<Record<string, Module>> = {
   contract: { packages: "zod", isOpen: true },
   database: { packages: "libsql pg", uses: "files network" },
   files: { uses: "files" },
+  "document-schemas": { packages: "zod" },
+  schemas: { packages: "zod" },
   json: { isOpen: true },
   "v8-limits": { uses: "processes" },
 };
@@ -237,10 +237,10 @@ describe("the import checker", () => {
 const loads: Readonly<Record<string, readonly string[]>> = {
   "src/main.ts": [],
   "src/run.ts": ["commander"],
-  "src/commands/config.ts": ["commander"],
-  "src/commands/auth.ts": ["commander"],
-  "src/commands/profile.ts": ["commander"],
-  "src/commands/commands.ts": ["commander"],
+  "src/commands/config/command.ts": ["commander"],
+  "src/commands/auth/command.ts": ["commander"],
+  "src/commands/profile/command.ts": ["commander"],
+  "src/commands/commands/command.ts": ["commander"],
   "src/commands/serve.ts": ["commander"],
   "src/commands/completion/run-completion.ts": ["commander", "zod"],
   "src/commands/ledger/run-ledger.ts": ["commander"],
@@ -249,7 +249,7 @@ const loads: Readonly<Record<string, readonly string[]>> = {
   "src/commands/doctor/run-doctor.ts": ["commander", "zod"],
   "src/commands/explain/topics.ts": ["commander", "zod"],
   "src/commands/catalog/list.ts": ["commander", "zod"],
-  "src/commands/schema/outputs.ts": ["commander", "zod"],
+  "src/commands/schema/command.ts": ["commander"],
   "src/commands/mcp/run-mcp.ts": ["commander"],
   "src/commands/check/run-check.ts": ["commander", "zod"],
   "src/commands/log/run-log.ts": ["commander", "zod"],

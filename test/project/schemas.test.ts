@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
-import { documentSchema, lineSchema, outputs } from "../../src/commands/schema/outputs.ts";
-import { commandIn, faultsIn, findOutputFaults } from "../support/outputs.ts";
+import { documentSchema, lineSchema } from "../../src/document-schemas.ts";
+import { commandIn, faultsIn, findOutputFaults, outputs } from "../support/outputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { json, scriptedServer } from "../support/server.ts";
 import { commandPaths } from "./docs/commands.ts";
@@ -20,7 +20,7 @@ describe("every command", () => {
   it("has a schema for its output with --json, or no output", () => {
     const named = outputs.map(({ name }) => name);
     const without = leaves.filter((name) => !withoutDocument.includes(name) && !named.includes(name));
-    expect(without, "add them to src/commands/schema, or to withoutDocument in this test").toEqual([]);
+    expect(without, "add them to output.ts of the noun, or to withoutDocument in this test").toEqual([]);
     const others = ["error", "problem", "rejected", "event"];
     expect(named.filter((name) => !leaves.includes(name) && !others.includes(name))).toEqual([]);
   });

@@ -1,15 +1,11 @@
 /** Compares the JSON output of a run with the schema of its command. */
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { listCommands, loadTree } from "../../src/cli/index.ts";
+import { listCommands, listOutputs, loadTree } from "../../src/cli/index.ts";
 import { program } from "../../src/commands/index.ts";
-import {
-  documentSchema,
-  lineSchema,
-  type Output,
-  outputs,
-  passthroughNote,
-} from "../../src/commands/schema/outputs.ts";
+import { documentSchema, lineSchema, type Output, passthroughNote } from "../../src/document-schemas.ts";
 import type { JsonObject } from "../../src/json/json-bytes.ts";
+
+export const outputs = await listOutputs(program);
 
 export interface RunOutput {
   readonly args: readonly string[];
@@ -60,7 +56,7 @@ export const faultsIn = ({
 }): readonly string[] => {
   const output = outputs.find((one) => one.name === name);
   if (output === undefined) {
-    return [`rollcall ${name} prints JSON that has no schema: add it to src/commands/schema`];
+    return [`rollcall ${name} prints JSON that has no schema: add it to output.ts of its noun`];
   }
   let value: unknown;
   try {
@@ -72,7 +68,7 @@ export const faultsIn = ({
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
     ({ instancePath, message, params }) =>
-      `rollcall ${name} --json: ${instancePath || "the document"} ${message} ${JSON.stringify(params)}: src/commands/schema says otherwise`,
+      `rollcall ${name} --json: ${instancePath || "the document"} ${message} ${JSON.stringify(params)}: output.ts of its noun says otherwise`,
   );
 };
 

@@ -74,6 +74,7 @@ const examples = [
 
 export const call = command({
   words: "call",
+  loadOutputs: () => import("./output.ts"),
   about: "read traced calls",
   examples,
   elsewhere: { list: "ledger calls" },

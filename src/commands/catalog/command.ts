@@ -77,6 +77,7 @@ const bothCatalogsExamples = ["kimi", "--feature tools --sort pricing.prompt", "
 
 export const catalog = cli.command({
   words: "catalog",
+  loadOutputs: () => import("./output.ts"),
   about: "list the public catalogs of models",
   examples: ["rollcall catalog analysis --local", "rollcall catalog router --sort pricing.prompt --local"],
   subcommands: [

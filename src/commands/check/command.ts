@@ -16,6 +16,7 @@ export type CheckOptions = Values<typeof args & typeof options>;
 
 export const check = command({
   words: "check",
+  loadOutputs: () => import("./output.ts"),
   about: "check trajectories and compute metrics, but send nothing",
   args,
   options,

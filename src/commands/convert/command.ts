@@ -24,6 +24,7 @@ export type ConvertOptions = Values<typeof args & typeof options>;
 
 export const convert = command({
   words: "convert",
+  loadOutputs: () => import("./output.ts"),
   hasSideEffects: true,
   about: "convert other tools' rollouts to groups",
   args,

@@ -2,6 +2,7 @@ import { command, flag } from "../../cli/index.ts";
 
 export const doctor = command({
   words: "doctor",
+  loadOutputs: () => import("./output.ts"),
   group: "more",
   summary: "find problems and print their fixes",
   about:

@@ -9,7 +9,7 @@ import { printObjects } from "../../lists/object-list.ts";
 import { type Line, printPage } from "../../output/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
-import { testCredential } from "../auth.ts";
+import { testCredential } from "../auth/command.ts";
 
 type Finding = Readonly<{
   /** Scripts read this name. Default: the key in `runChecks`. */

@@ -8,6 +8,7 @@ import type { Topic } from "./topics.ts";
 
 export const explain = command({
   words: "explain",
+  loadOutputs: () => import("./output.ts"),
   group: "more",
   about: "explain an error code, an exit code or a rule, with an example",
   args: {

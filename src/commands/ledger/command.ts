@@ -58,6 +58,7 @@ const loadRun = () => import("./run-ledger.ts");
 
 export const ledger = command({
   words: "ledger",
+  loadOutputs: () => import("./output.ts"),
   about: "show, verify and resolve recorded requests",
   examples: ["rollcall ledger status", "rollcall ledger verify groups.jsonl"],
   subcommands: [

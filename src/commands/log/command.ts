@@ -114,6 +114,7 @@ export type LogOptions = cli.Values<typeof args & typeof options>;
 
 export const log = cli.command({
   words: "log",
+  loadOutputs: () => import("./output.ts"),
   hasSideEffects: true,
   about: "check trajectories and send them",
   args,

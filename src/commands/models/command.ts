@@ -4,6 +4,7 @@ import { filterOptions, orderOptions } from "../../options/list-options.ts";
 
 export const models = command({
   words: "models",
+  loadOutputs: () => import("./output.ts"),
   about: "list the models that can be called",
   args: { pattern: withFacts(text("text in the id, or a glob such as 'qwen*'"), { completion: "models" }) },
   options: {

@@ -1,4 +1,4 @@
-import { command, flag, repeated } from "../../cli/index.ts";
+import { command, flag, listOutputs, repeated } from "../../cli/index.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { printObjects } from "../../lists/object-list.ts";
 import { findNearest } from "../../nearest.ts";
@@ -6,16 +6,18 @@ import { printDocument } from "../../output/index.ts";
 
 export const schema = command({
   words: "schema",
+  loadOutputs: () => import("./output.ts"),
   group: "more",
   summary: "print the JSON Schema of --json output",
   about: "print the JSON Schema of a command's --json output",
   args: { command: repeated("a command, or error, problem, rejected or event (default: list all)") },
   options: { line: flag("schema of one line of -o jsonl") },
   examples: ["rollcall schema ledger status", "rollcall schema models --line"],
-  run: async ({ screen }, { command: words, line: isLine }) => {
+  run: async ({ screen }, { command: words, line: isLine }, program) => {
     const name = words.join(" ");
     if (name === "" && isLine) throw requiredOptionMissing("--line", "<command>");
-    const { outputs, documentSchema, lineSchema } = await import("./outputs.ts");
+    const { documentSchema, lineSchema } = await import("../../document-schemas.ts");
+    const outputs = await listOutputs(program);
     if (name === "") {
       const schemas = outputs.map((output) => {
         const line_file = output.line ? lineSchema(output).file : null;

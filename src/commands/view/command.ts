@@ -17,6 +17,7 @@ export type ViewOptions = Values<typeof args & typeof options>;
 
 export const view = command({
   words: "view",
+  loadOutputs: () => import("./output.ts"),
   summary: "view rollouts in a browser",
   about: "view rollouts in a browser; --local without a file shows groups that were logged to the local service",
   args,

@@ -1,14 +1,14 @@
-import { choice, command, flag, text, withFacts } from "../cli/index.ts";
-import { openServiceClient } from "../connect.ts";
-import type { Context } from "../context.ts";
-import type { CredentialUse } from "../contract/endpoint.ts";
-import { Failure, type Problem } from "../failure.ts";
-import { printObjects } from "../lists/object-list.ts";
-import { printDocument } from "../output/index.ts";
-import { askForLines } from "../output/prompt.ts";
-import { inProfile } from "../sentences.ts";
-import { loginCommand } from "../settings/failures.ts";
-import * as config from "../settings/index.ts";
+import { choice, command, flag, text, withFacts } from "../../cli/index.ts";
+import { openServiceClient } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import type { CredentialUse } from "../../contract/endpoint.ts";
+import { Failure, type Problem } from "../../failure.ts";
+import { printObjects } from "../../lists/object-list.ts";
+import { printDocument } from "../../output/index.ts";
+import { askForLines } from "../../output/prompt.ts";
+import { inProfile } from "../../sentences.ts";
+import { loginCommand } from "../../settings/failures.ts";
+import * as config from "../../settings/index.ts";
 
 const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
 
@@ -115,11 +115,11 @@ export const testCredential = async (
   const client = await openServiceClient(context, settings, retries);
   try {
     if (use === "inference") {
-      await client.send((await import("../contract/models.ts")).listModels, { parameters: {}, body: undefined });
+      await client.send((await import("../../contract/models.ts")).listModels, { parameters: {}, body: undefined });
     } else {
       // No call has this id, so the request only tests the credential.
       const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
-      await client.send((await import("../contract/call.ts")).readCall, { parameters: {}, body });
+      await client.send((await import("../../contract/call.ts")).readCall, { parameters: {}, body });
     }
     return { state: "taken" };
   } catch (failure) {
@@ -201,6 +201,7 @@ const describeCredential = async (settings: config.Settings, use: CredentialUse)
 
 export const auth = command({
   words: "auth",
+  loadOutputs: () => import("./output.ts"),
   about: "save and delete the keys of a profile, and show their state",
   examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth status"],
   subcommands: [login, logOut, status],

@@ -1,10 +1,10 @@
-import { command, flag, required, text, withFacts } from "../cli/index.ts";
-import { printObjects } from "../lists/object-list.ts";
-import { printDocument } from "../output/index.ts";
-import { requireConfirmation } from "../output/prompt.ts";
-import { pluralize } from "../sentences.ts";
-import { profileBuiltIn } from "../settings/failures.ts";
-import * as saved from "../settings/index.ts";
+import { command, flag, required, text, withFacts } from "../../cli/index.ts";
+import { printObjects } from "../../lists/object-list.ts";
+import { printDocument } from "../../output/index.ts";
+import { requireConfirmation } from "../../output/prompt.ts";
+import { pluralize } from "../../sentences.ts";
+import { profileBuiltIn } from "../../settings/failures.ts";
+import * as saved from "../../settings/index.ts";
 
 const list = command({
   words: "profile list",
@@ -84,6 +84,7 @@ const rename = command({
 
 export const profile = command({
   words: "profile",
+  loadOutputs: () => import("./output.ts"),
   group: "more",
   about: "list, choose, rename and delete saved profiles",
   examples: ["rollcall profile list", "rollcall profile use work"],

@@ -1,10 +1,10 @@
-import { command, flag, repeated, required, text, withFacts } from "../cli/index.ts";
-import type { Context } from "../context.ts";
-import type { Failure } from "../failure.ts";
-import { printObjects } from "../lists/object-list.ts";
-import { printDocument } from "../output/index.ts";
-import { requireConfirmation } from "../output/prompt.ts";
-import * as saved from "../settings/index.ts";
+import { command, flag, repeated, required, text, withFacts } from "../../cli/index.ts";
+import type { Context } from "../../context.ts";
+import type { Failure } from "../../failure.ts";
+import { printObjects } from "../../lists/object-list.ts";
+import { printDocument } from "../../output/index.ts";
+import { requireConfirmation } from "../../output/prompt.ts";
+import * as saved from "../../settings/index.ts";
 
 const toDocument = ({ problem, ...row }: saved.SettingRow) => ({ ...row, problem: problem?.message ?? null });
 
@@ -129,6 +129,7 @@ const importCommand = command({
 
 export const config = command({
   words: "config",
+  loadOutputs: () => import("./output.ts"),
   about: "read and change the settings of a profile",
   examples: ["rollcall config list", `rollcall config set base_url ${exampleUrl}`],
   subcommands: [list, get, set, unset, path, exportCommand, importCommand],

@@ -1,15 +1,16 @@
-import { version } from "../../package.json" with { type: "json" };
-import { command, describeCommands } from "../cli/index.ts";
-import { printObjects } from "../lists/object-list.ts";
+import { version } from "../../../package.json" with { type: "json" };
+import { command, describeCommands, listOutputs } from "../../cli/index.ts";
+import { printObjects } from "../../lists/object-list.ts";
 
 export const commands = command({
   words: "commands",
+  loadOutputs: () => import("./output.ts"),
   group: "more",
   about: "list every command; --json adds arguments, options, values and examples",
   examples: ["rollcall commands", "rollcall commands --json"],
   run: async ({ screen }, _, program) => {
-    const { codeTopics } = await import("./explain/topics.ts");
-    const { outputs } = await import("./schema/outputs.ts");
+    const { codeTopics } = await import("../explain/topics.ts");
+    const outputs = await listOutputs(program);
     const [root, ...rows] = await describeCommands(program);
     const document = {
       name: "rollcall",

@@ -1,0 +1,47 @@
+/** Defines the documents of `call read`. */
+import { Call } from "../../contract/call.ts";
+import * as s from "../../document-schemas.ts";
+import {
+  count,
+  describe,
+  list,
+  nullable,
+  number,
+  object,
+  optionalAbout,
+  sameKeys,
+  text,
+} from "../../document-schemas.ts";
+
+const call = describe(`a call ${s.passthroughNote}; vendor_ is the prefix of the deployment`, Call);
+
+const counts = {
+  ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),
+  seconds: describe(
+    "percentiles of known durations, by nearest rank; calls: the number of calls with a known duration",
+    object({ calls: count, ...sameKeys(nullable(number), "p50", "p95") }),
+  ),
+  tokens: describe(
+    "sums of known tokens; calls: the number of calls that have them",
+    object({ calls: count, ...sameKeys(nullable(count), "prompt", "completion", "total") }),
+  ),
+};
+const cost = optionalAbout(
+  "sum of known costs; calls: the number of calls with a known cost",
+  object({ calls: count, usd: nullable(number) }),
+);
+const group = object({ ...sameKeys(nullable(text), "op", "model"), ...counts, cost });
+const summary = object({
+  summary: object({ ...counts, missing: describe("number of ids without a call", count), cost }),
+  groups: describe("by operation and model; a call of several models counts for each", list(group)),
+  notes: optionalAbout("notices about counts that are not exact", list(text)),
+});
+const read = s.union([
+  describe("the answer, with its other keys", s.looseObject({ call })),
+  object({ calls: list(call) }),
+  describe("with --summary", summary),
+]);
+
+export const outputs: s.Outputs = {
+  "call read": ["one call, or a list of calls", read, s.union([call, describe("with --summary", group)])],
+};

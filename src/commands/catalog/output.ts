@@ -1,0 +1,111 @@
+/** Defines the documents of `catalog`. */
+import { CatalogModel } from "../../contract/models.ts";
+import * as s from "../../document-schemas.ts";
+import {
+  count,
+  describe,
+  dollars,
+  flag,
+  list,
+  nullable,
+  object,
+  oneOf,
+  sameKeys,
+  text,
+} from "../../document-schemas.ts";
+
+export const notes = s.optionalAbout("notices about an incomplete list", list(text));
+export const model = describe(`a model ${s.passthroughNote}`, CatalogModel);
+const catalog = oneOf("analysis", "router");
+export const catalogOrNull = oneOf("analysis", "router", null);
+export const catalogRows = (row: s.Schema) => object({ catalogs: list(catalog), data: list(row), notes });
+
+const oneCatalog = s.looseObject({ data: s.array(model), notes });
+const entry = object({ catalog, entry: model });
+const entryRows = catalogRows(entry);
+
+const side = object({
+  catalog: describe("null for a file", catalogOrNull),
+  ...sameKeys(nullable(text), "provider", "file"),
+  partial: describe("true if the service sent only a part of the list; no model counts as added or gone then", flag),
+  as_of: describe("time of the catalog; null for a file", nullable(s.time)),
+});
+const change = object({
+  catalog: describe("null if two catalogs or files are compared", catalogOrNull),
+  id: text,
+  name: nullable(text),
+  change: describe(
+    "added: only in the second catalog; gone: only in the first",
+    oneOf(
+      ...(["added", "gone", "price", "context", "output", "quantization", "modalities", "features"] as const),
+      ...(["parameters", "countries", "deprecation"] as const),
+    ),
+  ),
+  field: describe("name on the wire, such as pricing.prompt; null for an added or gone model", nullable(text)),
+  from: describe("value on the wire; null if absent", s.unknown()),
+  to: s.unknown(),
+});
+const models = object(sameKeys(count, "from", "to", "same", "without_id"));
+const diff = object({
+  compared: list(object({ ...sameKeys(side, "from", "to"), models })),
+  changes: list(change),
+  notes,
+});
+export type ChangeKind = s.Infer<typeof change>["change"];
+export type DiffDocument = s.Infer<typeof diff>;
+
+const usage = object({
+  prompt_tokens: count,
+  cached_tokens: describe("part of the prompt tokens", count),
+  cache_write_tokens: describe("another part of the prompt tokens", count),
+  ...sameKeys(count, "completion_tokens", "images", "requests"),
+  from: oneOf("options", "call"),
+});
+const modelCost = object({
+  catalog,
+  ...sameKeys(nullable(text), "id", "name"),
+  deprecation_date: describe("YYYY-MM-DD", nullable(text)),
+  ended: describe("true if deprecation_date has passed; such models are last", flag),
+  total: describe("exact US dollars; null if it is unknown", nullable(dollars)),
+  at_least: describe("sum of the known prices", dollars),
+  not_stated: describe("names of prices that are missing or unknown", list(text)),
+  reason: describe("why the total is unknown", nullable(text)),
+  items: list(object({ price: text, count, ...sameKeys(nullable(dollars), "unit_price", "cost") })),
+});
+const cost = object({ usage, notes, models: list(modelCost) });
+export type ModelCost = s.Infer<typeof modelCost>;
+export type CostDocument = s.Infer<typeof cost>;
+
+const lock = object({
+  file: text,
+  changed: describe("true if the file was rewritten", flag),
+  models: list(object({ catalog, id: text })),
+  notes,
+});
+export type LockDocument = s.Infer<typeof lock>;
+
+const pricePerMillion = describe("US dollars per million tokens", dollars);
+const replacement = object({ id: text, ...sameKeys(pricePerMillion, "prompt", "completion") });
+const verify = object({
+  status: oneOf("verified", "differs"),
+  file: text,
+  models: count,
+  problems: s.problems,
+  replacements: describe(
+    "the cheapest equivalent of each model with an error",
+    list(object({ catalog, id: text, replacement: nullable(replacement) })),
+  ),
+  notes,
+});
+export type VerifyDocument = s.Infer<typeof verify>;
+
+export const outputs: s.Outputs = {
+  "catalog analysis": ["the models in the analysis catalog", oneCatalog, model],
+  "catalog router": ["the models in the router catalog", oneCatalog, model],
+  "catalog all": ["the models of both catalogs", entryRows, entry],
+  "catalog show": ["the entries of one model", entryRows, entry],
+  "catalog diff": ["the differences between two catalogs, dates or files", diff, change],
+  "catalog cost": ["the cost of tokens by model, cheapest first", cost, modelCost],
+  "catalog lock": ["the locked models", lock],
+  "catalog verify": ["the models that got worse since the lock file, and replacements", verify, s.problem],
+};

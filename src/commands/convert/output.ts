@@ -1,0 +1,31 @@
+/** Defines the document of `convert`. */
+import * as s from "../../document-schemas.ts";
+import { count, describe, list, nullable, object, text } from "../../document-schemas.ts";
+import { inputKeys, notes, readAndRejected } from "../check/output.ts";
+
+const convert = object({
+  status: s.oneOf("converted"),
+  format: describe("null for rollcall's format", nullable(text)),
+  groups: readAndRejected,
+  trajectories: readAndRejected,
+  out: text,
+  rejects_file: nullable(text),
+  leaves: describe(
+    "scalars, empty lists and empty objects in the files",
+    nullable(object(s.sameKeys(count, "read", "placed", "left_out"))),
+  ),
+  left_out: describe(
+    "values without a place in a trajectory, by file and path",
+    list(object({ file: text, path: text, count, reason: text })),
+  ),
+  added: describe(
+    "values that the files do not have, by file and path in the trajectory; last: in the last choice of a list",
+    list(object({ file: text, to: text, reason: text, last: s.flag, count })),
+  ),
+  not_chosen: inputKeys.not_chosen,
+  warnings: s.problems,
+  notes,
+});
+export type ConvertDocument = s.Infer<typeof convert>;
+
+export const outputs: s.Outputs = { convert: ["the result of a conversion", convert] };

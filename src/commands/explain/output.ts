@@ -1,0 +1,19 @@
+/** Defines the document of `explain`. */
+import * as s from "../../document-schemas.ts";
+import { nullable, oneOf, text } from "../../document-schemas.ts";
+
+const topic = s.object({
+  name: text,
+  kind: oneOf("code", "rule"),
+  about: text,
+  code: nullable(s.code),
+  exit_codes: s.list(s.count),
+  severity: oneOf("error", "warning", null),
+  example: s.optionalAbout("a problem of the rule; null without an example", nullable(text)),
+});
+const explain = s.object({ topics: s.list(topic) });
+export type ExplainDocument = s.Infer<typeof explain>;
+
+export const outputs: s.Outputs = {
+  explain: ["the meanings of codes and rules, with an example if you name one", explain, topic],
+};

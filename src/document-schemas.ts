@@ -1,0 +1,97 @@
+/** Defines parts of the schemas of documents, and makes JSON Schemas. */
+import * as z from "zod/mini";
+import { exitCodes } from "./failure.ts";
+import { describe, type Schema, withNotes } from "./schemas.ts";
+
+export { array, looseObject, nullable, optional, strictObject as object, union, unknown } from "zod/mini";
+export { describe, type Schema, withNotes } from "./schemas.ts";
+
+export type Infer<Of extends Schema> = z.infer<Of>;
+
+export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) =>
+  z.optional(describe(sentence, schema));
+
+export const text = z.string();
+export const flag = z.boolean();
+export const number = z.number();
+export const count = z.int().check(z.minimum(0));
+export const position = z.int().check(z.minimum(1));
+/** A time in UTC (RFC 3339). */
+export const time = z.iso.datetime();
+/** An exact amount. */
+export const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
+export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
+export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
+export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
+
+export const sameKeys = <Of extends Schema, Name extends string>(
+  schema: Of,
+  ...names: readonly Name[]
+): Readonly<Record<Name, Of>> => Object.fromEntries(names.map((name): readonly unknown[] => [name, schema]));
+
+export const code = oneOf(...Object.keys(exitCodes));
+/** The uses of a credential. */
+export const use = oneOf("log", "inference", "calls");
+
+export const positionKeys = {
+  file: optionalAbout("- is standard input", text),
+  line: z.optional(position),
+  column: optionalAbout("in UTF-16 units", position),
+};
+
+export const problemKeys = {
+  rule: describe("name of the rule, for --allow and explain", text),
+  severity: oneOf("error", "warning"),
+  message: text,
+  ...positionKeys,
+  path: optionalAbout("keys and indexes of the value", list(z.union([text, z.int()]))),
+  advice: z.optional(text),
+  from: optionalAbout("service: reported by the service", oneOf("service")),
+};
+
+export const problem = z.strictObject(problemKeys);
+const sharedProblem = withNotes(problem, { id: "problem" });
+export const problems = list(sharedProblem);
+export const limitedProblems = z.readonly(z.array(sharedProblem).check(z.maxLength(20)));
+
+/** The note about objects of a service, whose content rollcall does not check. */
+export const passthroughNote =
+  "as the service sent it, including unknown keys, invalid values and the spelling of numbers";
+
+/** The documents of a noun by command. `line` describes a line of `-o jsonl`. */
+export type Outputs = Readonly<Record<string, readonly [about: string, schema: Schema, line?: Schema]>>;
+
+export type Output = Readonly<{ name: string; about: string; schema: Schema; line: Schema | undefined }>;
+
+export const documentSchema = ({ name, about: description, schema }: Output) =>
+  toSchemaFile(name, { title: `rollcall ${name}`, description, ...toJsonSchema(schema) });
+
+export const lineSchema = (output: Output) => {
+  const { name, line } = output;
+  if (!line) return documentSchema(output);
+  return toSchemaFile(`${name}.line`, { title: `rollcall ${name}, one line of -o jsonl`, ...toJsonSchema(line) });
+};
+
+const toSchemaFile = (name: string, schema: Readonly<Record<string, unknown>>) => {
+  const id = name.replaceAll(" ", "-");
+  const draft = "https://json-schema.org/draft/2020-12/schema";
+  return { file: `schemas/${id}.json`, schema: { $schema: draft, $id: `urn:rollcall:schema:${id}`, ...schema } };
+};
+
+/** The names of the keys of a document; none for a document with several forms. */
+export const keysOf = (schema: Schema) => Object.keys(toJsonSchema(schema).properties ?? {});
+
+/** Returns a JSON Schema (draft 2020-12) without `$schema`. */
+const toJsonSchema = (schema: Schema) => {
+  const { $schema: _, ...document } = z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override({ jsonSchema }) {
+      // zod's pattern for `date-time` has 256 characters.
+      if (jsonSchema.format !== undefined) delete jsonSchema.pattern;
+      delete jsonSchema.readOnly;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  });
+  return document;
+};
