@@ -5,6 +5,7 @@ export {
   type Entry,
   type EntryCounts,
   type EntryFilter,
+  type EntryState,
   findGroups,
   formatState,
   hashScope,

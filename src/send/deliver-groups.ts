@@ -8,13 +8,14 @@ import { ledgerBusy } from "../ledger/failures.ts";
 import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
 import { invalidInput } from "../problems/failures.ts";
 import { composeBody, compress } from "./body.ts";
-import { type DeliverOptions, type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
+import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
 import { composeLogResult } from "./log-result.ts";
+import type { DeliverOptions } from "./options.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import { openRejects, type RejectedGroup } from "./rejects.ts";
 import { emptySendResult } from "./send-result.ts";
-import type { Job } from "./sender.ts";
+import { type Job, removeTakenGroups, stopSending, toSendResult } from "./sender-state.ts";
 
 export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) => {
   const outcomes = requireValid(dataset, { skips: options.onInvalid === "skip", sends: true });
@@ -127,9 +128,9 @@ const send = async (delivery: Delivery, jobs: readonly Job[]) => {
   const { host, outcomes, runLedger, maxWaitMs, onWait } = delivery.options;
   const sender = await delivery.sendJobs(jobs);
   let waitingSince: number | undefined;
-  let takenGroups = sender.removeTakenGroups();
+  let takenGroups = removeTakenGroups(sender);
   try {
-    while (takenGroups.length > 0 && !sender.result().stop) {
+    while (takenGroups.length > 0 && !toSendResult(sender).stop) {
       await runLedger.acquire();
       await delivery.readPriorOutcomes();
       delivery.setPriorOutcomes(takenGroups);
@@ -147,14 +148,14 @@ const send = async (delivery: Delivery, jobs: readonly Job[]) => {
         limit: delivery.limit().bytes,
       });
       await delivery.sendJobs(requests.map((request) => ({ request })));
-      takenGroups = sender.removeTakenGroups();
+      takenGroups = removeTakenGroups(sender);
       // The wait restarts if this run claimed a group.
       if (takenGroups.length < groups.length) waitingSince = host.elapsed();
     }
   } catch (thrown) {
-    sender.stopWith(toFailure(thrown));
+    stopSending(sender, toFailure(thrown));
   }
-  return sender.result();
+  return toSendResult(sender);
 };
 
 const requireValid = (dataset: Dataset, { skips, sends }: { skips: boolean; sends: boolean }) => {

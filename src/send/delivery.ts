@@ -1,56 +1,15 @@
 /** Connects the sender with the ledger and the rejects file. */
-import type { Client } from "../client/index.ts";
-import {
-  collectContents,
-  type Dataset,
-  type DedupKeys,
-  dedupKeyBytes,
-  isRemote,
-  subtractFromMetrics,
-} from "../dataset/index.ts";
+import { collectContents, type Dataset, dedupKeyBytes, isRemote, subtractFromMetrics } from "../dataset/index.ts";
 import { isFailure } from "../failure.ts";
-import { type Entry, findGroups, type PriorOutcomes, type RunLedger, type RunLedgerOptions } from "../ledger/index.ts";
-import type { Compression } from "./body.ts";
+import { type Entry, findGroups } from "../ledger/index.ts";
 import { rejectsPathMissing } from "./failures.ts";
-import type { GroupOutcomes } from "./group-outcomes.ts";
-import { type BodyLimit, createEnvelope, planRequest, type RequestEnvelope } from "./plan.ts";
+import type { DeliverOptions, DeliveryState } from "./options.ts";
+import { type BodyLimit, createEnvelope, planRequest } from "./plan.ts";
 import { openRejects } from "./rejects.ts";
 import { canResend } from "./request.ts";
-import { emptySendResult, type SendProgress } from "./send-result.ts";
-import { collectDedupKeys, type Job, openSender, type Sender } from "./sender.ts";
-
-export interface DeliverOptions extends RunLedgerOptions {
-  destination: () => Promise<string>;
-  client: () => Promise<Client>;
-  maxRequestBytes: number;
-  oneRequest: boolean;
-  concurrency: number;
-  onInvalid: "stop" | "skip";
-  onRefused: "stop" | "skip";
-  onUnknown: "stop" | "resend" | "leave";
-  /** Default: the path of the first file, followed by `.rejected`. */
-  rejects: string | undefined;
-  redact: (json: string) => string;
-  /** The options of `rollcall ledger` that select this run's ledger and service. */
-  ledgerArgs: readonly string[];
-  compression: Compression | undefined;
-  /** The request to write in a dry run, numbered from 1. A piece is valid until `write` resolves. */
-  body?: { number: number; write: (piece: Uint8Array) => Promise<void> } | undefined;
-  onProgress: (progress: SendProgress) => void;
-  onResend: (requests: number) => void;
-}
-
-interface DeliveryState {
-  file: string;
-  runLedger: RunLedger;
-  outcomes: GroupOutcomes;
-  dedupKeys: DedupKeys;
-  priorOutcomes: PriorOutcomes;
-  numberOf: (group: number) => number;
-}
-
-export type SendOptions = Omit<DeliverOptions, "client"> &
-  DeliveryState & { client: Client; envelope: RequestEnvelope };
+import { emptySendResult } from "./send-result.ts";
+import { collectDedupKeys, sendJobs } from "./sender.ts";
+import { createSender, type Job, type Sender, toSendResult } from "./sender-state.ts";
 
 export type Delivery = ReturnType<typeof openDelivery>;
 
@@ -61,7 +20,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   const rejectsFile = canReject ? resolveRejectsPath(options.file, options.rejects) : undefined;
   const written = runLedger.writtenFiles;
   let sender: Sender | undefined;
-  const sendResult = () => sender?.result() ?? emptySendResult();
+  const sendResult = () => (sender ? toSendResult(sender) : emptySendResult());
   const envelope = () => createEnvelope(dataset, options.split);
 
   const toJob = ({ id, key, firstTried, ...entry }: Entry) => {
@@ -104,8 +63,8 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     findIdempotencyKey: ({ request, recorded }: Job) =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
     async sendJobs(jobs: readonly Job[], isAfterSignal = false): Promise<Sender> {
-      sender ??= openSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
-      await sender.send(jobs, isAfterSignal);
+      sender ??= createSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
+      await sendJobs(sender, jobs, isAfterSignal);
       return sender;
     },
     async subtractRefused() {

@@ -1,54 +1,63 @@
 /** Stores the outcome of each group in one byte. */
 import { type Groups, NumberColumn } from "../dataset/index.ts";
+import { type GroupOutcome, groupOutcomes, type Outcome } from "./outcome.ts";
 
-const outcomeNames = ["not_sent", "logged", "already_logged", "rejected", "unknown"] as const;
-type GroupOutcome = (typeof outcomeNames)[number];
-export type OutcomeCounts = Readonly<Record<GroupOutcome | "read", number>>;
+export class OutcomeColumn<Name extends Outcome> {
+  readonly #codes = new NumberColumn("u8");
+  readonly #names: readonly [Name, ...Name[]];
 
-export const zeroCounts = () => ({ read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 });
+  /** @param names the possible outcomes. The first name is the outcome of a group until `set`. */
+  constructor(names: readonly [Name, ...Name[]], groups: number) {
+    this.#names = names;
+    this.#codes.length = groups;
+  }
 
-const toCounts = (sums: Float64Array) => {
-  const counts = { ...zeroCounts(), read: sums.reduce((sum, count) => sum + count, 0) };
-  for (const [code, outcome] of outcomeNames.entries()) counts[outcome] = sums[code] ?? 0;
-  return counts;
+  outcomeOf(group: number): Name {
+    return this.#names[this.#codes.at(group)] ?? this.#names[0];
+  }
+
+  set(group: number, outcome: Name) {
+    this.#codes.set(group, this.#names.indexOf(outcome));
+  }
+
+  setAll(groups: Uint32Array, outcome: Name) {
+    for (const group of groups) this.set(group, outcome);
+  }
+
+  extendTo(groups: number) {
+    this.#codes.length = Math.max(this.#codes.length, groups);
+  }
+
+  groupsWith(outcome: Name) {
+    const code = this.#names.indexOf(outcome);
+    const groups = new Uint32Array(this.#codes.length);
+    let count = 0;
+    for (let group = 0; group < groups.length; group++) if (this.#codes.at(group) === code) groups[count++] = group;
+    return groups.subarray(0, count);
+  }
+}
+
+export type GroupOutcomes = OutcomeColumn<GroupOutcome>;
+export type OutcomeCounts = Record<GroupOutcome | "read", number>;
+
+export const openGroupOutcomes = (groups: number): GroupOutcomes =>
+  new OutcomeColumn(["not_sent", ...groupOutcomes], groups);
+
+export const zeroCounts = (): OutcomeCounts => {
+  return { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };
 };
 
-export type GroupOutcomes = ReturnType<typeof openGroupOutcomes>;
-
-export const openGroupOutcomes = (groups: number) => {
-  const codes = new NumberColumn("u8");
-  codes.length = groups;
-  const outcomeOf = (group: number) => outcomeNames[codes.at(group)] ?? "not_sent";
-  const set = (group: number, outcome: GroupOutcome) => codes.set(group, outcomeNames.indexOf(outcome));
-  return {
-    outcomeOf,
-    set,
-    extendTo(groups: number) {
-      codes.length = Math.max(codes.length, groups);
-    },
-    setAll(groups: Uint32Array, outcome: GroupOutcome) {
-      for (const group of groups) set(group, outcome);
-    },
-    groupsWith(outcome: GroupOutcome) {
-      const code = outcomeNames.indexOf(outcome);
-      const groups = new Uint32Array(codes.length);
-      let count = 0;
-      for (let group = 0; group < codes.length; group++) if (codes.at(group) === code) groups[count++] = group;
-      return groups.subarray(0, count);
-    },
-    countByOutcome(groups: Pick<Groups, "count" | "trajectoriesOf">) {
-      const sums = {
-        groups: new Float64Array(outcomeNames.length),
-        trajectories: new Float64Array(outcomeNames.length),
-      };
-      for (let group = 0; group < groups.count; group++) {
-        const code = codes.at(group);
-        sums.groups[code] = (sums.groups[code] ?? 0) + 1;
-        sums.trajectories[code] = (sums.trajectories[code] ?? 0) + groups.trajectoriesOf(group);
-      }
-      return { groups: toCounts(sums.groups), trajectories: toCounts(sums.trajectories) };
-    },
-  };
+export const countByOutcome = (outcomes: GroupOutcomes, groups: Groups) => {
+  const counts = { groups: zeroCounts(), trajectories: zeroCounts() };
+  for (let group = 0; group < groups.count; group++) {
+    const outcome = outcomes.outcomeOf(group);
+    const trajectories = groups.trajectoriesOf(group);
+    counts.groups.read++;
+    counts.groups[outcome]++;
+    counts.trajectories.read += trajectories;
+    counts.trajectories[outcome] += trajectories;
+  }
+  return counts;
 };
 
 export const rejectInvalid = ({ groups }: { groups: Groups }) => {

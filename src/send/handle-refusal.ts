@@ -8,8 +8,8 @@ import type { Failure, Problem } from "../failure.ts";
 import { getValue, parseJson } from "../json/json-bytes.ts";
 import type { Path } from "../problems/positions.ts";
 import { createProblem } from "../problems/problems.ts";
-import type { SendOptions } from "./delivery.ts";
 import { requestTooLarge } from "./failures.ts";
+import type { SendOptions } from "./options.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
 import type { RejectedGroup } from "./rejects.ts";
 

@@ -1,10 +1,10 @@
 /** Sends groups, and describes results. */
 import type { Compression } from "./body.ts";
 
-export type { DeliverOptions } from "./delivery.ts";
 export type { FollowOptions } from "./follow/follow.ts";
 export { emptyResult, type LogResult } from "./log-result.ts";
-export type { SendProgress } from "./send-result.ts";
+export type { DeliverOptions, SendProgress } from "./options.ts";
+export { groupOutcomes, outcomes } from "./outcome.ts";
 export type { Verification } from "./verify-ledger.ts";
 
 type DeliverModule = typeof import("./deliver-groups.ts");

@@ -7,9 +7,10 @@ import { ledgerReplaced } from "../ledger/failures.ts";
 import type { RunLedger } from "../ledger/index.ts";
 import { toFileLine } from "../problems/positions.ts";
 import { createProblem } from "../problems/problems.ts";
-import type { SendOptions } from "./delivery.ts";
-import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./failures.ts";
-import { type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
+import { countByOutcome, type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
+import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
+import type { SendOptions } from "./options.ts";
+import type { RunStatus } from "./outcome.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
 interface LogResultParts
@@ -25,13 +26,11 @@ interface LogResultParts
   runLedger?: Pick<RunLedger, "resultFacts"> | undefined;
 }
 
-type LogStatus = "logged" | "already_logged" | "planned" | "partial" | "not_sent" | "unknown";
-
 export type LogResult = ReturnType<typeof composeLogResult>;
 
 export const composeLogResult = (dataset: Dataset, run: LogResultParts) => {
   const { planned, sent, modelId, split, batch, rejectsFile } = run;
-  const { groups, trajectories } = run.outcomes.countByOutcome(dataset.groups);
+  const { groups, trajectories } = countByOutcome(run.outcomes, dataset.groups);
   const failure = planned ? undefined : withUnwrittenRejects(dataset, { ...run, groups });
   return {
     status: planned ? "planned" : toStatus(groups, failure, sent),
@@ -58,7 +57,7 @@ export const emptyResult = ({
   ...{ rejectsFile: undefined, warnings: [], unreadable: 0, filteredOut: undefined, metrics: {} },
 });
 
-const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): LogStatus => {
+const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): RunStatus => {
   if (groups.unknown > 0) return "unknown";
   if (failure) return isUnsent(groups, sent) ? "not_sent" : "partial";
   return groups.logged === 0 && groups.already_logged > 0 ? "already_logged" : "logged";

@@ -3,8 +3,10 @@ import { createHash } from "node:crypto";
 import { type Dataset, locateGroup } from "../dataset/index.ts";
 import { oneRequestTooLarge } from "./failures.ts";
 
-export type PlannedRequest = Readonly<ReturnType<typeof planRequest>>;
-export type RequestEnvelope = Readonly<ReturnType<typeof createEnvelope>>;
+export type PlannedRequest = Readonly<{ groups: Uint32Array; bytes: number }>;
+
+/** The bytes of a request before and after its groups. */
+export type RequestEnvelope = Readonly<{ opening: Buffer; closing: Buffer; digest: string }>;
 
 export interface BodyLimit {
   bytes: number;
@@ -46,14 +48,14 @@ export const reportOversizedRequests = (
   }
 };
 
-export const createEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string) => {
+export const createEnvelope = ({ ownKeys }: Pick<Dataset, "ownKeys">, split: string): RequestEnvelope => {
   const members = [...ownKeys.values()].map(({ name, value }) => `,${name}:${value}`).join("");
   const opening = Buffer.from(`{"split":${JSON.stringify(split)},"trajectory_groups":[`);
   const closing = Buffer.from(`]${members}}`);
   return { opening, closing, digest: createHash("sha256").update(opening).update(closing).digest("hex") };
 };
 
-export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups) => {
+export const planRequest = (dataset: Dataset, enveloped: EnvelopedGroups): PlannedRequest => {
   const { count, bytesOf } = measureBodies(dataset, enveloped);
   return { groups: enveloped.groups, bytes: bytesOf(0, count) };
 };

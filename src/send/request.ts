@@ -8,25 +8,10 @@ import type { Host } from "../host.ts";
 import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
 import { dayMs } from "../units.ts";
 import { composeBody, compress } from "./body.ts";
-import type { SendOptions } from "./delivery.ts";
+import { emptyCallList, findCallList } from "./call-ids.ts";
+import type { SendOptions } from "./options.ts";
+import { classifyAttempt, isFinal, joinOutcomes, type Outcome, outcomes } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
-import { emptyCallList, findCallList } from "./send-result.ts";
-
-export type Outcome = "logged" | "not-sent" | "not-processed" | "too-large" | "refused" | "unknown";
-
-/** Applies the table of outcomes in guarantees.md. */
-export const classifyAttempt = (attempt: Attempt): Outcome => {
-  if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not-sent";
-  const { status, isBodySent, hasRetryAfter } = attempt;
-  if (status >= 200 && status < 300) return "logged";
-  if (status === 413) return "too-large";
-  // Assumed: a 503 with Retry-After says that the request was not processed.
-  if (status === 429 || status === 408 || (status === 503 && hasRetryAfter)) return "not-processed";
-  if (status >= 500) return isBodySent ? "unknown" : "not-processed";
-  return status === 409 ? "unknown" : "refused";
-};
-
-export const isFinalOutcome = (outcome: Outcome) => ["logged", "too-large", "refused"].includes(outcome);
 
 /** A service honors a key for this time after the first attempt (guarantees.md). */
 const maxKeyAgeMs = dayMs;
@@ -50,14 +35,14 @@ export const canResend = (
 ) => !resendLogged && (onUnknown === "resend" || isKeyHonored(entry, facts));
 
 export interface SentRequest {
-  request: PlannedRequest;
-  number: number;
-  recorded: RecordedRequest;
-  /** True if the outcome is unknown until an attempt succeeds. */
-  mayBeLogged: boolean;
+  readonly request: PlannedRequest;
+  readonly number: number;
+  readonly recorded: RecordedRequest;
+  /** The outcome of all attempts, including attempts of earlier runs. */
+  outcome: Outcome;
+  lastAttempt: Omit<RecordedOutcome, "state">;
   unknownFailure?: Failure | undefined;
   retryFailure?: Failure | undefined;
-  lastOutcome: Omit<RecordedOutcome, "state">;
 }
 
 interface AttemptOptions extends SendOptions {
@@ -70,51 +55,70 @@ interface AttemptOptions extends SendOptions {
   onBytesSent: (bytes: number) => void;
 }
 
-export const sendUntilResolved = async (dataset: Dataset, sent: SentRequest, run: AttemptOptions) => {
-  const { host, runLedger, envelope, compression } = run;
-  const { request, recorded } = sent;
-  const chunks = () => composeBody(dataset, { envelope, request });
-  const pieces = compression && (await compress(chunks(), compression));
-  const length = pieces?.reduce((sum, piece) => sum + piece.length, 0) ?? request.bytes;
+/** Returns the last attempt. */
+export const attemptUntilFinal = async (dataset: Dataset, sent: SentRequest, run: AttemptOptions) => {
+  const { host, runLedger } = run;
+  const body = await openBody(dataset, sent.request, run);
   // The service records at most one call for each trajectory.
-  const maxCalls = request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
+  const maxCalls = sent.request.groups.reduce((sum, group) => sum + dataset.groups.trajectoriesOf(group), 0);
   let firstEndMs: number | undefined;
   for (let next = 2; ; next++) {
     const waitedMs = firstEndMs === undefined ? 0 : host.elapsed() - firstEndMs;
-    const attempt = await attemptOnce(sent, { ...run, length, waitedMs, chunks: () => pieces ?? chunks() });
-    const outcome = classifyAttempt(attempt);
-    const isAnswered = attempt.kind === "answered";
-    const isLogged = isAnswered && outcome === "logged";
-    const calls = isLogged ? findCallList(attempt.body, maxCalls, run.redact) : emptyCallList;
-    sent.lastOutcome = { status: isAnswered ? attempt.status : null, cause: isAnswered ? null : attempt.code, calls };
-    if (outcome === "unknown") {
-      sent.mayBeLogged = true;
-      sent.unknownFailure = attempt.failure;
-    }
-    if (isFinalOutcome(outcome)) return attempt;
-    await runLedger.recordOutcome(recorded, { ...sent.lastOutcome, state: sent.mayBeLogged ? "unknown" : "not_sent" });
+    const attempt = await attemptOnce(sent, { ...run, ...body, waitedMs });
+    const outcome = noteAttempt(sent, attempt, { maxCalls, redact: run.redact });
+    if (isFinal(outcome)) return attempt;
+    await runLedger.recordOutcome(sent.recorded, { ...sent.lastAttempt, state: outcomes[sent.outcome].recorded });
     firstEndMs ??= host.elapsed();
-    if (isAnswered && isQuotaUsedUp(attempt.status, attempt.body)) return attempt;
-    const canRetry = outcome !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
-    const isLate = sent.lastOutcome.cause === "CONNECT_ENDLESS" || host.elapsed() - firstEndMs > run.maxWaitMs;
-    if (!canRetry || isLate || run.isStopped() || host.signal.aborted) return attempt;
+    const isLate = sent.lastAttempt.cause === "CONNECT_ENDLESS" || host.elapsed() - firstEndMs > run.maxWaitMs;
+    if (isLate || !canRetry(sent, attempt, run) || run.isStopped() || host.signal.aborted) return attempt;
     const onWait = (retry: Retry) => run.onRetry(attempt, outcome, retry);
-    const minMs = isAnswered ? attempt.retryAfterMs : undefined;
+    const minMs = attempt.kind === "answered" ? attempt.retryAfterMs : undefined;
     if (!(await run.retryBudget.wait(minMs, { attempt: next, onWait }))) return attempt;
-    if (!(await runLedger.recordRetry(recorded))) return attempt;
+    if (!(await runLedger.recordRetry(sent.recorded))) return attempt;
   }
+};
+
+const openBody = async (
+  dataset: Dataset,
+  request: PlannedRequest,
+  { envelope, compression }: AttemptOptions,
+): Promise<StreamedBody> => {
+  const chunks = () => composeBody(dataset, { envelope, request });
+  if (!compression) return { length: request.bytes, chunks };
+  const pieces = await compress(chunks(), compression);
+  return { length: pieces.reduce((sum, piece) => sum + piece.length, 0), chunks: () => pieces };
+};
+
+/** Returns the outcome of this attempt alone. */
+const noteAttempt = (
+  sent: SentRequest,
+  attempt: Attempt,
+  { maxCalls, redact }: { maxCalls: number; redact: (json: string) => string },
+) => {
+  const outcome = classifyAttempt(attempt);
+  const isAnswered = attempt.kind === "answered";
+  const calls = isAnswered && outcome === "logged" ? findCallList(attempt.body, maxCalls, redact) : emptyCallList;
+  sent.lastAttempt = { status: isAnswered ? attempt.status : null, cause: isAnswered ? null : attempt.code, calls };
+  sent.outcome = joinOutcomes(sent.outcome, outcome);
+  if (outcome === "unknown") sent.unknownFailure = attempt.failure;
+  return outcome;
+};
+
+const canRetry = ({ recorded }: SentRequest, attempt: Attempt, run: AttemptOptions) => {
+  if (attempt.kind === "answered" && isQuotaUsedUp(attempt.status, attempt.body)) return false;
+  return classifyAttempt(attempt) !== "unknown" || run.onUnknown === "resend" || isKeyHonored(recorded, run);
 };
 
 const attemptOnce = async (
   { request, recorded }: SentRequest,
-  { length, chunks, waitedMs: sinceFirstAttemptMs, ...run }: AttemptOptions & StreamedBody & { waitedMs: number },
+  { length, chunks, waitedMs, ...run }: AttemptOptions & StreamedBody & { waitedMs: number },
 ) => {
-  const { client, modelId, hasIdempotencyKeys, onBytesSent, compression, runLedger } = run;
+  const { hasIdempotencyKeys, onBytesSent, compression } = run;
   const grace = openGracePeriod(run.signals);
   let handedOver = 0;
   const countChunks = async function* () {
     for await (const chunk of chunks()) {
-      runLedger.requireLease();
+      run.runLedger.requireLease();
       yield chunk;
       // Progress counts uncompressed bytes.
       const bytes = Math.floor((chunk.length * request.bytes) / length);
@@ -122,18 +126,15 @@ const attemptOnce = async (
       onBytesSent(bytes);
     }
   };
-  const body = { length, chunks: countChunks };
-  const headers = {
-    ...(compression && { "Content-Encoding": compression }),
-    ...(hasIdempotencyKeys && recorded.key !== "" && { "Idempotency-Key": recorded.key }),
-  };
-  const parameters = { model_id: modelId };
   try {
-    return await client.attempt(logTrajectories, {
-      parameters,
-      body,
-      headers,
-      sinceFirstAttemptMs,
+    return await run.client.attempt(logTrajectories, {
+      parameters: { model_id: run.modelId },
+      body: { length, chunks: countChunks },
+      headers: {
+        ...(compression && { "Content-Encoding": compression }),
+        ...(hasIdempotencyKeys && recorded.key !== "" && { "Idempotency-Key": recorded.key }),
+      },
+      sinceFirstAttemptMs: waitedMs,
       signal: grace.signal,
     });
   } finally {

@@ -1,29 +1,7 @@
-/** Defines the result of sending, and reads call ids of answers. */
-import type { Retry } from "../client/index.ts";
+/** Defines the result of sending. */
 import type { Failure } from "../failure.ts";
-import { getValue, parseJson } from "../json/json-bytes.ts";
 import type { RejectedGroup } from "./rejects.ts";
-import type { Outcome, SentRequest } from "./request.ts";
-
-export interface SendProgress {
-  /** The number of requests that ended, with any outcome. */
-  requests: number;
-  of: number;
-  /** Bytes that are logged or being sent. */
-  bytes: number;
-  ofBytes: number;
-  groups: number;
-  change: RequestChange | undefined;
-}
-
-export interface RequestChange {
-  outcome: Outcome;
-  retry: Retry | undefined;
-  groups: number;
-  bytes: number;
-  reason: string;
-  failure: Failure | undefined;
-}
+import type { SentRequest } from "./request.ts";
 
 export interface SendResult {
   replies: PrintedAnswer[];
@@ -60,21 +38,3 @@ export interface PrintedAnswer {
   bytes: number;
   body: Uint8Array | undefined;
 }
-
-export const emptyCallList = "[]";
-
-const maxCallIdBytes = 200;
-
-/** Assumed: the key is `call_ids`. Returns the ids as JSON, or `[]` if they are missing or invalid. */
-export const findCallList = (body: Uint8Array, maxCalls: number, redact: (json: string) => string) => {
-  const calls = getValue(parseJson(Buffer.from(body).toString("utf8"))?.value, ["call_ids"]);
-  const isId = (id: unknown) => typeof id === "string" && Buffer.byteLength(id) <= maxCallIdBytes;
-  return Array.isArray(calls) && calls.length <= maxCalls && calls.every(isId)
-    ? redact(JSON.stringify(calls))
-    : emptyCallList;
-};
-
-export const findFirstCall = (calls: string) => {
-  const first = getValue(parseJson(calls)?.value, [0]);
-  return typeof first === "string" ? first : undefined;
-};

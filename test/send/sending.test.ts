@@ -719,9 +719,9 @@ describe("a run of several requests", () => {
       },
     });
     expect(told).toEqual([
-      "0/3 0/407 0: not-processed 2/5/95 429 request-refused 2 155",
+      "0/3 0/407 0: not_processed 2/5/95 429 request-refused 2 155",
       "1/3 155/407 2: logged  200  2 155",
-      "2/3 155/407 2: too-large  413 request-refused 2 155",
+      "2/3 155/407 2: too_large  413 request-refused 2 155",
       "3/5 252/407 3: logged  200  1 97",
       "4/5 349/407 4: logged  200  1 97",
       "5/5 349/407 4: refused  400 request-refused 1 97",

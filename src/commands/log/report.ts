@@ -8,7 +8,14 @@ import { composeMembers } from "../../json/raw-json.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../lists/object-list.ts";
 import { type Meter, printRaw, type Screen } from "../../output/index.ts";
 import { formatOwnCommand } from "../../program.ts";
-import type { DeliverOptions, FollowOptions, LogResult, SendProgress } from "../../send/index.ts";
+import {
+  type DeliverOptions,
+  type FollowOptions,
+  groupOutcomes,
+  type LogResult,
+  outcomes,
+  type SendProgress,
+} from "../../send/index.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { LogOptions } from "./command.ts";
@@ -117,13 +124,13 @@ const toResultFacts = ({ settings }: LogRun, result: LogResult) => {
 };
 
 const formatCounts = ({ read, ...counts }: LogResult["groups"], status: LogResult["status"]) => {
-  const outcomes = Object.entries(counts).filter(([, count]) => count > 0);
+  const found = groupOutcomes.flatMap((outcome) =>
+    counts[outcome] > 0 ? ([[outcome, counts[outcome]]] as const) : [],
+  );
   const isAll = counts.logged === read || (status === "planned" && counts.not_sent === read);
-  if (outcomes.length === 0 || (outcomes.length === 1 && isAll)) return String(read);
-  // `not_sent` includes refused groups.
-  const names: Readonly<Record<string, string>> = { already_logged: "already logged", not_sent: "not logged" };
-  const text = outcomes.map(([outcome, count]) => `${count} ${names[outcome] ?? outcome}`).join(", ");
-  return outcomes.length === 1 ? text : `${read}: ${text}`;
+  if (found.length === 0 || (found.length === 1 && isAll)) return String(read);
+  const text = found.map(([outcome, count]) => `${count} ${outcomes[outcome].groupText}`).join(", ");
+  return found.length === 1 ? text : `${read}: ${text}`;
 };
 
 const maxPlanned = 20;
@@ -177,7 +184,6 @@ export const openReporter =
   ({ requests, of, change }: SendProgress) => {
     if (!change) return;
     const { outcome, retry, groups, bytes, reason, failure } = change;
-    const name = outcome === "unknown" ? "outcome unknown" : outcome.replaceAll("-", " ");
     const which = `request ${retry ? requests + 1 : requests} of ${of}, ${pluralize(groups, "group")}, ${bytes} bytes`;
     const nextAttempt = retry ? `, ${formatRetry(retry)}` : "";
     const waits = retry && {
@@ -186,8 +192,8 @@ export const openReporter =
       max_wait_left_ms: Math.round(retry.leftMs),
     };
     meter.report({
-      event: `request_${outcome.replaceAll("-", "_")}`,
-      text: `${which}: ${name} (${reason})${nextAttempt}`,
+      event: `request_${outcome}`,
+      text: `${which}: ${outcomes[outcome].text} (${reason})${nextAttempt}`,
       facts: { again: retry !== undefined, groups, bytes, reason, requests, of_requests: of, ...waits },
     });
     if (!retry || !failure || printsEvents) return;

@@ -7,10 +7,11 @@ import { Failure, isFailure } from "../../failure.ts";
 import { findGroups, openPriorOutcomes, openRunLedger, type RunLedger } from "../../ledger/index.ts";
 import { inputChanged, invalidInput } from "../../problems/failures.ts";
 import { markUnsent } from "../deliver-groups.ts";
-import { type DeliverOptions, openDelivery } from "../delivery.ts";
+import { openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
 import { composeLogResult } from "../log-result.ts";
+import type { DeliverOptions } from "../options.ts";
 import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "./followed-file.ts";
 import { type CompletedGroup, openGroupSender } from "./group-sender.ts";
 
