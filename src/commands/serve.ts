@@ -1,27 +1,21 @@
-/** Defines `rollcall serve` and `rollcall serve keys`. */
+/** Defines `rollcall serve`. */
 import * as cli from "../cli/index.ts";
 import { localSettings } from "../connect.ts";
 import type { Context } from "../context.ts";
-import { Failure, isFailure, type Problem } from "../failure.ts";
+import { isFailure, type Problem } from "../failure.ts";
 import { interrupted, invalidOptionValue } from "../failures.ts";
 import { type Host, isLoopback, waitForAbort } from "../host.ts";
-import { printObjects } from "../lists/object-list.ts";
-import { printDocument } from "../output/index.ts";
 import type { Service } from "../service/index.ts";
-import { credentialUses, parseProject, type ServiceSettings } from "../settings/index.ts";
+import type { ServiceSettings } from "../settings/index.ts";
 import { formatCommandLine } from "../shell-words.ts";
-
-const locationOptions = {
-  "data-dir": cli.text("folder of the key, the catalogs and the store", "dir"),
-  store: cli.withFacts(cli.text("database of logged data: a file, or postgres://…", "location"), {
-    completion: "files",
-  }),
-};
 
 const options = {
   host: cli.withDefault(cli.text("address to listen on", "address"), "127.0.0.1"),
   port: cli.port("8700"),
-  ...locationOptions,
+  "data-dir": cli.text("folder of the key, the catalogs and the store", "dir"),
+  store: cli.withFacts(cli.text("database of logged data: a file, or postgres://…", "location"), {
+    completion: "files",
+  }),
   "allow-host": cli.repeated("host name that clients use, in addition to loopback", "name"),
   "max-body-size": cli.text("largest accepted request, such as 64MiB", "size"),
   log: cli.withDefault(cli.choice("format of the output: text or json", ["text", "json"], "form"), "text"),
@@ -92,113 +86,11 @@ const openLog =
   (event: string, members: object = {}) =>
     void stderr.write(`${JSON.stringify({ time: new Date(now()).toISOString(), event, ...members })}\n`);
 
-const openKeys = async (context: Context, { dataDir, store }: cli.Values<typeof locationOptions>) => {
-  const { createKey, openStore, storePath } = await import("../service/index.ts");
-  // In `serve keys add`, `--project` limits the key and is not a setting.
-  const settings = await localSettings(context, { data_dir: dataDir, store, project: undefined });
-  const serviceSettings = await settings.service();
-  const options = { host: context.host, maxWaitMs: settings.require("max_wait"), onUnavailable: () => undefined };
-  const { keys } = context.closeAtEnd(await openStore(serviceSettings, options));
-  return { keys, path: storePath(serviceSettings), createKey };
-};
-
-const parseProjectOption = (typed: string) => {
-  const parsed = parseProject(typed);
-  if (typeof parsed === "string") return parsed;
-  throw invalidOptionValue("--project", typed, parsed.wanted);
-};
-
-const ownerArgument = { name: cli.required(cli.text("owner of the key")) };
-
-const toIsoTime = (ms: number | undefined) => (ms === undefined ? null : new Date(ms).toISOString());
-
-const addKey = cli.command({
-  words: "serve keys add",
-  hasSideEffects: true,
-  about: "create a key for all or some projects and uses, and print it once",
-  args: ownerArgument,
-  options: {
-    project: cli.withFacts(cli.commaList("allowed project of the key", "team/project"), {
-      default: "all",
-      completion: "projects",
-    }),
-    use: cli.withFacts(cli.choices("allowed use of the key: log, inference or calls", credentialUses, "use"), {
-      default: "all",
-    }),
-    ...locationOptions,
-  },
-  examples: ["rollcall serve keys add ann", "rollcall serve keys add ci --project research/kimi --use log"],
-  run: async (context, { name, project, use, ...where }) => {
-    const { screen, host } = context;
-    if (!/^[\w.@-]{1,64}$/.test(name)) throw invalidOptionValue("<name>", name, "1 to 64 letters, digits and . @ _ -");
-    const projects = [...new Set(project.map(parseProjectOption))];
-    const uses = use.length === 0 ? credentialUses : use;
-    const { keys, createKey } = await openKeys(context, where);
-    const { key, digest } = createKey();
-    if (!(await keys.add({ name, digest, projects, uses, created: host.now(), revoked: undefined }))) {
-      const hint = `choose another name, or run \`rollcall serve keys revoke ${name}\` first`;
-      throw new Failure("usage", "key-exists", `${name} already has a key`, { hint });
-    }
-    screen.notice(`copy the key of ${name} now, because rollcall stores only its digest`);
-    if (screen.isForProgram) return await printDocument(screen, { name, key, projects, uses });
-    await screen.printText(`${key}\n`);
-    // Without `--for`, `auth login` could test a use that the key does not have.
-    const login = `rollcall auth login${uses.length === 1 ? ` --for ${uses[0]}` : ""}`;
-    screen.notice(`${name} saves the key with \`${login} --base-url <url> --project <team/project>\``);
-  },
-});
-
-const listKeys = cli.command({
-  words: "serve keys list",
-  about: "list the keys, including revoked ones",
-  options: locationOptions,
-  examples: ["rollcall serve keys list", "rollcall serve keys list --json"],
-  run: async (context, typed) => {
-    const { keys, path } = await openKeys(context, typed);
-    const rows = (await keys.list()).map(({ name, projects, uses, created, revoked }) => {
-      return { name, projects, uses, created: toIsoTime(created), revoked: toIsoTime(revoked) };
-    });
-    if (rows.length === 0) context.screen.notice(`no keys in ${path}`);
-    const text = ({ projects }: (typeof rows)[number]) => (projects.length === 0 ? "all" : projects.join(", "));
-    const columns = { name: 0, projects: { rank: 0, text }, uses: 0, created: 1, revoked: 0 };
-    await printObjects(context.screen, { keys: rows }, { member: "keys", columns });
-  },
-});
-
-const revokeKey = cli.command({
-  words: "serve keys revoke",
-  hasSideEffects: true,
-  about: "revoke a key in every service that shares the store",
-  args: ownerArgument,
-  options: locationOptions,
-  examples: ["rollcall serve keys revoke ann"],
-  run: async (context, { name, ...where }) => {
-    const { screen, host } = context;
-    const { keys } = await openKeys(context, where);
-    if (!(await keys.revoke(name, host.now()))) {
-      const hint = "list the keys with `rollcall serve keys list`";
-      throw new Failure("not_found", "key-unknown", `no valid key has the name ${name}`, { hint });
-    }
-    screen.notice(`revoked the key of ${name}, so every service that shares the store refuses it`);
-    if (screen.isForProgram) await printDocument(screen, { revoked: name });
-  },
-});
-
-const keys = cli.command({
-  words: "serve keys",
-  about: "manage keys for other people (the store has only digests of the keys)",
-  options: locationOptions,
-  examples: ["rollcall serve keys list", "rollcall serve keys add ann --project research/kimi"],
-  subcommands: [addKey, listKeys, revokeKey],
-});
-
 export const serve = cli.command({
   words: "serve",
-  loadOutputs: () => import("./serve-keys-output.ts"),
   summary: "run the local service in the foreground",
   about: "run the local service in the foreground, and store logged data on disk",
   options,
   examples: ["rollcall serve", "rollcall serve --port 0 --data-dir ./service"],
   run: runService,
-  subcommands: [keys],
 });

@@ -37,4 +37,4 @@ export const parseCredential = (header: string | undefined, scheme: "bearer" | "
 /** Compares digests, because `timingSafeEqual` requires equal lengths. */
 export const isSameSecret = (given: string, key: string) => timingSafeEqual(keyDigest(given), keyDigest(key));
 
-export const keyDigest = (key: string) => createHash("sha256").update(key).digest();
+const keyDigest = (key: string) => createHash("sha256").update(key).digest();

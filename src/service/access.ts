@@ -7,11 +7,10 @@ import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/index.ts";
 import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
-import { isSameSecret, keyDigest, parseCredential } from "../http-server/index.ts";
+import { isSameSecret, parseCredential } from "../http-server/index.ts";
 import { invalidLocalKey } from "./failures.ts";
 import type { ServiceOptions } from "./options.ts";
 import { HttpRefusal } from "./refusal.ts";
-import type { Store } from "./store/store.ts";
 
 const keyTitle = "the key of the local service";
 const maxWaitMs = 10_000;
@@ -50,33 +49,12 @@ const createLocalKey = async (path: string, host: Host) => {
   }
 };
 
-/** The service's own key has no `name`. If `projects` is undefined, the caller can use all projects. */
-export type Caller = Readonly<{ name: string | undefined; projects: readonly string[] | undefined }>;
-
-const unrestrictedCaller: Caller = { name: undefined, projects: undefined };
-
-export type Authenticator = ReturnType<typeof openAuthenticator>;
-
-export const openAuthenticator =
-  (ownKey: string, keys: Store["keys"]) =>
-  async (header: string | undefined, { use }: Pick<Endpoint, "use">): Promise<Caller> => {
-    if (use === undefined) return unrestrictedCaller;
-    const scheme = use === "calls" ? "basic" : "bearer";
-    const given = parseCredential(header, scheme);
-    if (given !== undefined && isSameSecret(given, ownKey)) return unrestrictedCaller;
-    const key = given === undefined ? undefined : await keys.find(keyDigest(given));
-    if (!key) {
-      const realm = `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
-      throw new HttpRefusal(401, "Invalid or missing credentials", { "WWW-Authenticate": realm });
-    }
-    if (!key.uses.includes(use)) {
-      throw new HttpRefusal(403, `the key ${key.name} has no access to ${use}, only to ${key.uses.join(", ")}`);
-    }
-    return { name: key.name, projects: key.projects.length === 0 ? undefined : key.projects };
-  };
-
-/** The store saves the digest, not the key. */
-export const createKey = () => {
-  const key = `rollcall-${randomBytes(32).toString("base64url")}`;
-  return { key, digest: keyDigest(key) };
+/** @throws HttpRefusal 401 */
+export const requireCredential = (header: string | undefined, { use }: Pick<Endpoint, "use">, key: string) => {
+  if (use === undefined) return;
+  const scheme = use === "calls" ? "basic" : "bearer";
+  const given = parseCredential(header, scheme);
+  if (given !== undefined && isSameSecret(given, key)) return;
+  const realm = `${scheme === "basic" ? "Basic" : "Bearer"} realm="rollcall"`;
+  throw new HttpRefusal(401, "Invalid or missing credentials", { "WWW-Authenticate": realm });
 };

@@ -5,7 +5,7 @@ import { Hono } from "hono";
 import { isFailure } from "../failure.ts";
 import type { Bindings } from "../http-server/index.ts";
 import { foreignRequestReason } from "../http-server/index.ts";
-import type { Authenticator } from "./access.ts";
+import { requireCredential } from "./access.ts";
 import { openBodyReader } from "./body.ts";
 import type { Operation } from "./operation.ts";
 import type { Exchange, ServiceOptions } from "./options.ts";
@@ -15,14 +15,14 @@ import { isStoreFailure } from "./store/store.ts";
 type AppOptions = Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | "onEnd"> &
   Readonly<{
     operations: readonly Operation[];
-    authenticate: Authenticator;
+    key: string;
     check: () => Promise<void>;
     isStopping: () => boolean;
     onError: (thrown: unknown) => void;
   }>;
 
 export const createApp = (options: AppOptions) => {
-  const { operations, authenticate, isStopping, onError, onEnd } = options;
+  const { operations, key, isStopping, onError, onEnd } = options;
   const { elapsed } = options.host;
   const withBody = openBodyReader();
   const app = new Hono<Bindings & { Variables: { exchange: Exchange } }>();
@@ -34,7 +34,10 @@ export const createApp = (options: AppOptions) => {
       id: requestIdPattern.test(givenId) ? givenId : randomUUID(),
       operation: "other",
       method: incoming.method ?? "",
-      ...{ status: null, duration_ms: 0, bytes: 0, stored_bytes: 0, key: null },
+      status: null,
+      duration_ms: 0,
+      bytes: 0,
+      stored_bytes: 0,
     };
     context.set("exchange", exchange);
     outgoing.setHeader("X-Request-Id", exchange.id);
@@ -67,12 +70,11 @@ export const createApp = (options: AppOptions) => {
       exchange.operation = endpoint.name.replace(" the ", " ").replaceAll(" ", "_");
       try {
         checkRequest(env);
-        const caller = await authenticate(req.header("authorization"), endpoint);
-        exchange.key = caller.name ?? null;
+        requireCredential(req.header("authorization"), endpoint, key);
         const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
         // This header tells the client that resending is safe.
         if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
-        const request = { caller, parameters: req.param(), idempotencyKey };
+        const request = { parameters: req.param(), idempotencyKey };
         if (method === "GET") return respond(200, (await answer({ ...request, body: undefined })).body);
         return await withBody(env, Math.min(maxBodyBytes, options.maxBodyBytes), async (body) => {
           exchange.bytes = body.reduce((sum, { length }) => sum + length, 0);

@@ -4,7 +4,7 @@ import { toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
 import { isLoopback } from "../host.ts";
 import { listen } from "../http-server/index.ts";
-import { loadLocalKey, openAuthenticator } from "./access.ts";
+import { loadLocalKey } from "./access.ts";
 import { createApp } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log-operation.ts";
@@ -12,9 +12,8 @@ import type { ServiceOptions } from "./options.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
 import { isStoreFailure, openStore, storePath } from "./store/store.ts";
 
-export { createKey } from "./access.ts";
 export type { Exchange, ServiceOptions } from "./options.ts";
-export { examineStore, openStore, type Store, type StoredKey, storeIdentity, storePath } from "./store/store.ts";
+export { examineStore, type Store, storeIdentity } from "./store/store.ts";
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
@@ -34,7 +33,7 @@ export const openService = async (options: ServiceOptions) => {
     options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
   // After the first signal, requests in flight still need the store, so only the second signal ends its waits.
-  const store = await openStore(options, { host: { ...host, signal: host.urgent }, onUnavailable: () => undefined });
+  const store = await openStore(options, { ...host, signal: host.urgent });
   const thread = options.usesThread ? (await import("./log-thread.ts")).openLogThread(options) : undefined;
   const log = logOperation(store, project, host.now);
   let lastError: unknown;
@@ -46,7 +45,7 @@ export const openService = async (options: ServiceOptions) => {
       callOperation(store),
       ...catalogOperations(dataDir),
     ],
-    authenticate: openAuthenticator(key, store.keys),
+    key,
     host,
     allowHosts,
     check: store.check,

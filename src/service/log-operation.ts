@@ -29,15 +29,14 @@ import type { Store } from "./store/store.ts";
 
 const maxKeyLength = 255;
 
-export const logOperation = (store: Store, ownProject: string, now: () => number): Operation => ({
+export const logOperation = (store: Store, project: string, now: () => number): Operation => ({
   endpoint: logTrajectories,
   errorFormat: detailError,
-  answer: async ({ parameters, body = [], idempotencyKey: key, caller }) => {
+  answer: async ({ parameters, body = [], idempotencyKey: key }) => {
     const { model_id: model } = parseOrRefuse(logTrajectories.parameters, parameters, "path");
     // Without these chunks, V8 can free them before the answer.
     const bytes = Buffer.concat(body.splice(0));
     const summary = await readLogRequest(bytes);
-    const project = caller.projects?.[0] ?? ownProject;
     if (key !== undefined && key.length > maxKeyLength) {
       throw invalidKey(key, { msg: `String should have at most ${maxKeyLength} characters`, type: "string_too_long" });
     }

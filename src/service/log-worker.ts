@@ -22,7 +22,7 @@ const serve = (main: MessagePort, { dataDir, project, store: location, hasPasswo
     const askPassword = async () => (await askThread<string>(main, {})) ?? "";
     const store = location && { ...location, passwordCommand: hasPasswordCommand ? askPassword : undefined };
     const host = { elapsed, random, sleep, signal: urgent.signal };
-    return logOperation(await openStore({ dataDir, store }, { host, onUnavailable: () => undefined }), project, now);
+    return logOperation(await openStore({ dataDir, store }, host), project, now);
   };
   let opened: Promise<Operation> | undefined;
   main.on("message", (message: Question | { abort: Thrown }) => {

@@ -7,7 +7,6 @@ import { countNested, getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
 import type { Schema } from "../schemas.ts";
-import type { Caller } from "./access.ts";
 import type { Chunks } from "./body.ts";
 import { type ErrorFormat, HttpRefusal } from "./refusal.ts";
 
@@ -26,7 +25,6 @@ export type Operation = Readonly<{
   maxBodyBytes?: number;
   /** Returns the body of a reply with status 200. @throws HttpRefusal */
   answer: (request: {
-    caller: Caller;
     parameters: Readonly<Record<string, string>>;
     /** Undefined for GET. Empty after the answer. */
     body: Chunks | undefined;
@@ -40,16 +38,16 @@ const maxParsedBytes = 2 ** 20;
 export const defineOperation = <P extends Schema, B extends Schema>(
   endpoint: Endpoint<P, B>,
   errorFormat: ErrorFormat,
-  answer: (request: { caller: Caller; parameters: SchemaOutput<P>; body: SchemaOutput<B> }) => Promise<Body>,
+  answer: (request: { parameters: SchemaOutput<P>; body: SchemaOutput<B> }) => Promise<Body>,
 ): Operation => ({
   endpoint,
   errorFormat,
   maxBodyBytes: maxParsedBytes,
-  answer: async ({ caller, body: chunks, ...request }) => {
+  answer: async ({ body: chunks, ...request }) => {
     const parameters = parseOrRefuse(endpoint.parameters, request.parameters, "path");
     const value = chunks && parseBounded(readBody(Buffer.concat(chunks)));
     const body = parseOrRefuse(endpoint.body, value, "body");
-    return { body: await answer({ caller, parameters, body }) };
+    return { body: await answer({ parameters, body }) };
   },
 });
 

@@ -8,7 +8,7 @@ export type ServiceOptions = StoreLocation &
     host: Host;
     address: string;
     port: number;
-    /** The project for keys without a project, as `team/project`. */
+    /** The project of logged calls, as `team/project`. */
     project: string;
     key: string | undefined;
     allowHosts: readonly string[];
@@ -30,6 +30,4 @@ export type Exchange = {
   /** The size of the decompressed body. */
   bytes: number;
   stored_bytes: number;
-  /** The key's name, or null for the service's own key. */
-  key: string | null;
 };

@@ -13,9 +13,9 @@ import { newHome, runRollcall } from "../support/run.ts";
 
 /** Runs a command that opens a ledger or a store. Returns its exit code, and its message on one line. */
 const opened = async (kind: "ledger" | "store", place: string) => {
-  const args =
-    kind === "ledger" ? ["ledger", "status", "--ledger", place] : ["serve", "keys", "list", "--store", place];
-  const { code, stderr } = await runRollcall(args, { env: newHome() });
+  const args = kind === "ledger" ? ["ledger", "status", "--ledger", place] : ["models", "--local"];
+  const env = { ...newHome(), ...(kind === "store" ? { ROLLCALL_STORE: place } : {}) };
+  const { code, stderr } = await runRollcall(args, { env });
   return { code, said: stderr.replaceAll(/\s+/g, " ") };
 };
 

@@ -178,16 +178,6 @@ export const situations: Readonly<Record<string, Situation>> = {
       ],
     ],
   },
-  "key-exists": {
-    before: "rollcall serve keys add ann",
-    fails: "rollcall serve keys add ann --use log",
-    helps: [
-      [
-        "rollcall serve keys revoke ann && rollcall serve keys add ann --use log",
-        "rollcall serve keys list | grep -q '^ann.*log'",
-      ],
-    ],
-  },
   "not-confirmed": {
     before: "rollcall config set split train --profile a --create",
     fails: "rollcall profile delete a",

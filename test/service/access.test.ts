@@ -3,25 +3,11 @@ import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
-import { createKey, openStore } from "../../src/service/index.ts";
-import { testHost } from "../support/host.ts";
 import { basic, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
 const log = "/v1/preview/models/m/log";
 
 describe("the service's check of credentials (interface 5)", () => {
-  it("refuses a revoked key of the store", async () => {
-    const dataDir = newDataDir();
-    const service = await openTestService({ dataDir });
-    const store = await openStore({ dataDir, store: undefined }, { host: testHost(), onUnavailable: () => undefined });
-    const { key, digest } = createKey();
-    await store.keys.add({ name: "ann", digest, projects: [], uses: ["inference"], created: 0, revoked: undefined });
-    await store.keys.revoke("ann", 1);
-    await store.close();
-    const refused = await reply(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
-    expect(refused.status).toBe(401);
-  });
-
   it("happens before the body is read", async () => {
     const { url } = await openTestService();
     const { status, sent } = await sendSlowly(`${url}${log}`, {

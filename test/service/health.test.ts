@@ -64,7 +64,7 @@ describe("a service", () => {
     await log(request(trajectory(1)), { headers });
     await expect.poll(() => ended.length).toBe(4);
     expect(ended).toMatchObject([
-      { id: "trace-1", operation: "log_trajectories", method: "POST", status: 200, key: null },
+      { id: "trace-1", operation: "log_trajectories", method: "POST", status: 200 },
       { operation: "read_call", status: 401, bytes: 0, stored_bytes: 0 },
       { operation: "log_trajectories", status: 422, bytes: 2, stored_bytes: 0 },
       { operation: "log_trajectories", status: 200, bytes: ended[0]?.bytes, stored_bytes: 0 },

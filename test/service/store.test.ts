@@ -1,4 +1,6 @@
 /** The store of the service: bodies longer than a stored piece, and ids if the clock runs backwards. */
+import { join } from "node:path";
+import Connection from "libsql";
 import { describe, expect, it } from "vitest";
 import { testHost } from "../support/host.ts";
 import { bodies, query } from "./bodies.ts";
@@ -114,6 +116,45 @@ for (const { body, skip, place, tags } of bodies)
       expect(elsewhere.body).toEqual({ call: null });
       const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
       expect(models.body.data).toMatchObject([{ id: "m", owned_by: "local" }]);
+    });
+
+    it("separates two projects by Idempotency-Key and call, and lists a model with its first project", async () => {
+      let now = 5_000_000;
+      const host = { ...testHost(), now: () => (now += 60_000) };
+      const shared = { store: await place(), dataDir: newDataDir(), host };
+      const one = await openTestService({ ...shared, project: "a/b" });
+      const other = await openTestService({ ...shared, project: "c/d" });
+      const [first, second] = [
+        await one.log(request(trajectory(1)), { headers: once }),
+        await other.log(request(trajectory(1)), { headers: once }),
+      ];
+      const [[id = ""], [otherId = ""]] = [idsOf(first), idsOf(second)];
+      expect(otherId).not.toBe(id);
+      expect((await one.log(request(trajectory(1)), { headers: once })).text).toBe(first.text);
+      expect((await other.read(id, { project_id: "a/b" })).body).toMatchObject({ call: { id } });
+      expect((await other.read(id, { project_id: "c/d" })).body).toEqual({ call: null });
+      const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
+      expect(models.body.data).toMatchObject([{ id: "m", owned_by: "a", created: 5060 }]);
+    });
+
+    it("opens with the keys of people that earlier builds stored, and refuses these keys", async () => {
+      const store = await place();
+      const dataDir = newDataDir();
+      const before = await openTestService({ store, dataDir });
+      const ids = idsOf(await before.log(request(trajectory(1))));
+      await before.service.close();
+      const sql = `CREATE TABLE rollcall.access_key (name TEXT PRIMARY KEY, digest BYTEA NOT NULL UNIQUE,
+        projects TEXT NOT NULL, uses TEXT NOT NULL, created BIGINT NOT NULL, revoked BIGINT)`;
+      if (store) await query(store.path, sql);
+      else {
+        const database = new Connection(join(dataDir, "local.db"));
+        database.exec(sql.replace("rollcall.", ""));
+        database.close();
+      }
+      const after = await openTestService({ store, dataDir });
+      expect(await callIds(after.service)).toEqual(ids);
+      const headers = { Authorization: "Bearer rollcall-of-ann" };
+      expect((await reply(`${after.url}/v1/models`, { headers })).status).toBe(401);
     });
 
     it("stores many concurrent requests, also large ones", { tags: "slow" }, async () => {

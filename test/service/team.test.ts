@@ -85,22 +85,6 @@ describe.skipIf(!hasPostgres)("services of one database in PostgreSQL", { timeou
     expect(ended.filter(({ stored_bytes }) => Number(stored_bytes) > 0)).toHaveLength(2);
   });
 
-  it("accept keys that are added and revoked on the command line while they run", async () => {
-    const store = await newDatabase();
-    const service = await serve(store);
-    const env = { ...newHome(), ROLLCALL_STORE: store };
-    const made = await runRollcall(["serve", "keys", "add", "ann", "--use", "log", "--json"], { env });
-    const { key: own } = JSON.parse(made.stdout);
-    expect((await log(service, 1, own)).status).toBe(200);
-    await expect
-      .poll(() => service.lines.find(({ event, key: name }) => event === "request" && name === "ann"))
-      .toBeDefined();
-    expect((await runRollcall(["serve", "keys", "list"], { env })).stdout).toMatch(/^ann\tall\tlog\t/);
-    expect((await runRollcall(["serve", "keys", "revoke", "ann"], { env })).code).toBe(0);
-    await expect.poll(async () => (await log(service, 1, own)).status, { timeout: 10_000 }).toBe(401);
-    expect(JSON.stringify(service.lines)).not.toContain(own);
-  });
-
   it("answer 503 and store nothing while the database is unavailable, and then continue", {
     tags: "slow",
   }, async () => {
@@ -244,7 +228,6 @@ describe("a service that is stopped", { timeout: 60_000 }, () => {
       duration_ms: expect.any(Number),
       bytes: body.length,
       stored_bytes: body.length,
-      key: null,
     });
   });
 });
@@ -277,28 +260,6 @@ describe("the end of a service with --log json", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the keys of a store", () => {
-  it("accept only the options of the service that locate the store", async () => {
-    const env = newHome();
-    const list = async (...words: readonly string[]) => await runRollcall(["serve", ...words], { env });
-    for (const words of [
-      ["keys", "list", "--port", "1"],
-      ["--port", "1", "keys", "list"],
-    ]) {
-      const { code, stderr } = await list(...words);
-      expect([code, stderr]).toEqual([2, expect.stringContaining("unknown option '--")]);
-    }
-    const { stdout } = await list("keys", "add", "--help");
-    expect(stdout).toMatch(/\nOptions:\n +--project (?:.*\n)+ +--data-dir .*\n +--store .*\n\n/);
-  });
-
-  it("are listed after a wait of up to --max-wait for the database", async () => {
-    const store = ["--store", "postgres://u@127.0.0.1:1/d", "--max-wait", "0s"];
-    const { code, stderr } = await runRollcall(["serve", "keys", "list", ...store], { env: newHome() });
-    expect([code, stderr]).toEqual([5, expect.stringContaining("cannot reach ")]);
-  });
-});
-
 describe("a store", () => {
   it("refuses a URL with a password on the command line, and a URL of another kind", async () => {
     const refused = async (...words: readonly string[]) => {
@@ -311,7 +272,7 @@ describe("a store", () => {
       expect.stringContaining("the URL without the password"),
     ]);
     for (const address of ["libsql://db.example?authToken=s3cret", "mysql://u@db.example/d"]) {
-      expect(await refused("keys", "list", "--store", address)).toEqual([
+      expect(await refused("--store", address)).toEqual([
         2,
         expect.stringContaining("a path, or postgres://user@host/database"),
       ]);

@@ -1,5 +1,5 @@
 /** Queries of the store. */
-import type { Database, Row } from "../../database/index.ts";
+import type { Database } from "../../database/index.ts";
 import type { Span } from "../../json/json-bytes.ts";
 import * as ids from "./ids.ts";
 import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
@@ -73,40 +73,17 @@ export const createQueries = (database: Database) => ({
     }
   },
 
-  /** If `projects` is undefined, lists the models of all projects. `created` is in Unix seconds. */
-  async listModels(projects: readonly string[] | undefined) {
-    const sql = "SELECT id, project, owner, created FROM rollcall.logged_model ORDER BY created, project";
+  /** `created` is in Unix seconds. */
+  async listModels() {
+    const sql = "SELECT id, owner, created FROM rollcall.logged_model ORDER BY created, project";
     const models = new Map<string, { id: string; owner: string; created: number }>();
     for (const row of await database.query(sql)) {
       const name = row.text("id");
-      if (models.has(name) || projects?.includes(row.text("project")) === false) continue;
+      if (models.has(name)) continue;
       const [owner = ""] = row.text("owner").split("/");
       models.set(name, { id: parseName(name), owner, created: row.integer("created") });
     }
     return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
-  },
-
-  keys: {
-    list: async () => (await database.query("SELECT * FROM rollcall.access_key ORDER BY name")).map(toStoredKey),
-    find: async (digest: Uint8Array) => {
-      const sql = "SELECT * FROM rollcall.access_key WHERE digest = ? AND revoked IS NULL";
-      const [row] = await database.query(sql, [digest]);
-      return row && toStoredKey(row);
-    },
-    add: async ({ name, digest, projects, uses, created }: StoredKey) => {
-      // After a lost connection, `query` repeats the statement, so an equal digest is a success.
-      const sql = `INSERT INTO rollcall.access_key AS present (name, digest, projects, uses, created) VALUES (?, ?, ?, ?, ?)
-         ON CONFLICT (name) DO UPDATE SET digest = excluded.digest, projects = excluded.projects, uses = excluded.uses,
-           created = excluded.created, revoked = NULL
-         WHERE present.revoked IS NOT NULL OR present.digest = excluded.digest RETURNING name`;
-      const values = [name, digest, JSON.stringify(projects), JSON.stringify(uses), created];
-      return (await database.query(sql, values)).length === 1;
-    },
-    revoke: async (name: string, now: number) => {
-      const sql = `UPDATE rollcall.access_key SET revoked = ?
-        WHERE name = ? AND (revoked IS NULL OR revoked = ?) RETURNING name`;
-      return (await database.query(sql, [now, name, now])).length === 1;
-    },
   },
 });
 
@@ -124,18 +101,3 @@ const readBody = async (database: Database, request: Uint8Array, { start, end }:
 
 /** Names are stored as JSON, because SQLite cannot store NUL or lone surrogates. */
 const parseName = (text: string) => String(JSON.parse(text));
-
-export type StoredKey = ReturnType<typeof toStoredKey>;
-
-const toStoredKey = (row: Row) => ({
-  name: row.text("name"),
-  digest: row.bytes("digest"),
-  /** An empty list allows all projects. */
-  projects: parseStrings(row.text("projects")),
-  uses: parseStrings(row.text("uses")),
-  /** Milliseconds since 1970. */
-  created: row.integer("created"),
-  revoked: row.isNull("revoked") ? undefined : row.integer("revoked"),
-});
-
-const parseStrings = (json: string): readonly string[] => JSON.parse(json);

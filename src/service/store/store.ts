@@ -8,8 +8,7 @@ import { idTimeMs, lastIdMs } from "./ids.ts";
 import { createQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 
-export type { StoredKey } from "./queries.ts";
-
+/** Stores of earlier builds also have the table `access_key`, which has no reader. */
 const createTableStatements = (identity: string, modelIndexExpression: string) => [
   "CREATE TABLE rollcall.store (id TEXT NOT NULL)",
   `INSERT INTO rollcall.store (id) VALUES (${identity})`,
@@ -26,9 +25,6 @@ const createTableStatements = (identity: string, modelIndexExpression: string) =
   `CREATE TABLE rollcall.logged_model (
      id TEXT NOT NULL, project TEXT NOT NULL, owner TEXT NOT NULL, created BIGINT NOT NULL)`,
   `CREATE UNIQUE INDEX logged_model_once ON rollcall.logged_model (${modelIndexExpression}, project)`,
-  `CREATE TABLE rollcall.access_key (
-     name TEXT PRIMARY KEY, digest BYTEA NOT NULL UNIQUE, projects TEXT NOT NULL, uses TEXT NOT NULL,
-     created BIGINT NOT NULL, revoked BIGINT)`,
 ];
 
 /** If you change the tables, increase `version`. */
@@ -64,13 +60,9 @@ const maxLockMs = 30_000;
 /** If the store cannot be used, methods throw a Failure. After `saveRequest`, the request is on disk. */
 export type Store = Awaited<ReturnType<typeof openStore>>;
 
-export const openStore = async (
-  location: StoreLocation,
-  waiting: Omit<db.DatabaseWaitOptions, "maxWaitMs"> & { maxWaitMs?: number },
-) => {
+export const openStore = async (location: StoreLocation, host: db.DatabaseWaitOptions["host"]) => {
   const path = storePath(location);
-  const maxWaitMs = Math.min(waiting.maxWaitMs ?? maxServerWaitMs, maxServerWaitMs);
-  const opened = await openTables(location, { ...waiting, maxWaitMs, canCreate: true });
+  const opened = await openTables(location, host, { maxWaitMs: maxServerWaitMs, canCreate: true });
   if (!opened) throw new Error("openDatabase did not create the store");
   const { database } = opened;
   const file = { path, title: storeSchema.title };
@@ -93,18 +85,22 @@ export const openStore = async (
   }
 };
 
-const openTables = async (location: StoreLocation, options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation>) => {
+const openTables = async (
+  location: StoreLocation,
+  host: db.DatabaseWaitOptions["host"],
+  options: Pick<db.DatabaseOptions, "maxWaitMs" | "canCreate" | "isForReading">,
+) => {
   const path = storePath(location);
   const maxWaitMs = isDatabaseUrl(path) ? options.maxWaitMs : maxLockMs;
-  return await db.openDatabase(storeSchema, { ...location.store, ...options, path, maxWaitMs });
+  const onUnavailable = () => undefined;
+  return await db.openDatabase(storeSchema, { ...location.store, ...options, path, host, maxWaitMs, onUnavailable });
 };
 
 const readIdentity = async (database: db.Database) =>
   (await database.query("SELECT id FROM rollcall.store"))[0]?.text("id");
 
 export const storeIdentity = async (location: StoreLocation, { host }: Pick<db.DatabaseWaitOptions, "host">) => {
-  const waiting = { host, maxWaitMs: 0, onUnavailable: () => undefined };
-  const opened = await openTables(location, { ...waiting, canCreate: false, isForReading: true });
+  const opened = await openTables(location, host, { maxWaitMs: 0, canCreate: false, isForReading: true });
   return opened && (await readIdentity(opened.database).finally(opened.database.close));
 };
 

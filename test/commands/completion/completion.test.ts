@@ -62,11 +62,6 @@ type CommandDescription = (typeof tree)[number]["command"];
 
 const optionsOf = ({ options }: CommandDescription) => options;
 
-const listening = ["--host", "--port", "--allow-host", "--max-body-size", "--log"];
-
-/** Options of a command that have no effect on its subcommands. */
-const ofServiceAlone: Readonly<Record<string, readonly string[]>> = { "serve keys": listening };
-
 describe("the completions of a command", () => {
   it.each(tree.map(({ path, command }) => ({ words: ["rollcall", ...path].join(" "), path, command })))(
     "contain all options of `$words`",
@@ -74,8 +69,7 @@ describe("the completions of a command", () => {
       const above = tree.filter(
         (one) => one.path.length < path.length && one.path.every((word, at) => word === path[at]),
       );
-      const refused = ["--version", ...(ofServiceAlone[path.slice(0, 2).join(" ")] ?? [])];
-      const inherited = above.flatMap((one) => optionsOf(one.command)).filter(({ name }) => !refused.includes(name));
+      const inherited = above.flatMap((one) => optionsOf(one.command)).filter(({ name }) => name !== "--version");
       const names = [...optionsOf(command), ...inherited].flatMap(({ name, short }) => [name, short]);
       const offered = await asked(path, "-");
       expect(offered[0]).toBe("words");
