@@ -1,5 +1,4 @@
 /** Recognizes the kinds of files by their first bytes. */
-import { columnOptions, findColumns } from "../problems/columns.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import { UnusableInput } from "./failures.ts";
 import { isRemote } from "./names.ts";
@@ -52,39 +51,23 @@ export const findFormatError = (head: Uint8Array, name = "-") => {
   if (head.length >= 4 && a !== 0 && b === 0 && c !== 0 && d === 0) return utf16("UTF-16LE");
   if (head.length >= 4 && a === 0 && b !== 0 && c === 0 && d !== 0) return utf16("UTF-16BE");
   if (binaryHead.test(latin1)) return notJson("binary data");
-  const text = latin1.replaceAll("\xef\xbb\xbf", "").trimStart();
-  const kind = findTextKind(text);
-  if (kind === csv || kind === tsv) return notJson(kind, csvAdvice(text, name));
-  if (kind === markup && isRemote(name)) return notJson("a web page", pageAdvice);
-  return kind && notJson(kind);
+  return findTextError(latin1.replaceAll("\xef\xbb\xbf", "").trimStart(), name);
 };
 
 /** Matches only NUL bytes, or the start of Arrow, HDF5, Avro, SQLite, PDF, pickles and empty zip files. */
 const binaryHead = /^(?:\0+$|ARROW1|\x89HDF|Obj\x01|SQLite format 3|%PDF|\x80\x04\x95|PK\x05\x06)/;
 
-const csv = "CSV";
-const tsv = "tab-separated text";
-const markup = "XML or HTML";
-const notJsonText = "data that is not JSON";
 /** A tag whose attributes, if it has any, have values. */
 const markupStart = /^<(?:[?!]|[a-z][\w:.-]*(?:\s*\/?>|\s[^<>]*=))/i;
 
-/** Suggests `--reward-from`, because no other option reads a string as the reward. */
-const csvAdvice = (text: string, name: string) => {
-  const [header = ""] = Buffer.from(text, "latin1").toString("utf8").split("\n");
-  const [separator = ","] = /[,;\t]/.exec(header) ?? [];
+const csvAdvice = (separator: string, name: string) => {
   const delimiter = separator === "," ? "" : `, delimiter='${separator === ";" ? ";" : "\\t"}'`;
-  const names = header.split(separator).map((column) => column.trim().replace(/^"(.*)"$/, "$1"));
-  const columns = findColumns(Object.fromEntries(names.map((column) => [column, 0])));
-  const { options, remark } = columnOptions(columns, { where: " near the end of the command" });
-  const isPython = /\[\{'/.test(text);
-  const object = isPython ? "{k: ast.literal_eval(v) if (v or '')[:2]=='[{' else v for k,v in row.items()}" : "row";
-  const imports = `import ${isPython ? "ast," : ""}csv,json,sys; sys.stdin.reconfigure(encoding='utf-8-sig')`;
+  const settings = "sys.stdin.reconfigure(encoding='utf-8-sig'); csv.field_size_limit(2**30)";
   const rows = `csv.DictReader(sys.stdin${delimiter})`;
-  const script = `${imports}; csv.field_size_limit(2**30); [print(json.dumps(${object})) for row in ${rows}]`;
+  const script = `import csv,json,sys; ${settings}; [print(json.dumps(row)) for row in ${rows}]`;
   const file = toShellWord(name);
-  const out = toShellWord(`${file ? name.replace(/\.\w+$/, "") : "rows"}.groups.jsonl`);
-  return `convert it${remark}: \`python3 -c "${script}" < ${file ?? "rows.csv"} | rollcall convert ${options} --out ${out}\``;
+  const out = toShellWord(file ? `${name.replace(/\.\w+$/, "")}.rows.jsonl` : "rows.jsonl");
+  return `convert it: \`python3 -c "${script}" < ${file ?? "rows.csv"} > ${out}\``;
 };
 
 const pageAdvice =
@@ -96,16 +79,19 @@ const jsonLine = /\n\s*(?:\{|\[\s*(?:[[{\]"\d-]|$))/;
 /** Matches lines that are neither JSON nor values of Python. */
 const proseLine = /^[ \t]*(?![-{}[\]",:\d]|(?:true|false|none|null|nan|infinity)\b)\S/gim;
 
-const findTextKind = (text: string) => {
+const findTextError = (text: string, name: string) => {
+  const columns = (separator: string) =>
+    notJson(separator === "\t" ? "tab-separated text" : "CSV", csvAdvice(separator, name));
   // Tab-separated values are not quoted, so a row can begin like JSON.
-  if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return tsv;
+  if (/^[\w .-]+(?:\t[\w .-]+)+\r?\n/.test(text)) return columns("\t");
   if (jsonLine.test(text)) return undefined;
-  if (text.startsWith("<")) return markupStart.test(text) ? markup : notJsonText;
-  if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return "YAML";
+  if (markupStart.test(text)) return isRemote(name) ? notJson("a web page", pageAdvice) : notJson("XML or HTML");
+  if (text.startsWith("<")) return notJson("data that is not JSON");
+  if (/^(?:---\s|- [\w"']|[a-z_][\w-]*:(?:\s|$))/i.test(text)) return notJson("YAML");
   if (/^(?:nan|-?infinity|true|false|null|none)\b/i.test(text)) return undefined;
   const [, separator] = /^(?:[a-z_][\w .-]*|"[^"\n]*")([,;\t])(?=[^\n]*\n[^\n]*(?:"|\1)|[\w"]|$)/i.exec(text) ?? [];
-  if (separator) return separator === "\t" ? tsv : csv;
+  if (separator) return columns(separator);
   const isLink = /^\[[^"\n]*\]\(/.test(text);
   const isProse = isLink || (!/^[{["]/.test(text) && (text.match(proseLine)?.length ?? 0) > 1);
-  return isProse ? notJsonText : undefined;
+  return isProse ? notJson("data that is not JSON") : undefined;
 };

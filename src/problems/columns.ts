@@ -50,24 +50,19 @@ export const findColumns = (row: JsonObject) => {
   return { names, messages, reward: others.length === 0 ? reward : undefined, rewards: candidates };
 };
 
-export const columnOptions = (found: ReturnType<typeof findColumns>, { where = "", hasReward = false }) => {
-  const { names, messages, reward = "REWARD_COLUMN" } = found;
-  const column = messages ?? names.find((name) => messagesColumn.test(name));
-  const isTrl = !column && names.includes("prompt");
-  const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
-  const options = formatCommandLine(hasReward ? from : [...from, "--reward-from", reward]);
-  const quoted = names.map((name) => formatCommandLine([name]));
-  const placeholders = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
-  const remark = ` (first replace ${placeholders}${where}; the columns are ${formatList(quoted)})`;
-  return { options, remark: placeholders ? remark : "" };
-};
-
 /** @param hasReward true if an option names the reward */
 export const columnAdvice = (row: JsonObject, hasReward: boolean) => {
   const own = ["messages_and_choices", "trajectories", "trajectory_groups"].find((name) => name in row);
   if (own) return `convert it to JSON lines, because rollcall reads the column ${own} only from JSON`;
   if ("chosen" in row && "rejected" in row)
     return "write a row for each answer, with its own reward, because rows with `chosen` and `rejected` only compare answers";
-  const { options, remark } = columnOptions(findColumns(row), { hasReward });
+  const { names, messages, reward = "REWARD_COLUMN" } = findColumns(row);
+  const column = messages ?? names.find((name) => messagesColumn.test(name));
+  const isTrl = !column && names.includes("prompt");
+  const from = isTrl ? ["--from", "trl"] : ["--messages-from", column ?? "MESSAGES_COLUMN"];
+  const options = formatCommandLine(hasReward ? from : [...from, "--reward-from", reward]);
+  const placeholders = options.match(/\b(?:MESSAGES|REWARD)_COLUMN\b/g)?.join(" and ");
+  const quoted = names.map((name) => formatCommandLine([name]));
+  const remark = placeholders ? ` (first replace ${placeholders}; the columns are ${formatList(quoted)})` : "";
   return `pass ${options}${remark}, or convert it to JSON lines`;
 };

@@ -54,29 +54,21 @@ describe("rows of chat messages", () => {
     ];
     writeFileSync(parquet, new Uint8Array(parquetWriteBuffer({ columnData })));
     expect((await convertFile(parquet)).lines).toEqual(lines);
-    const quoted = inText.messages.replaceAll('"', '""');
-    const table = fileOf(["messages,reward", `"${quoted}",0.5`], "rows.csv");
-    const [, hint = ""] = /hint: (.*)/.exec((await convertFile(table)).stderr) ?? [];
-    const [script = "", program] = hint.slice(hint.indexOf("python3"), hint.lastIndexOf("`")).split(" | ");
-    const out = table.replace(".csv", ".groups.jsonl");
-    expect(program).toBe(`rollcall convert --messages-from messages --reward-from reward --out ${out}`);
-    const rows = runScript(script, dirname(table));
-    expect(rewardsIn((await convertRows(rows, ["--reward-from", "reward"])).lines)).toEqual([[0.5]]);
-    const other = fileOf(["id,conversation,score", `1,"${quoted}",0.5`], "other.csv");
-    expect((await convertFile(other)).stderr).toContain(
-      `< ${other} | rollcall convert --messages-from conversation --reward-from score`,
-    );
   });
 
   it.each([
-    ["a byte order mark", ["\ufeffconversation,score", '"[{""role"": ""assistant"", ""content"": ""yo""}]",1']],
-    ["lists of Python", ["conversation,score", "\"[{'role': 'assistant', 'content': 'yo'}]\",1"]],
+    [
+      "a byte order mark",
+      ["\ufeffconversation,score", '"[{""role"": ""user""}, {""role"": ""assistant"", ""content"": ""yo""}]",1'],
+    ],
     ["a response", ["prompt,response,score", "hi,yo,1"]],
-  ])("are converted from CSV with %s by the command in the hint", async (_, table) => {
+  ])("are converted from CSV with %s by the commands in the hints", async (_, table) => {
     const file = fileOf(table, "rows.csv");
-    const [, script = "", options = ""] =
-      /`(python3 .*) \| rollcall convert (.*) --out .*`/.exec((await convertFile(file)).stderr) ?? [];
-    const { lines } = await convertRows(runScript(script, dirname(file)), options.split(" "));
+    const [, script = "", out = ""] = /`(python3 .*) > (.*)`/.exec((await convertFile(file)).stderr) ?? [];
+    expect(out).toBe(file.replace(".csv", ".rows.jsonl"));
+    const rows = runScript(script, dirname(file));
+    const [, options = ""] = /hint: pass (.*)/.exec((await convertRows(rows)).stderr) ?? [];
+    const { lines } = await convertRows(rows, options.split(" "));
     expect(rewardsIn(lines)).toEqual([[1]]);
     expect(lines[0]).toMatch(/"content": ?"yo"/);
   });

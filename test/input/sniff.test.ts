@@ -49,27 +49,13 @@ describe("the first bytes of a file", () => {
   });
 
   it.each([
-    ["id,messages,reward\n", " | rollcall convert --messages-from messages --reward-from reward"],
-    ["id,dialogue,Score\n", " | rollcall convert --messages-from dialogue --reward-from Score"],
-    ["chat,x$(true).score\n", " | rollcall convert --messages-from chat --reward-from 'x$(true).score'"],
-    ["id,text\n", " | rollcall convert --messages-from MESSAGES_COLUMN --reward-from REWARD_COLUMN"],
-  ])("give, for CSV, the command that converts it: %j", (header, end) => {
-    for (const [name, word, out] of [
-      ["my rows.csv", "'my rows.csv'", "'my rows.groups.jsonl'"],
-      ["-", "rows.csv", "rows.groups.jsonl"],
-      ["https://a.example/x.csv?token=1", "rows.csv", "rows.groups.jsonl"],
-    ]) {
-      const instead = expect.stringContaining(`< ${word}${end} --out ${out}`);
-      expect(findFormatError(Buffer.from(header), name)?.data).toMatchObject({ instead });
-    }
-  });
-
-  it.each([
-    ["id,text\n", "MESSAGES_COLUMN and REWARD_COLUMN"],
-    ["id,score\n", "MESSAGES_COLUMN"],
-  ])("give, for CSV, the words of the command to replace by columns of %j", (header, words) => {
-    const instead = expect.stringMatching(`first replace ${words} near the end of the command; the columns are id, `);
-    expect(findFormatError(Buffer.from(header))?.data).toMatchObject({ instead });
+    ["my rows.csv", "< 'my rows.csv' > 'my rows.rows.jsonl'"],
+    ["csv.jsonl", "< csv.jsonl > csv.rows.jsonl"],
+    ["-", "< rows.csv > rows.jsonl"],
+    ["https://a.example/x.csv?token=1", "< rows.csv > rows.jsonl"],
+  ])("give, for CSV, the command that converts it to JSON lines: %s", (name, files) => {
+    const instead = expect.stringContaining(`${files}\``);
+    expect(findFormatError(Buffer.from("id,messages,reward\n"), name)?.data).toMatchObject({ instead });
   });
 
   it.each([
