@@ -1,5 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { topics } from "../../../src/commands/explain/topics.ts";
 import { runRollcall } from "../../support/run.ts";
@@ -54,16 +53,10 @@ describe("rollcall explain", () => {
     expect(names.filter((name) => !offered.includes(name))).toEqual([]);
   });
 
-  it("has a page for every promised code and for every rule in the source", () => {
-    const namesIn = (text: string, pattern: RegExp) => Array.from(text.matchAll(pattern), ([, name = ""]) => name);
-    const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
-    const named = {
-      codes: namesIn(readFileSync("docs/reference/exit-codes.md", "utf8"), /^\| [\d, ]+ \| `(\w+)` \|/gm),
-      rules: files.flatMap((name) => namesIn(readFileSync(join("src", name), "utf8"), /\brule: "([a-z0-9-]+)"/g)),
-    };
-    expect(named.codes.length).toBe(12);
-    expect(named.rules.length).toBeGreaterThan(5);
-    const unknown = Object.values(named).flatMap((all) => all.filter((name) => !names.includes(name)));
-    expect([...new Set(unknown)], "of a rule: add it to src/commands/explain/topics.ts").toEqual([]);
+  it("has a page for every promised code", () => {
+    const codes = readFileSync("docs/reference/exit-codes.md", "utf8").matchAll(/^\| [\d, ]+ \| `(\w+)` \|/gm);
+    const promised = Array.from(codes, ([, name = ""]) => name);
+    expect(promised.length).toBe(12);
+    expect(promised.filter((name) => !names.includes(name))).toEqual([]);
   });
 });
