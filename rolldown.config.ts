@@ -26,7 +26,7 @@ const groups = [
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
   { name: "options", test: /\/src\/options\/[a-z-]+\.ts$/ },
-  { name: "print", test: /\/src\/lists\/object-list\.ts$/ },
+  { name: "facts", test: /\/src\/lists\/facts\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
   // Failures of any module are made without loading the module.
   { name: "failures", test: /\/src\/(client|settings|catalogs|database|commands|output)\/failures\.ts$/ },

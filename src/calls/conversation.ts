@@ -35,9 +35,6 @@ export type Media = NonNullable<ReturnType<typeof toMedia>>;
 
 export const hasMessages = (items: readonly RawJson[]) => items.some((item) => findMessage(item) !== undefined);
 
-export const toObject = (members: readonly RawMember[]) =>
-  parseRawJson(`{${members.map(({ key, value }) => `${JSON.stringify(key)}:${value.json}`).join(",")}}`);
-
 export const composeMessage = (role: string, content: RawJson) =>
   parseRawJson(`{"role":"${role}","content":${content.json}}`);
 

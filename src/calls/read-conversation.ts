@@ -1,12 +1,21 @@
 /** Reads the messages of a call to the APIs of OpenAI, Anthropic and Gemini. */
-import { composeArray, findValue, itemsOf, membersOf, parseRawJson, type RawJson, textAt } from "../json/raw-json.ts";
+import {
+  composeArray,
+  findValue,
+  itemsOf,
+  membersOf,
+  parseRawJson,
+  type RawJson,
+  textAt,
+  toRawObject,
+} from "../json/raw-json.ts";
 import { convertBlocks, convertReply } from "../messages/anthropic.ts";
 import { type ConversionNotes, toTools } from "../messages/chat.ts";
 import { findIn, openGemini } from "../messages/gemini.ts";
 import { type Json, JsonWriter } from "../messages/output-json.ts";
 import { convertInput, convertOutput } from "../messages/responses.ts";
 import { ConversionError, Value } from "../messages/value.ts";
-import { composeMessage, findMessage, hasMessages, toObject } from "./conversation.ts";
+import { composeMessage, findMessage, hasMessages } from "./conversation.ts";
 import { findOperation } from "./facts.ts";
 
 /** `rest` is the part of the inputs or output that is not in `items`. */
@@ -140,7 +149,7 @@ const readGeminiCall = (run: ConversionNotes, call: RawJson, value: Value): Call
   });
   const lastChunk = itemsOf(findValue(call, "output")).at(-1) ?? findValue(call, "output");
   return {
-    inputs: { items: toRaw(before), rest: others.length === 0 ? undefined : toObject(others) },
+    inputs: { items: toRaw(before), rest: others.length === 0 ? undefined : toRawObject(others) },
     output:
       answer.length === 0
         ? { items: undefined, rest: findValue(call, "output") }
@@ -177,5 +186,5 @@ const readOutput = (call: RawJson): Messages => {
 const omitMembers = (value: RawJson | undefined, keys: readonly string[]) => {
   const toSnakeCase = (key: string) => key.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   const others = membersOf(value).filter(({ key }) => !keys.includes(toSnakeCase(key)));
-  return others.length === 0 ? undefined : toObject(others);
+  return others.length === 0 ? undefined : toRawObject(others);
 };

@@ -93,15 +93,16 @@ const sumCalls = (calls: readonly SummarizedCall[], model?: string) => {
   /** Returns seconds (nearest-rank method). */
   const percentile = (share: number) => {
     const ranked = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];
-    return ranked === undefined ? undefined : ranked / 1_000_000;
+    return ranked === undefined ? null : ranked / 1_000_000;
   };
   const { prompt, completion, total, usd } = sums;
-  const tokens = { prompt: prompt?.digits, completion: completion?.digits, total: total?.digits };
+  const digitsOf = (sum?: Decimal) => sum?.digits ?? null;
+  const tokens = { prompt: digitsOf(prompt), completion: digitsOf(completion), total: digitsOf(total) };
   return {
     calls: calls.length,
     ...states,
     seconds: { calls: sorted.length, p50: percentile(0.5), p95: percentile(0.95) },
     tokens: { calls: callsWithTokens, ...tokens },
-    cost: { calls: callsWithCost, usd: usd && formatDecimal(usd) },
+    cost: { calls: callsWithCost, usd: usd ? formatDecimal(usd) : null },
   };
 };

@@ -3,12 +3,16 @@ import type { CatalogModel } from "../contract/models.ts";
 import { toText } from "../contract/replies.ts";
 import { formatDecimal } from "../decimal.ts";
 import { ignoreErrors } from "../files.ts";
-import { catalogFields, listStatedPrices, parseAmount, priceField, priceNames, toStatedFact } from "./fields.ts";
+import { countryField, listStatedPrices, parseAmount, priceNames, readField, toStatedFact } from "./fields.ts";
 import { groupById } from "./rows.ts";
 
 /** If only one catalog has the model, `change` is `added` or `gone`, and `field` is null. */
 export type Change = Readonly<
-  Record<"id" | "change", string> & Record<"name" | "field", string | null> & Record<"from" | "to", unknown>
+  Record<"name" | "field", string | null> &
+    Record<"from" | "to", unknown> & {
+      id: string;
+      change: "added" | "gone" | "price" | (typeof otherFields)[number][1];
+    }
 >;
 
 /** Pairs models with the same id in catalog order. A part of a catalog does not prove that a model is missing. */
@@ -34,17 +38,28 @@ export const diffCatalogs = (
 const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): readonly Change[] => {
   const name = toText(newer?.name) ?? toText(older?.name) ?? null;
   if (!older || !newer) return [{ id, name, change: older ? "gone" : "added", field: null, from: null, to: null }];
-  const prices = [older, newer].flatMap(({ pricing }) => [...listStatedPrices(pricing).keys()]);
-  const priceFields = Array.from(new Set([...priceNames, ...prices]), (price) => priceField(price, 0));
-  return [...priceFields, ...otherFields].flatMap(({ name: field, change = "", value: read }): readonly Change[] => {
+  const prices = new Set([older, newer].flatMap(({ pricing }) => [...listStatedPrices(pricing).keys()]));
+  const priceFields = [...new Set([...priceNames, ...prices])].map((price) => [`pricing.${price}`, "price"] as const);
+  return [...priceFields, ...otherFields].flatMap(([field, change]): readonly Change[] => {
     const toFact = change === "price" ? toPrice : toOtherFact;
-    const from = toFact(toWritable(read({ entry: older })));
-    const to = toFact(toWritable(read({ entry: newer })));
+    const from = toFact(toWritable(readField(older, field)));
+    const to = toFact(toWritable(readField(newer, field)));
     return from.key === to.key ? [] : [{ id, name, change, field, from: from.value, to: to.value }];
   });
 };
 
-const otherFields = catalogFields.filter(({ change = "price" }) => change !== "price");
+/** The compared fields without the prices, with the kind of a change. */
+const otherFields = [
+  ["context_length", "context"],
+  ["max_output_length", "output"],
+  ["quantization", "quantization"],
+  ["input_modalities", "modalities"],
+  ["output_modalities", "modalities"],
+  ["supported_features", "features"],
+  ["supported_sampling_parameters", "parameters"],
+  [countryField, "countries"],
+  ["deprecation_date", "deprecation"],
+] as const;
 
 const toWritable = (value: unknown = null) =>
   ignoreErrors(() => JSON.stringify(value)) === undefined ? "(nested too deeply)" : value;

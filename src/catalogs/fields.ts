@@ -1,70 +1,18 @@
-/** The fields of models and catalog entries. */
+/** Reads the fields of catalog entries. */
 import type { CatalogModel } from "../contract/models.ts";
-import { type ServiceObject, toText, toTexts } from "../contract/replies.ts";
+import { toText } from "../contract/replies.ts";
 import { type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
 
-/** An inference model (interface 2.3), a catalog entry (2.5), or both with the same id. */
-type FieldRow = Readonly<{ model?: { value: ServiceObject }; entry?: CatalogModel }>;
-
-type FieldOptions = Readonly<{
-  rank: number;
-  heading?: string;
-  align?: "right" | "decimal";
-  /** The kind of change in `catalog diff`. Without a kind, `catalog diff` ignores the field. */
-  change?: string;
-  read?: (row: FieldRow) => unknown;
-  /** `spelled` returns the unchanged JSON of the value. */
-  text?: (value: unknown, spelled: () => string, row: FieldRow) => string;
-}>;
-
-export type FieldColumn = ReturnType<typeof field>;
-
-const field = (name: string, options: FieldOptions) => {
-  const {
-    read = ({ entry }) => entry?.[name],
-    heading = name,
-    text = (found, spelled) => toText(found) ?? spelled(),
-    ...display
-  } = options;
-  const value = (row: FieldRow): unknown => read(row) ?? undefined;
-  const cell = (row: FieldRow, spelled: () => string) => {
-    const found = value(row);
-    return found === undefined ? "" : text(found, spelled, row);
-  };
-  return { name, heading, ...display, cell, value };
-};
-
-const modelField = (name: string, options: FieldOptions): FieldColumn =>
-  field(name, { ...options, read: ({ model }) => model?.value[name] });
-
 export const formatPlain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
-
-const wordList: Pick<FieldOptions, "text"> = {
-  text: (value, spelled) => toTexts(value)?.join(", ") ?? spelled(),
-};
-
-/** Values are Unix seconds. Services send 0 for an unknown time. */
-const unixTime: Pick<FieldOptions, "text"> = {
-  text: (value, spelled) => {
-    if (value === 0) return "";
-    return typeof value === "number" && value > 0 && value * 1000 <= maxMs ? utcDay(value * 1000) : spelled();
-  },
-};
 
 /** The last millisecond of the year 9999. */
 const maxMs = Date.UTC(10_000, 0) - 1;
-export const dayMs = 86_400_000;
 export const utcDay = (ms: number) => new Date(Math.min(ms, maxMs)).toISOString().slice(0, 10);
 
-/** The fields of interface 2.3, in the order of output.md. */
-export const modelFields: readonly [FieldColumn, ...FieldColumn[]] = [
-  modelField("id", { rank: 0 }),
-  modelField("created", { ...unixTime, rank: 2 }),
-  modelField("owned_by", { heading: "owned by", rank: 1 }),
-  modelField("root", { rank: 3 }),
-  modelField("object", { rank: 4 }),
-];
+/** Returns undefined for a value that is not a time in seconds. */
+export const formatUnixDay = (seconds: unknown) =>
+  typeof seconds === "number" && seconds > 0 && seconds * 1000 <= maxMs ? utcDay(seconds * 1000) : undefined;
 
 export const priceNames = ["prompt", "completion", "image", "request", "input_cache_read"] as const;
 
@@ -75,6 +23,8 @@ export const knownPriceNames: readonly string[] = [
 ];
 
 const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== "image" && name !== "request";
+
+export const priceUnit = (name: string) => (isPerToken(name) ? "$/M" : "$");
 
 /** Returns US dollars per million tokens, image or request. */
 export const toShownPrice = (name: string, price: Decimal) => shiftDecimal(price, isPerToken(name) ? 6 : 0);
@@ -139,7 +89,7 @@ export const readPrice = (entry: CatalogModel, name: string) =>
 /** Returns a text such as `0.3 $/M`. An invalid price stays unchanged. */
 export const formatPrice = (name: string, value: unknown) => {
   const price = parsePrice(value);
-  return price ? `${formatDecimal(toShownPrice(name, price))} ${isPerToken(name) ? "$/M" : "$"}` : formatPlain(value);
+  return price ? `${formatDecimal(toShownPrice(name, price))} ${priceUnit(name)}` : formatPlain(value);
 };
 
 /** Returns percent, such as `-33.3`. With `roundUp`, 5.01 becomes `+5.1`, because 5.01 exceeds a limit of 5. */
@@ -151,48 +101,14 @@ export const formatPercentChange = (from: Decimal, to: Decimal, roundUp = false)
   return `${is < was ? "-" : "+"}${formatDecimal({ digits: tenths, places: 1 })}`;
 };
 
-export const priceField = (name: string, rank: number, title = name) =>
-  field(`pricing.${name}`, {
-    heading: `${title}\n${isPerToken(name) ? "$/M" : "$"}`,
-    rank,
-    align: "decimal",
-    read: ({ entry }) => listStatedPrices(entry?.pricing).get(name),
-    // Marks an invalid price with digits, because users could take it for a valid price.
-    text: (value, spelled, { entry = {} }) => {
-      const text = toText(value) ?? spelled();
-      const price = typeof value === "object" || listTerms(entry).length > 0 ? undefined : parsePrice(text);
-      if (price) return formatDecimal(toShownPrice(name, price));
-      return /\d/.test(text) ? `${text} (as given)` : text;
-    },
-    change: "price",
-  });
+export const countryField = "datacenters.country_code";
 
-/** The fields of interface 2.5, in the order of output.md. */
-export const catalogFields: readonly [FieldColumn, ...FieldColumn[]] = [
-  field("id", { rank: 0 }),
-  field("name", { rank: 10 }),
-  field("context_length", { align: "right", heading: "context\ntokens", rank: 4, change: "context" }),
-  field("max_output_length", { align: "right", heading: "max output\ntokens", rank: 6, change: "output" }),
-  priceField("prompt", 0),
-  priceField("completion", 2),
-  priceField("input_cache_read", 7, "cache read"),
-  priceField("image", 13),
-  priceField("request", 14),
-  field("quantization", { rank: 5, change: "quantization" }),
-  field("input_modalities", { ...wordList, heading: "input", rank: 11, change: "modalities" }),
-  field("output_modalities", { ...wordList, heading: "output", rank: 12, change: "modalities" }),
-  field("supported_features", { ...wordList, heading: "features", rank: 8, change: "features" }),
-  field("supported_sampling_parameters", { ...wordList, heading: "parameters", rank: 16, change: "parameters" }),
-  field("datacenters.country_code", {
-    ...wordList,
-    heading: "countries",
-    rank: 9,
-    read: ({ entry }) => listCountries(entry?.datacenters) ?? entry?.datacenters,
-    change: "countries",
-  }),
-  field("deprecation_date", { heading: "deprecation", rank: 3, change: "deprecation" }),
-  field("created", { ...unixTime, rank: 15 }),
-];
+/** Reads a field by its dotted name. */
+export const readField = (entry: CatalogModel, name: string): unknown => {
+  if (name === countryField) return listCountries(entry.datacenters) ?? entry.datacenters;
+  const [, price] = /^pricing\.(.*)$/s.exec(name) ?? [];
+  return price === undefined ? entry[name] : listStatedPrices(entry.pricing).get(price);
+};
 
 export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | undefined =>
   Array.isArray(datacenters) && datacenters.every(isObject) ? datacenters : undefined;

@@ -39,7 +39,7 @@ const defineWordFilter = <Name extends string>(
 ) => ({ name, column, known: known.split(" "), matches, read });
 
 const europeanUnion = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK";
-const countries = "datacenters.country_code";
+const countries = fields.countryField;
 
 /** A missing country becomes an empty word, so that `--only-country` does not match. */
 const readCountries = ({ datacenters }: CatalogModel) =>

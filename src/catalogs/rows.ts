@@ -1,8 +1,7 @@
 /** Makes rows from catalog entries and inference models. */
 import type { CatalogModel } from "../contract/models.ts";
 import { type ReplyEntry, type ReplyList, toText } from "../contract/replies.ts";
-import { toBuffer } from "../json/json-bytes.ts";
-import { composeArray, composeObject } from "../json/raw-json.ts";
+import { parseRawBytes } from "../json/raw-bytes.ts";
 import type { CatalogName } from "./catalog-files.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;
@@ -29,11 +28,10 @@ export const joinById = (models: ReplyList, entries: readonly CatalogEntry[]) =>
   });
 };
 
-/** Copies the service's raw JSON into `{"catalogs":[…],"data":[…]}`. */
+/** Returns `{"catalogs":[…],"data":[…]}` with the service's own JSON of the models. */
 export const rowsDocument = (rows: readonly CatalogRow[], catalogs: readonly CatalogName[]) => {
-  const toText = (raw?: Uint8Array) => raw && toBuffer(raw).toString("utf8");
-  const data = rows.map(({ model, catalog = null, raw }) =>
-    composeObject({ model: toText(model?.raw), catalog: JSON.stringify(catalog), entry: toText(raw) ?? "null" }),
-  );
-  return Buffer.from(composeObject({ catalogs: JSON.stringify(catalogs), data: composeArray(data) }));
+  const data = rows.map(({ model, catalog = null, raw }) => {
+    return { model: model && parseRawBytes(model.raw), catalog, entry: raw ? parseRawBytes(raw) : null };
+  });
+  return { catalogs, data };
 };

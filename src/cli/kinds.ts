@@ -1,5 +1,5 @@
 /** Defines the kinds of options and arguments, and parses values. */
-import { invalidOptionValue } from "../failures.ts";
+import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
 /** Where the completion of a value comes from. A placeholder `file`, `dir` or `folder` needs none. */
@@ -22,36 +22,30 @@ export type CompletionSource =
   | "splits"
   | "topics";
 
-/** The record of an option or argument, from which commander's object, the help and the completion are made. */
-export interface OptionKind<Value, Initial = Value> {
-  readonly about: string;
+export type OptionKind<Value> = Readonly<{
+  about: string;
   /** Name of the value in the help; missing or empty for a flag. */
-  readonly placeholder?: string;
-  readonly choices?: readonly string[];
-  /** True if the values of all uses are joined. `parse` returns a list. */
-  readonly repeatable?: boolean;
+  placeholder?: string;
+  choices?: readonly string[];
+  repeatable?: boolean;
   /** Text of the default in the help. */
-  readonly default?: string;
-  /** The value if the option is not given. */
-  readonly initial?: Initial;
-  /** The value that `--no-name` gives to the option `--name`. */
-  readonly preset?: string;
-  readonly required?: boolean;
-  readonly short?: string;
+  default?: string;
+  required?: boolean;
+  short?: string;
   /** Heading in the help. */
-  readonly group?: string;
-  readonly completion?: CompletionSource;
+  group?: string;
+  completion?: CompletionSource;
   /** True if agents may use the option: it names no file, reveals no content, writes nothing and never waits. */
-  readonly forAgents?: boolean;
+  forAgents?: boolean;
   /** True if the option conflicts with `--follow`. */
-  readonly needsWholeFile?: boolean;
+  needsWholeFile?: boolean;
   /** Name of an option that this option requires. */
-  readonly needs?: string;
+  needs?: string;
   /** Maps each conflicting option to the reason of the conflict. */
-  readonly conflicts?: Readonly<Record<string, string>>;
-  /** @throws Failure */
-  readonly parse: (word: string, name: string) => Value;
-}
+  conflicts?: Readonly<Record<string, string>>;
+  /** `words` may be empty. @throws Failure */
+  parse: (words: readonly string[], name: string) => Value;
+}>;
 
 export type OptionKinds = Readonly<Record<string, OptionKind<unknown>>>;
 
@@ -60,25 +54,30 @@ type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}
   : Name;
 
 export type Values<Of extends OptionKinds> = {
-  readonly [Name in keyof Of & string as CamelCase<Name>]: Of[Name] extends OptionKind<infer Value, infer Initial>
-    ? Value | Initial
-    : never;
+  readonly [Name in keyof Of & string as CamelCase<Name>]: Of[Name] extends OptionKind<infer Value> ? Value : never;
 };
 
-export const flag = (about: string): OptionKind<boolean> => ({ about, initial: false, parse: () => true });
+export const flag = (about: string): OptionKind<boolean> => ({ about, parse: (words) => words.length > 0 });
 
 export const custom = <Value>(
   about: string,
   placeholder: string,
   parse: (word: string, name: string) => Value,
-): OptionKind<Value, undefined> => ({ about, placeholder, parse });
+): OptionKind<Value | undefined> => ({
+  about,
+  placeholder,
+  parse: (words, name) => {
+    const word = words.at(-1);
+    return word === undefined ? undefined : parse(word, name);
+  },
+});
 
 export const text = (about: string, placeholder = "text") => custom(about, placeholder, (word) => word);
 
-export const withDefault = <Value>(kind: OptionKind<Value, unknown>, word: string): OptionKind<Value> => ({
+export const withDefault = <Value>(kind: OptionKind<Value>, defaultValue: string): OptionKind<NonNullable<Value>> => ({
   ...kind,
-  default: word,
-  initial: kind.parse(word, "default"),
+  default: defaultValue,
+  parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
 });
 
 type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion" | "forAgents" | "needsWholeFile">;
@@ -89,10 +88,15 @@ export const withFacts = <Kind extends OptionKind<unknown>>(kind: Kind, facts: O
   ...facts,
 });
 
-/** commander refuses a command line without a required argument. */
-export const required = <Value>({ initial: _, ...kind }: OptionKind<Value, unknown>): OptionKind<Value> => ({
+export const required = <Value>(kind: OptionKind<Value>): OptionKind<NonNullable<Value>> => ({
   ...kind,
   required: true,
+  parse: (words, name) => {
+    const value = kind.parse(words, name);
+    if (value !== undefined && value !== null) return value;
+    // `validateArgv` refuses missing arguments earlier.
+    throw new Error(`nothing was typed for ${name}`);
+  },
 });
 
 const maxCount = 999_999_999;
@@ -115,7 +119,7 @@ export const choice = <const Word extends string>(
   about: string,
   choices: readonly Word[],
   placeholder = choices.join("|"),
-): OptionKind<Word, undefined> => ({
+): OptionKind<Word | undefined> => ({
   ...custom(about, placeholder, (word, name) => parseChoice(word, name, choices)),
   choices,
 });
@@ -127,17 +131,27 @@ const parseChoice = <Word extends string>(word: string, name: string, choices: r
   throw invalidOptionValue(name, word, wanted, findNearest(word, choices));
 };
 
-export const list = <Item>(
+export const repeated = (about: string, placeholder = ""): OptionKind<readonly string[]> => ({
+  about,
+  placeholder,
+  repeatable: true,
+  parse: (words) => words,
+});
+
+export const choices = <const Word extends string>(
   about: string,
+  words: readonly Word[],
   placeholder: string,
-  parse: (word: string, name: string) => readonly Item[],
-): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse });
+): OptionKind<readonly Word[]> => ({
+  ...repeated(about, placeholder),
+  choices: words,
+  parse: (typed, name) => typed.map((word) => parseChoice(word, name, words)),
+});
 
-export const repeated = (about: string, placeholder = "") => list(about, placeholder, (word) => [word]);
-
-export const splitAtCommas = (word: string) => word.split(",").map((each) => each.trim());
-
-export const commaList = (about: string, placeholder: string) => list(about, placeholder, splitAtCommas);
+export const commaList = (about: string, placeholder: string): OptionKind<readonly string[]> => ({
+  ...repeated(about, placeholder),
+  parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
+});
 
 export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 export const forAgents = <Of extends OptionKinds>(kinds: Of): Of => extendKinds(kinds, { forAgents: true });
@@ -146,4 +160,20 @@ export const needing = <Of extends OptionKinds>(needs: string, kinds: Of): Of =>
 const extendKinds = <Of extends OptionKinds>(kinds: Of, extra: Partial<OptionKind<unknown>>): Of =>
   Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
-export const camelCase = (name: string) => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+/** @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
+export const parseKinds = <Of extends OptionKinds>(
+  kinds: Of,
+  { typed, nameOf }: { typed: (name: string) => readonly string[]; nameOf(name: string): string },
+): Values<Of> =>
+  Object.fromEntries(
+    Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
+      const words = typed(name);
+      if (kind.needs && words.length > 0 && typed(kind.needs).length === 0)
+        throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
+      const conflict = Object.entries(kind.conflicts ?? {}).find(([other]) => typed(other).length > 0);
+      if (words.length > 0 && conflict) throw conflictingOptions(nameOf(name), nameOf(conflict[0]), conflict[1]);
+      return [camelCase(name), kind.parse(words, nameOf(name))];
+    }),
+  );
+
+const camelCase = (name: string) => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

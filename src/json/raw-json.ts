@@ -5,8 +5,18 @@ type Kind = "text" | "number" | "word" | "list" | "object";
 
 const kindsByStart: Record<string, Kind> = { '"': "text", "{": "object", "[": "list", t: "word", f: "word", n: "word" };
 
-/** A value of valid JSON. Members and items are read on demand. */
-export class RawJson {
+/** A value as JSON. */
+export type RawJson = Readonly<{
+  kind: Kind;
+  json: string;
+  /** The characters of a string. The JSON of another value. */
+  text: string;
+  members: readonly RawMember[];
+  items: readonly RawJson[];
+}>;
+
+/** A value in a text of valid JSON. Members and items are read on demand. */
+class ParsedJson implements RawJson {
   readonly kind: Kind;
   readonly #source: string;
   readonly #start: number;
@@ -34,7 +44,7 @@ export class RawJson {
     return this.#members;
   }
 
-  get items() {
+  get items(): readonly RawJson[] {
     this.#items ??= this.kind === "list" ? Array.from(this.#walkContent(), ({ value }) => value) : [];
     return this.#items;
   }
@@ -49,11 +59,72 @@ export class RawJson {
         at = skipWhite(text, skipWhite(text, keyEnd) + 1);
       }
       const end = endOfValue(text, at);
-      yield { key, value: new RawJson(text, at, end) };
+      yield { key, value: new ParsedJson(text, at, end) };
       at = skipWhite(text, skipWhite(text, end) + 1);
     }
   }
 }
+
+/** A value of the program, or an object with the given members. Its JSON has no white space. */
+class ValueJson implements RawJson {
+  readonly kind: Kind;
+  readonly #value: unknown;
+  #members: readonly RawMember[] | undefined;
+
+  constructor(value: unknown, members?: readonly RawMember[]) {
+    this.kind = kindOf(value);
+    this.#value = value;
+    this.#members = members;
+  }
+
+  get json(): string {
+    if (!this.#members) return formatValue(this.#value);
+    return composeMembers(this.#members.map(({ key, value }) => [key, toCompactJson(value)]));
+  }
+
+  get text(): string {
+    return typeof this.#value === "string" ? this.#value : this.json;
+  }
+
+  get members(): readonly RawMember[] {
+    if (this.kind !== "object") return [];
+    this.#members ??= statedMembers(this.#value).map(toRawMember);
+    return this.#members;
+  }
+
+  get items(): readonly RawJson[] {
+    return Array.isArray(this.#value) ? this.#value.map(toRawJson) : [];
+  }
+}
+
+const kindOf = (value: unknown): Kind => {
+  if (Array.isArray(value)) return "list";
+  if (typeof value === "string") return "text";
+  if (typeof value === "number" || typeof value === "bigint") return "number";
+  return typeof value === "object" && value !== null ? "object" : "word";
+};
+
+/** Omits the members that `JSON.stringify` omits. */
+const statedMembers = (value: unknown): readonly (readonly [string, unknown])[] =>
+  Object.entries(Object(value)).filter(([, member]) => member !== undefined && typeof member !== "function");
+
+const toRawMember = ([key, value]: readonly [string, unknown]) => ({ key, value: toRawJson(value) });
+
+const isRawJson = (value: unknown): value is RawJson => value instanceof ParsedJson || value instanceof ValueJson;
+
+const formatValue = (value: unknown): string => {
+  if (isRawJson(value)) return toCompactJson(value);
+  if (Array.isArray(value)) return composeArray(value.map(formatValue));
+  if (typeof value === "object" && value !== null)
+    return composeMembers(statedMembers(value).map(([key, member]) => [key, formatValue(member)]));
+  return typeof value === "bigint" ? String(value) : (JSON.stringify(value) ?? "null");
+};
+
+/** Returns a value of the program as JSON. The value may contain JSON and big integers. */
+export const toRawJson = (value: unknown): RawJson => (isRawJson(value) ? value : new ValueJson(value));
+
+/** Keeps repeated keys. */
+export const toRawObject = (members: readonly RawMember[]): RawJson => new ValueJson({}, members);
 
 const decodeText = (json: string) => (json.includes("\\") ? String(JSON.parse(json)) : json.slice(1, -1));
 
@@ -96,9 +167,9 @@ const endOfValue = (text: string, from: number) => {
   return text.length;
 };
 
-export const parseRawJson = (text: string) => {
+export const parseRawJson = (text: string): RawJson => {
   const start = skipWhite(text, 0);
-  return new RawJson(text, start, endOfValue(text, start));
+  return new ParsedJson(text, start, endOfValue(text, start));
 };
 
 export const tryParseRawJson = (text: string) => {
@@ -158,6 +229,9 @@ export const compactJson = (json: string) => {
   return copied === 0 ? json : parts.join("") + json.slice(copied);
 };
 
+/** Returns JSON without white space. */
+export const toCompactJson = (value: RawJson) => (value instanceof ValueJson ? value.json : compactJson(value.json));
+
 export const formatInline = (value: RawJson) => (value.kind === "text" ? value.text : formatJson(value, undefined));
 
 export const formatIndented = (value: RawJson) => (value.kind === "text" ? value.text : formatJson(value, "\n"));
@@ -166,7 +240,7 @@ export const formatIndented = (value: RawJson) => (value.kind === "text" ? value
 export const formatJson = (value: RawJson, line: string | undefined, levels = maxIndentedLevels): string => {
   if (value.kind === "text") return JSON.stringify(value.text);
   if (value.kind !== "list" && value.kind !== "object") return value.json;
-  if (levels === 0) return compactJson(value.json);
+  if (levels === 0) return toCompactJson(value);
   const inner = line === undefined ? undefined : `${line}  `;
   const [open, close] = value.kind === "list" ? ["[", "]"] : ["{", "}"];
   const parts = [

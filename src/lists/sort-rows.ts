@@ -4,7 +4,7 @@ import type { ReplyList } from "../contract/replies.ts";
 import { compareDecimals, type Decimal, parseDecimal } from "../decimal.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
-import { type Column, findColumn, formatPlainValue, type Screen } from "../output/index.ts";
+import { type Column, findColumn, formatPlainValue, readValue, type Screen } from "../output/index.ts";
 import { pluralize } from "../sentences.ts";
 
 type Order<Row> = Readonly<{ column: Column<Row>; descending: boolean }>;
@@ -35,7 +35,7 @@ export const rankColumns = <Row>(
 
 export const sortRows = <Row>(rows: readonly Row[], order: readonly Order<Row>[]) =>
   order.reduceRight((sorted, { column, descending }) => {
-    const keyed = sorted.map((row) => ({ row, key: toSortKey(column.value(row), column.align) }));
+    const keyed = sorted.map((row) => ({ row, key: toSortKey(readValue(column, row), column.align) }));
     return keyed.sort((a, b) => compareSortKeys(a.key, b.key, descending ? -1 : 1)).map(({ row }) => row);
   }, rows);
 

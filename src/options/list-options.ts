@@ -54,16 +54,12 @@ export const countOption = (about: string, placeholder = "n") =>
     return amount;
   });
 
-const parsedList = <Item>(
-  about: string,
-  placeholder: string,
-  parseItem: (item: string, option: string) => Item,
-): cli.OptionKind<readonly Item[], undefined> => ({
-  about,
-  placeholder,
-  repeatable: true,
-  parse: (word, option) => cli.splitAtCommas(word).map((item) => parseItem(item, option)),
-});
+const parsedList = <Item>(about: string, placeholder: string, parseItem: (item: string, option: string) => Item) => {
+  const kind = cli.commaList(about, placeholder);
+  const parse = (typed: readonly string[], option: string) =>
+    typed.length === 0 ? undefined : kind.parse(typed, option).map((item) => parseItem(item, option));
+  return { ...kind, parse };
+};
 
 const wordsOption = (about: string, placeholder = "name") =>
   cli.withFacts(

@@ -3,7 +3,14 @@ import * as raw from "../json/raw-json.ts";
 import { pluralize } from "../sentences.ts";
 import { printPage } from "./page.ts";
 import type { Screen } from "./screen.ts";
-import { type Column, isJsonFormat, type ListView, type ShownColumn, type WireObjects } from "./views.ts";
+import {
+  type Column,
+  isJsonFormat,
+  type KeyColumn,
+  type ListView,
+  type ShownColumn,
+  type WireObjects,
+} from "./views.ts";
 import * as wires from "./wire.ts";
 
 export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
@@ -29,16 +36,16 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     return values && format(values);
   };
   const toShown = (column: Column<Row>): ShownColumn<Row> => {
-    const { name, path = name, isFreeForm } = column;
+    const { name, heading = name, path = name, isFreeForm } = column;
     const format = isFreeForm ? wires.formatValuesAsJson : undefined;
     const text = (row: Row, at: number) => {
       const found = spell(at, path, format);
       if (found !== undefined) return found;
       // For the path `a.b`, a damaged reply can have a number at `a` instead of an object.
-      const value = formatPlainValue(column.value(row));
+      const value = formatPlainValue(readValue(column, row));
       return value && (spell(at, path.replace(/\.?[^.]*$/, "")) || value);
     };
-    return { ...column, text, cell: (row, at) => column.cell(row, () => text(row, at)) };
+    return { ...column, heading, text, cell: (row, at) => formatCell(column, row, () => text(row, at)) };
   };
   if (!fields) return columns.map(toShown);
   return fields.map((name) => {
@@ -49,6 +56,12 @@ const selectColumns = <Row>({ fields }: Screen, { columns, wire }: ListView<Row>
     return { name, heading: name, rank: 0, cell: text, text };
   });
 };
+
+export const readValue = <Row>({ name, value }: Column<Row>, row: Row): unknown =>
+  value ? value(row) : Reflect.get(Object(row), name);
+
+export const formatCell = <Row>(column: Column<Row>, row: Row, spelled: () => string) =>
+  column.cell ? (column.cell(row, spelled) ?? "") : formatPlainValue(readValue(column, row), ", ");
 
 /** Formats objects as JSON, because `String` would call a `toString` in the data. */
 export const formatPlainValue = (value: unknown, separator = ";"): string => {
@@ -67,12 +80,15 @@ function* formatLines<Row>({ format, options, cleaner }: Screen, columns: ShownC
 }
 
 /** `jsonl` and `--fields` apply to the array or object at the key `member`. */
-export const printDocument = (screen: Screen, value: unknown, member?: string) =>
-  printRaw(screen, Buffer.from(JSON.stringify(value) ?? "null"), member);
+export const printDocument = <Document>(screen: Screen, document: Document, member?: string) =>
+  screen.print(formatJsonPieces(screen, { document: raw.toRawJson(document), member }), "json");
 
-/** @throws Failure `invalid-option-value` */
-export const printRaw = (screen: Screen, bytes: Uint8Array, member?: string) =>
-  screen.print(formatJsonPieces(screen, { bytes, member }), "json");
+/** Formats other than `json` print only the list in `member`. */
+export const printObjects = async <Member extends string, Document extends Readonly<Record<Member, readonly object[]>>>(
+  screen: Screen,
+  document: Document,
+  { member, columns }: { member: Member; columns: readonly KeyColumn<Document[Member][number]>[] },
+) => await printList(screen, { columns, rows: document[member], wire: { document: raw.toRawJson(document), member } });
 
 function* formatJsonPieces(
   { format, fields, host, options, resultNotes }: Screen,
@@ -82,19 +98,19 @@ function* formatJsonPieces(
   const { document, container, isList, all, shown } = wires.openWire(wire);
   const picked = options.areFieldsChecked ? fields : fields?.map((name) => wires.resolveField(name, columns, all));
   const formatObject = (object: raw.RawJson) =>
-    picked ? (wires.pickFields(object, picked) ?? "{}") : raw.compactJson(object.json);
+    picked ? (wires.pickFields(object, picked) ?? raw.toRawJson({})) : object;
   if (format === "jsonl") {
-    for (const object of shown) yield `${formatObject(object)}\n`;
+    for (const object of shown) yield `${raw.toCompactJson(formatObject(object))}\n`;
     return;
   }
   const objects = shown.map(formatObject);
-  const content = isList ? raw.composeArray(objects) : objects.join("");
-  const members = document.members.flatMap(({ key, value }): [string, string][] => {
-    if (value === container) return [[key, content]];
-    return key === wire.member ? [] : [[key, raw.compactJson(value.json)]];
+  const content = isList ? raw.toRawJson(objects) : objects[0];
+  const members = document.members.flatMap(({ key, value }): readonly raw.RawMember[] => {
+    if (value === container) return content ? [{ key, value: content }] : [];
+    return key === wire.member ? [] : [{ key, value }];
   });
-  if (resultNotes.length > 0) members.push(["notes", JSON.stringify(resultNotes)]);
-  const json = document === container ? content : raw.composeMembers(members);
-  yield host.terminal.stdout ? raw.formatJson(raw.parseRawJson(json), "\n") : json;
+  if (resultNotes.length > 0) members.push({ key: "notes", value: raw.toRawJson(resultNotes) });
+  const result = document === container && content ? content : raw.toRawObject(members);
+  yield host.terminal.stdout ? raw.formatJson(result, "\n") : raw.toCompactJson(result);
   yield "\n";
 }

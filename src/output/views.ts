@@ -1,4 +1,6 @@
 /** Defines the views that a screen prints: lists with columns, and pages with sections. */
+import type { RawJson } from "../json/raw-json.ts";
+
 export const formats = ["table", "tsv", "json", "jsonl", "csv"] as const;
 export type OutputFormat = (typeof formats)[number];
 export const isJsonFormat = (format: OutputFormat | undefined) => format === "json" || format === "jsonl";
@@ -19,16 +21,17 @@ export type Column<Row> = Readonly<{
   name: string;
   /** The path in JSON, such as `entry.pricing.prompt`. Default: `name`. */
   path?: string;
-  /** The heading with the unit, on one or more lines. */
-  heading: string;
+  /** The heading with the unit, on one or more lines. Default: `name`. */
+  heading?: string;
   align?: "left" | "right" | "decimal";
   /** The table omits columns of high rank first, and never omits rank 0. */
   rank: number;
   /** True if people type the cells in commands. Default: true for the first column. */
   hasNames?: boolean;
-  /** Returns text that is not safe to print. `spelled` returns the value with all digits. */
-  cell: (row: Row, spelled: () => string) => string;
-  value: (row: Row) => unknown;
+  /** Default: the member `name` of the row. */
+  value?: (row: Row) => unknown;
+  /** Returns text that is not safe to print. `spelled` returns the JSON value with all digits. Default: `value`. */
+  cell?: (row: Row, spelled: () => string) => string | null | undefined;
   /** True if a table shows at most 6 significant digits of numbers. */
   isRounded?: boolean;
   /** True if the cells show JSON. */
@@ -36,8 +39,16 @@ export type Column<Row> = Readonly<{
   tag?: (row: Row) => CellTag | undefined;
 }>;
 
+/** A column that names a key of the row, or computes its value or cells. */
+export type KeyColumn<Row> = Column<Row> &
+  (
+    | { readonly name: Extract<keyof Row, string> }
+    | Required<Pick<Column<Row>, "value">>
+    | Required<Pick<Column<Row>, "cell">>
+  );
+
 export type WireObjects = Readonly<{
-  bytes: Uint8Array;
+  document: RawJson;
   /** The key of the list of objects, or of the only object. Default: the document is the only object. */
   member?: string | undefined;
   /** The positions of the shown objects, in this order. Default: all objects. */
@@ -46,8 +57,9 @@ export type WireObjects = Readonly<{
 
 export type ListView<Row> = Readonly<{ columns: readonly Column<Row>[]; rows: readonly Row[]; wire: WireObjects }>;
 
-export type ShownColumn<Row> = Omit<Column<Row>, "path" | "value" | "cell" | "isFreeForm"> &
+export type ShownColumn<Row> = Omit<Column<Row>, "path" | "heading" | "value" | "cell" | "isFreeForm"> &
   Readonly<{
+    heading: string;
     cell: (row: Row, position: number) => string;
     text: (row: Row, position: number) => string;
   }>;

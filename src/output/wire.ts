@@ -1,20 +1,16 @@
 /** Finds values in a reply by dotted names, without changing the digits of numbers. */
 import { invalidOptionValue } from "../failures.ts";
-import { toBuffer } from "../json/json-bytes.ts";
 import * as raw from "../json/raw-json.ts";
 import { findNearest } from "../nearest.ts";
 import type { Column, WireObjects } from "./views.ts";
 
-export const openWire = ({ bytes, member, shownPositions }: WireObjects) => {
-  const document = parseBytes(bytes);
+export const openWire = ({ document, member, shownPositions }: WireObjects) => {
   const container = member === undefined ? document : raw.findMember(document, member);
   const isList = member !== undefined && container?.kind === "list";
   const all = isList ? container.items : container ? [container] : [];
   const shown = shownPositions?.flatMap((position) => all[position] ?? []) ?? all;
   return { document, container, isList, all, shown };
 };
-
-const parseBytes = (bytes: Uint8Array) => raw.parseRawJson(toBuffer(bytes).toString("utf8"));
 
 export const findValues = (value: raw.RawJson, name: string): readonly raw.RawJson[] | undefined => {
   const member = findMember(value, name);
@@ -44,39 +40,35 @@ export const formatValues = (values: readonly raw.RawJson[]) => {
 };
 
 export const formatValuesAsJson = (values: readonly raw.RawJson[]) =>
-  values.flatMap((value) => (raw.isAbsent(value) ? [] : raw.compactJson(value.json))).join(";");
+  values.flatMap((value) => (raw.isAbsent(value) ? [] : raw.toCompactJson(value))).join(";");
 
 const formatValue = (value: raw.RawJson | undefined) => {
   if (raw.isAbsent(value)) return "";
-  return value.kind === "object" || value.kind === "list" ? raw.compactJson(value.json) : value.text;
+  return value.kind === "object" || value.kind === "list" ? raw.toCompactJson(value) : value.text;
 };
 
 /** `text` joins the items of a list. `json` returns a list as JSON. */
-export const readSpelledObject = (bytes: Uint8Array) => {
-  const value = parseBytes(bytes);
-  return {
-    keys: [...new Set(value.members.map(({ key }) => key))],
-    text: (name: string) => formatValues(findValues(value, name) ?? []),
-    json: (name: string) => (findValues(value, name) ?? []).map(formatValue).join(";"),
-  };
-};
+export const readSpelledObject = (value: raw.RawJson) => ({
+  keys: [...new Set(value.members.map(({ key }) => key))],
+  text: (name: string) => formatValues(findValues(value, name) ?? []),
+  json: (name: string) => (findValues(value, name) ?? []).map(formatValue).join(";"),
+});
 
-export const pickFields = (value: raw.RawJson, names: readonly string[]): string | undefined => {
-  if (value.kind === "list") {
-    return raw.composeArray(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || "{}"));
-  }
+export const pickFields = (value: raw.RawJson, names: readonly string[]): raw.RawJson | undefined => {
+  if (value.kind === "list")
+    return raw.toRawJson(value.items.map((item) => (item.kind === "object" && pickFields(item, names)) || {}));
   if (value.kind !== "object") return undefined;
   const picked = new Map<raw.RawMember, string[]>();
   for (const name of names) {
     const member = findMember(value, name);
     if (member) picked.set(member, [...(picked.get(member) ?? []), name]);
   }
-  return raw.composeMembers(
-    Array.from(picked, ([{ key, value: member }, named]) => {
-      const below = named.map((name) => name.slice(key.length + 1));
-      return [key, named.includes(key) ? raw.compactJson(member.json) : pickFields(member, below)];
-    }),
-  );
+  const members = [...picked].flatMap(([member, named]) => {
+    const below = named.map((name) => name.slice(member.key.length + 1));
+    const found = named.includes(member.key) ? member.value : pickFields(member.value, below);
+    return found ? { key: member.key, value: found } : [];
+  });
+  return raw.toRawObject(members);
 };
 
 export type NamedColumn = Pick<Column<never>, "name" | "heading" | "path">;
@@ -86,9 +78,9 @@ export const findColumn = <One extends NamedColumn>(typed: string, columns: read
   const isTyped = (name = "") => normalize(name) === normalize(typed);
   return (
     columns.find(({ name, path }) => isTyped(name) || isTyped(path ?? name)) ??
-    columns.find(({ heading }) => isTyped(heading)) ??
+    columns.find(({ name, heading = name }) => isTyped(heading)) ??
     columns.find(({ name }) => isTyped(name.slice(name.lastIndexOf(".") + 1))) ??
-    columns.find(({ heading }) => isTyped(heading.split("\n", 1)[0]))
+    columns.find(({ name, heading = name }) => isTyped(heading.split("\n", 1)[0]))
   );
 };
 

@@ -67,12 +67,7 @@ describe("a summary of calls", () => {
     ["an end before the start", { started_at: "2025-01-02T00:00:00Z", ended_at: "2025-01-01T00:00:00Z" }],
   ])("counts a call with %s, and adds none of its amounts", (_, call) => {
     const { all } = summaryOf([call, ended(1_000_000)]);
-    expect([all.calls, all.cost.usd, all.tokens.prompt, all.tokens.total]).toEqual([
-      2,
-      undefined,
-      undefined,
-      undefined,
-    ]);
+    expect([all.calls, all.cost.usd, all.tokens.prompt, all.tokens.total]).toEqual([2, null, null, null]);
     expect(all.seconds).toEqual({ calls: 1, p50: 1, p95: 1 });
   });
 

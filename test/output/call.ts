@@ -15,7 +15,7 @@ export const nothing: CallViewOptions = {
 };
 
 export async function* repliesWith(calls: readonly string[]) {
-  for (const call of calls) yield { call: parseRawJson(call), reply: Buffer.from(`{"call":${call}}`) };
+  for (const call of calls) yield { call: parseRawJson(call), reply: parseRawJson(`{"call":${call}}`) };
 }
 
 export const everything: CallViewOptions = { ...nothing, costs: true, storageSize: true, totalStorageSize: true };

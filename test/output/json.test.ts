@@ -1,13 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Failure } from "../../src/failure.ts";
+import { parseRawBytes } from "../../src/json/raw-bytes.ts";
+import { parseRawJson } from "../../src/json/raw-json.ts";
 import {
   type Column,
   openScreen,
   parseScreenOptions,
   printDocument,
   printList,
-  printRaw,
   type ScreenFlags,
 } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
@@ -82,7 +83,11 @@ const printed = async (
   }: ScreenFlags & { readonly shownPositions?: readonly number[]; readonly rows?: number },
 ): Promise<string> => {
   const host = testHost();
-  const wire = { bytes, member: "data", ...(shownPositions === undefined ? {} : { shownPositions }) };
+  const wire = {
+    document: parseRawBytes(bytes),
+    member: "data",
+    ...(shownPositions === undefined ? {} : { shownPositions }),
+  };
   const shown = shownPositions ?? Array.from({ length: rows ?? 0 }, (_, at) => at);
   await printList(openScreen({ host, options: parseScreenOptions(typed) }), { columns, rows: shown, wire });
   return host.printed();
@@ -116,9 +121,9 @@ describe("the service's own JSON", () => {
         const list = joined("[", objects, "]", " ");
         const terminal = testHost({ terminal: { stdout: true } });
         const words = parseScreenOptions({ json: true, pager: false });
-        await printRaw(openScreen({ host: terminal, options: words }), Buffer.from(`{"data":${list.loose}}`));
+        await printDocument(openScreen({ host: terminal, options: words }), parseRawJson(`{"data":${list.loose}}`));
         const pipe = testHost();
-        await printRaw(openScreen({ host: pipe, options: words }), Buffer.from(terminal.printed()));
+        await printDocument(openScreen({ host: pipe, options: words }), parseRawJson(terminal.printed()));
         expect(decodeTexts(pipe.printed())).toBe(decodeTexts(`{"data":${list.compact}}\n`));
         expect(terminal.printed().split("\n").slice(0, -1).every(isIndented)).toBe(true);
       }),
@@ -146,7 +151,10 @@ describe("the service's own JSON", () => {
     expect(await printed(bytes, { json: true, fields: "id.a", rows: 1 })).toBe('{"data":[{"id":[{}]}]}\n');
     expect(await printed(bytes, { output: "csv", rows: 1 })).toBe(`id\r\n${deep.slice(1, -1)}\r\n`);
     const host = testHost({ terminal: { stdout: true } });
-    await printRaw(openScreen({ host, options: parseScreenOptions({ json: true, pager: false }) }), bytes);
+    await printDocument(
+      openScreen({ host, options: parseScreenOptions({ json: true, pager: false }) }),
+      parseRawBytes(bytes),
+    );
     expect(host.printed().replaceAll(/\s/g, "")).toBe(bytes.toString());
   });
 });
@@ -189,7 +197,11 @@ describe("--fields in JSON", () => {
     const none = Buffer.from('{"data":[]}');
     await expect(printed(none, { json: true, fields: "anything" })).rejects.toThrow(Failure);
     const host = testHost();
-    await printRaw(openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) }), none, "data");
+    await printDocument(
+      openScreen({ host, options: parseScreenOptions({ json: true, fields: "anything" }) }),
+      parseRawBytes(none),
+      "data",
+    );
     expect(host.printed()).toBe('{"data":[]}\n');
   });
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parseRawJson, toRawJson } from "../../src/json/raw-json.ts";
 import { type Column, openScreen, parseScreenOptions, printList, type ScreenFlags } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
@@ -17,7 +18,7 @@ const columns = ["id", "n", "tags", "p.x"].map(column);
 
 const printed = async (rows: readonly Row[], typed: ScreenFlags, json = JSON.stringify({ data: rows })) => {
   const host = testHost();
-  const wire = { bytes: Buffer.from(json), member: "data" };
+  const wire = { document: parseRawJson(json), member: "data" };
   await printList(openScreen({ host, options: parseScreenOptions(typed) }), { columns, rows, wire });
   return host.printed();
 };
@@ -124,7 +125,7 @@ describe("tsv", () => {
   it("has no color, even if color is forced", async () => {
     const host = testHost({ env: { FORCE_COLOR: "1" } });
     const marked = { ...column("id"), tag: () => ({ text: "past", tone: "bad" as const }) };
-    const wire = { bytes: Buffer.from('{"data":[{"id":"a"}]}'), member: "data" };
+    const wire = { document: toRawJson({ data: [{ id: "a" }] }), member: "data" };
     await printList(openScreen({ host, options: parseScreenOptions({}) }), {
       columns: [marked],
       rows: [{ id: "a" }],

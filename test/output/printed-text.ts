@@ -1,4 +1,5 @@
 /** Opens a screen on a test host, and makes a list of one text. */
+import { toRawJson } from "../../src/json/raw-json.ts";
 import { type Column, openScreen, parseScreenOptions, type ScreenFlags } from "../../src/output/index.ts";
 import type { TestHost } from "../support/host.ts";
 
@@ -13,5 +14,5 @@ const columns: readonly Column<{ readonly id: string }>[] = [
 export const listOf = (id: string) => ({
   columns,
   rows: [{ id }],
-  wire: { bytes: Buffer.from(JSON.stringify({ data: [{ id }] })), member: "data" },
+  wire: { document: toRawJson({ data: [{ id }] }), member: "data" },
 });

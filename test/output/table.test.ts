@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
+import { toRawJson } from "../../src/json/raw-json.ts";
 import {
   type Column,
   openScreen,
@@ -13,7 +14,7 @@ import { testHost } from "../support/host.ts";
 
 type Row = readonly string[];
 
-const wire = { bytes: Buffer.from("{}"), member: "data" };
+const wire = { document: toRawJson({}), member: "data" };
 
 const columnAt = (at: number, about: Partial<Column<Row>> = {}): Column<Row> => ({
   name: `c${at}`,

@@ -3,12 +3,12 @@ import { openServiceClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure, type Problem } from "../../failure.ts";
-import { printObjects } from "../../lists/object-list.ts";
-import { printDocument } from "../../output/index.ts";
+import { type KeyColumn, printDocument, printObjects } from "../../output/index.ts";
 import { askForLines } from "../../output/prompt.ts";
 import { inProfile } from "../../sentences.ts";
 import { loginCommand } from "../../settings/failures.ts";
 import * as config from "../../settings/index.ts";
+import type { Credential, LoginDocument, LogoutDocument } from "./output.ts";
 
 const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
 
@@ -52,7 +52,8 @@ const login = command({
       screen.notice(`${name} is set and overrides the saved key`);
     screen.notice(`next: \`${next}\``);
     const saved = started.findLogins();
-    if (screen.isForProgram) await printDocument(screen, { profile, saved, checked: state === "taken", next });
+    if (screen.isForProgram)
+      await printDocument<LoginDocument>(screen, { profile, saved, checked: state === "taken", next });
   },
 });
 
@@ -141,7 +142,7 @@ const logOut = command({
     const none = `no key is saved${only === undefined ? "" : ` for ${only}`}`;
     screen.notice(`profile ${profile}: ${removed.length === 0 ? none : `deleted the key for ${removed.join(", ")}`}`);
     if (left.length > 0) screen.notice(`still set in the environment: ${left.join(", ")}`);
-    if (screen.isForProgram) await printDocument(screen, { profile, removed });
+    if (screen.isForProgram) await printDocument<LogoutDocument>(screen, { profile, removed });
   },
 });
 
@@ -164,7 +165,7 @@ const status = command({
         screen.notice(`the key for ${use} was not tested: ${untriedReason([use], profile).join("; ")}`);
       return { ...row, check };
     };
-    const rows: Awaited<ReturnType<typeof readStatus>>[] = [];
+    const rows: Credential[] = [];
     for (const use of only === undefined ? config.credentialUses : [only]) rows.push(await readStatus(use));
     if (!rows.some(isUsable)) {
       const hasUrl = rows.some(({ origin }) => origin !== null);
@@ -176,19 +177,31 @@ const status = command({
       firstFailure ??= new Failure("auth", "credentials-missing", message, { hint });
     } else if (!shouldCheck && !local)
       screen.notice("the keys were not tested (test them with `rollcall auth status --check`)");
-    const check = { rank: 0, text: (row: (typeof rows)[number]) => row.check && keyStates[row.check] };
-    const columns = { use: 0, state: 0, origin: 1, from: 2, username: 3, ...(shouldCheck ? { check } : {}) };
+    const columns = shouldCheck ? [...credentialColumns, checkColumn] : credentialColumns;
     await printObjects(screen, { profile, credentials: rows }, { member: "credentials", columns });
     if (firstFailure) throw firstFailure;
   },
 });
 
+const credentialColumns: readonly KeyColumn<Credential>[] = [
+  { name: "use", rank: 0 },
+  { name: "state", rank: 0 },
+  { name: "origin", rank: 1 },
+  { name: "from", rank: 2 },
+  { name: "username", rank: 3 },
+];
+
+const checkColumn: KeyColumn<Credential> = { name: "check", rank: 0, cell: ({ check }) => check && keyStates[check] };
+
 const unusableStates: Readonly<Record<string, string>> = { missing: "no key", elsewhere: "key of another URL" };
 
 const isUsable = ({ state }: { state: string }) => state === "ready" || state === "command";
 
-const describeCredential = async (settings: config.Settings, use: CredentialUse) => {
-  const missing = { use, origin: null, state: "no URL", from: null, username: null };
+const describeCredential = async (
+  settings: config.Settings,
+  use: CredentialUse,
+): Promise<Omit<Credential, "check">> => {
+  const missing = { use, origin: null, state: "no URL", from: null, username: null } as const;
   if (settings.local) {
     const username = use === "calls" ? "api" : null;
     return { ...missing, state: "ready", from: "the local service's own key", username };

@@ -31,7 +31,7 @@ export function* callSections(call: raw.RawJson, options: CallViewOptions) {
   yield* toTreeSection("Summary", findSummary(call, options));
   const known = calls.listFieldNames(prefix);
   const others = raw.withoutAbsent(call.members).filter(({ key }) => !known.includes(key));
-  if (others.length > 0) yield* toTreeSection("Other", calls.toObject(others));
+  if (others.length > 0) yield* toTreeSection("Other", raw.toRawObject(others));
 }
 
 const maxExceptionLines = 120;
@@ -148,9 +148,9 @@ const findSummary = (call: raw.RawJson, { costs }: CallViewOptions) => {
   if (costs || summary?.kind !== "object") return summary;
   const withoutCosts = ({ members }: raw.RawJson) => members.filter(({ key }) => key !== "costs");
   const members = withoutCosts(summary).map(({ key, value }) => {
-    return { key, value: value.kind === "object" ? calls.toObject(withoutCosts(value)) : value };
+    return { key, value: value.kind === "object" ? raw.toRawObject(withoutCosts(value)) : value };
   });
-  return calls.toObject(members);
+  return raw.toRawObject(members);
 };
 
 const toTurnSections = ({ role, name, toolCallId, choiceMembers, parts }: calls.Turn, isAlone: boolean) => {
@@ -195,7 +195,7 @@ const toPartSections = (part: calls.ContentPart): readonly Section[] => {
   if (part.kind === "result")
     return [titled(`← result${formatId(part.id)}${part.isError ? ", error" : ""}`, flattenParts(part.parts))];
   if (part.kind === "media") return [titled(formatMedia(part))];
-  if (part.kind === "other") return [titled("other fields", formatTree(calls.toObject(part.members)))];
+  if (part.kind === "other") return [titled("other fields", formatTree(raw.toRawObject(part.members)))];
   if (part.kind !== "call") return [titled(part.kind, part.text)];
   const { name, id, callArguments, result } = part;
   const isText = callArguments?.kind === "text";

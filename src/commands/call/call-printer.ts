@@ -1,6 +1,6 @@
 /** Prints traced calls and summaries of calls. */
 import { type CallGroup, type CallSummary, callFields, withPrefix } from "../../calls/index.ts";
-import { composeArray, composeMembers, findValue, type RawJson } from "../../json/raw-json.ts";
+import { findValue, parseRawJson, type RawJson, toRawJson } from "../../json/raw-json.ts";
 import { type TextCleaner, toOneLine } from "../../output/cleaner.ts";
 import { printList } from "../../output/list.ts";
 import { printPages } from "../../output/page.ts";
@@ -9,7 +9,8 @@ import type { Column, Page, Section } from "../../output/views.ts";
 import { resolveField } from "../../output/wire.ts";
 import { type CallViewOptions, callSections, fieldSections } from "./call-page.ts";
 
-export type CallReply = Readonly<{ call: RawJson; reply: Uint8Array }>;
+/** `reply` has the call in its member `call`. */
+export type CallReply = Readonly<{ call: RawJson; reply: RawJson }>;
 type Replies = AsyncIterable<CallReply>;
 
 export interface CallPrinting extends CallViewOptions {
@@ -22,16 +23,16 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
   const pages = toPages(screen, replies, options);
   if (options.isMarkdown) return await screen.printUnpaged(formatPagesMarkdown(pages, screen.cleaner.text), "lines");
   if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
-  const print = async (calls: readonly RawJson[], member: string, bytes: Uint8Array) => {
+  const print = async (calls: readonly RawJson[], member: string, document: RawJson) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
-    await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { bytes, member } });
+    await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { document, member } });
   };
   if (screen.format === "jsonl" && !screen.canPage) {
     for await (const { call, reply } of replies) await print([call], "call", reply);
     return;
   }
   const calls: RawJson[] = [];
-  let lastReply: Uint8Array | undefined;
+  let lastReply: RawJson | undefined;
   for await (const { call, reply } of replies) {
     calls.push(call);
     lastReply = reply;
@@ -39,7 +40,7 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
   const { hasSeveral, canBeEmpty } = options.finalFacts();
   if (lastReply && !hasSeveral) return await print(calls, "call", lastReply);
   if (!lastReply && !canBeEmpty) return;
-  await print(calls, "calls", Buffer.from(`{"calls":${composeArray(calls.map(({ json }) => json))}}`));
+  await print(calls, "calls", toRawJson({ calls }));
 };
 
 async function* toPages(screen: Screen, replies: Replies, options: CallViewOptions) {
@@ -65,13 +66,11 @@ const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions)
 /** The default of `--reward-from`. */
 const rewardField = "attributes.reward";
 
-const createColumn = (name: string, display: Partial<Column<unknown>> = {}): Column<unknown> => ({
+const spelledColumn = (name: string, display: Partial<Column<unknown>> = {}): Column<unknown> => ({
+  ...{ rank: 0, ...display },
   name,
-  heading: name,
-  rank: 0,
-  ...display,
-  cell: (_, spelled) => spelled(),
   value: () => undefined,
+  cell: (_, spelled) => spelled(),
 });
 
 const freeForm = ["attributes", "inputs", "output", "summary"];
@@ -80,7 +79,7 @@ const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallVi
   [...callFields, ...(hasReward ? [rewardField] : [])]
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
-    .map((field) => createColumn(withPrefix(field, vendorPrefix), { isFreeForm: freeForm.includes(field) }));
+    .map((field) => spelledColumn(withPrefix(field, vendorPrefix), { isFreeForm: freeForm.includes(field) }));
 
 function* formatPageMarkdown(sections: Iterable<Section>, clean: TextCleaner) {
   const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
@@ -118,8 +117,8 @@ export const printCallSummary = async (screen: Screen, view: CallSummaryView) =>
   // Only tables have a total, because a program that adds the rows would count each call twice.
   const rows = screen.format === "table" ? [...groups, { ...all, op: "all calls" }] : groups;
   const columns = summaryColumns.filter(({ name }) => view.costs || name !== "cost.usd");
-  const bytes = Buffer.from(formatSummaryJson(view, rows));
-  await printList(screen, { columns, rows, wire: { bytes, member: "groups" } });
+  const document = toRawJson(toSummaryDocument(view, rows));
+  await printList(screen, { columns, rows, wire: { document, member: "groups" } });
 };
 
 const rightAligned = { align: "right" } as const;
@@ -127,32 +126,27 @@ const pointAligned = { align: "decimal" } as const;
 
 /** Users rely on the order of the columns (output.md). */
 const summaryColumns = [
-  createColumn("op"),
-  createColumn("model", { hasNames: true }),
-  createColumn("calls", rightAligned),
-  createColumn("failed", { ...rightAligned, rank: 2 }),
-  createColumn("running", { ...rightAligned, rank: 8 }),
-  createColumn("deleted", { ...rightAligned, rank: 9 }),
-  createColumn("seconds.p50", { ...pointAligned, heading: "p50\ns", rank: 4 }),
-  createColumn("seconds.p95", { ...pointAligned, heading: "p95\ns", rank: 5 }),
-  createColumn("tokens.prompt", { ...rightAligned, heading: "prompt\ntokens", rank: 6 }),
-  createColumn("tokens.completion", { ...rightAligned, heading: "completion\ntokens", rank: 7 }),
-  createColumn("tokens.total", { ...rightAligned, heading: "total\ntokens", rank: 3 }),
-  createColumn("cost.usd", { ...pointAligned, heading: "cost\n$", isRounded: true }),
+  spelledColumn("op"),
+  spelledColumn("model", { hasNames: true }),
+  spelledColumn("calls", rightAligned),
+  spelledColumn("failed", { ...rightAligned, rank: 2 }),
+  spelledColumn("running", { ...rightAligned, rank: 8 }),
+  spelledColumn("deleted", { ...rightAligned, rank: 9 }),
+  spelledColumn("seconds.p50", { ...pointAligned, heading: "p50\ns", rank: 4 }),
+  spelledColumn("seconds.p95", { ...pointAligned, heading: "p95\ns", rank: 5 }),
+  spelledColumn("tokens.prompt", { ...rightAligned, heading: "prompt\ntokens", rank: 6 }),
+  spelledColumn("tokens.completion", { ...rightAligned, heading: "completion\ntokens", rank: 7 }),
+  spelledColumn("tokens.total", { ...rightAligned, heading: "total\ntokens", rank: 3 }),
+  spelledColumn("cost.usd", { ...pointAligned, heading: "cost\n$", isRounded: true }),
 ];
 
-const formatSummaryJson = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
-  const name = (text: string) => (text === "" ? "null" : JSON.stringify(text));
-  const toCounts = ({ op, model, cost, ...counts }: CallGroup) => ({ ...counts, ...(costs ? { cost } : {}) });
-  const rows = groups.map((group) => toJson({ op: name(group.op), model: name(group.model), ...toCounts(group) }));
-  return composeMembers([
-    ["summary", toJson({ ...toCounts(all), missing })],
-    ["groups", composeArray(rows)],
-  ]);
+/** The sums are exact, so they can have more digits than a number of JavaScript. */
+const toSummaryDocument = ({ summary: { all }, costs, missing }: CallSummaryView, groups: readonly CallGroup[]) => {
+  const name = (text: string) => (text === "" ? null : text);
+  const toCounts = ({ op: _op, model: _model, cost, ...counts }: CallGroup) => {
+    const usd = cost.usd === null ? null : parseRawJson(cost.usd);
+    return { ...counts, ...(costs ? { cost: { ...cost, usd } } : {}) };
+  };
+  const rows = groups.map((group) => ({ op: name(group.op), model: name(group.model), ...toCounts(group) }));
+  return { summary: { ...toCounts(all), missing }, groups: rows };
 };
-
-/** The strings in `value` are already JSON. `JSON.stringify` cannot format the sums, which are bigint. */
-const toJson = (value: unknown): string =>
-  typeof value === "object" && value !== null
-    ? composeMembers(Object.entries(value).map(([key, member]) => [key, toJson(member)]))
-    : String(value ?? null);

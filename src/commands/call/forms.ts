@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { type KeyColumns, printObjects } from "../../lists/object-list.ts";
+import { type KeyColumn, printObjects } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "./call-printer.ts";
@@ -76,8 +76,10 @@ const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }
     for await (const { id, call } of calls) rows.push(toListedCall(call, id, prefix));
   } finally {
     // With `--failed` alone, all calls have the same status.
-    const failedColumns = { ...listColumns, status: typed.running ? 0 : 6, exception: 0 };
-    const columns = typed.failed ? failedColumns : listColumns;
+    const failedRanks: Readonly<Record<string, number>> = { status: typed.running ? 0 : 6, exception: 0 };
+    const columns = typed.failed
+      ? listColumns.map((column) => ({ ...column, rank: failedRanks[column.name] ?? column.rank }))
+      : listColumns;
     await printObjects(screen, { data: rows }, { member: "data", columns });
   }
 };
@@ -97,15 +99,15 @@ const toListedCall = (call: RawJson, id: string, prefix: string) => {
 };
 type ListedCall = ReturnType<typeof toListedCall>;
 
-const listColumns = {
-  id: 0,
-  status: 0,
-  op: 2,
-  model: 3,
-  started_at: { rank: 4, heading: "started" },
-  seconds: { rank: 5, heading: "s", align: "right" },
-  exception: 1,
-} satisfies KeyColumns<ListedCall>;
+const listColumns: readonly KeyColumn<ListedCall>[] = [
+  { name: "id", rank: 0 },
+  { name: "status", rank: 0 },
+  { name: "op", rank: 2 },
+  { name: "model", rank: 3 },
+  { name: "started_at", heading: "started", rank: 4 },
+  { name: "seconds", heading: "s", rank: 5, align: "right" },
+  { name: "exception", rank: 1 },
+];
 
 const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorPrefix }) => {
   const summarizer = traced.openSummary(vendorPrefix);

@@ -9,8 +9,8 @@ import { Failure } from "../../failure.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { getErrorCode } from "../../files.ts";
 import type { Host } from "../../host.ts";
-import { toBuffer } from "../../json/json-bytes.ts";
-import { parseRawJson } from "../../json/raw-json.ts";
+import { parseRawBytes } from "../../json/raw-bytes.ts";
+import { findMember, toRawJson } from "../../json/raw-json.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "../failures.ts";
@@ -100,7 +100,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
 
 const omitFromReply = (read: ReadCall, prefix: string) => {
   const call = omitContent(read.call, prefix);
-  return { ...read, call, reply: Buffer.from(`{"call":${call.json}}`) };
+  return { ...read, call, reply: toRawJson({ call }) };
 };
 
 type IdsRequest = Readonly<{ typedIds: readonly string[]; canBeEmpty: boolean; signal: AbortSignal }>;
@@ -144,8 +144,9 @@ const openReader = async (context: Context, settings: Settings, typed: CallReadO
   return async (id: string): Promise<ReadResult> => {
     try {
       const { value, bytes } = await client.send(readCall, { parameters: {}, body: { ...request, id } });
-      if (value === null) return { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
-      return { id, call: parseRawJson(toBuffer(value).toString("utf8")), reply: bytes };
+      const reply = parseRawBytes(bytes);
+      const call = value === null ? undefined : findMember(reply, "call");
+      return call ? { id, call, reply } : { id, failure: callsMissing({ ids: [id], requested: 1, project }) };
     } catch (thrown) {
       // A failure with a code outside `readFailureCodes` concerns all calls.
       if (!(thrown instanceof Failure) || !readFailureCodes.some((code) => code === thrown.code)) throw thrown;

@@ -1,46 +1,91 @@
-/** Defines the columns of model lists (interface 2.3 and 2.5), whose order output.md promises. */
+/** Defines the columns of catalog entries (interface 2.5), whose order output.md promises. */
 import * as catalogs from "../../catalogs/index.ts";
+import { toText, toTexts } from "../../contract/replies.ts";
+import { formatDecimal } from "../../decimal.ts";
+import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
+import { dayMs } from "../../units.ts";
+import { modelColumns, serviceColumn, spellTime } from "../models/columns.ts";
 
 type Row = catalogs.CatalogRow;
+
+const entryColumn = (name: string, display: Omit<Parameters<typeof serviceColumn<Row>>[1], "read">) =>
+  serviceColumn<Row>(name, { ...display, read: ({ entry }) => entry?.[name] });
+
+const spellWords = (value: unknown, spelled: () => string) => toTexts(value)?.join(", ") ?? spelled();
+
+const priceColumn = (name: string, rank: number, title = name) =>
+  serviceColumn<Row>(`pricing.${name}`, {
+    heading: `${title}\n${catalogs.priceUnit(name)}`,
+    rank,
+    align: "decimal",
+    read: ({ entry }) => catalogs.listStatedPrices(entry?.pricing).get(name),
+    // Marks an invalid price with digits, because users could take it for a valid price.
+    text: (value, spelled, { entry = {} }) => {
+      const text = toText(value) ?? spelled();
+      const hasTerms = typeof value === "object" || catalogs.listTerms(entry).length > 0;
+      const price = hasTerms ? undefined : catalogs.parsePrice(text);
+      if (price) return formatDecimal(catalogs.toShownPrice(name, price));
+      return /\d/.test(text) ? `${text} (as given)` : text;
+    },
+  });
+
+/** @param now ms since 1970; 0 tags no deprecation */
+const entryColumns = (now: number): readonly Column<Row>[] => [
+  entryColumn("id", { rank: 0 }),
+  entryColumn("name", { rank: 10 }),
+  entryColumn("context_length", { align: "right", heading: "context\ntokens", rank: 4 }),
+  entryColumn("max_output_length", { align: "right", heading: "max output\ntokens", rank: 6 }),
+  priceColumn("prompt", 0),
+  priceColumn("completion", 2),
+  priceColumn("input_cache_read", 7, "cache read"),
+  priceColumn("image", 13),
+  priceColumn("request", 14),
+  entryColumn("quantization", { rank: 5 }),
+  entryColumn("input_modalities", { text: spellWords, heading: "input", rank: 11 }),
+  entryColumn("output_modalities", { text: spellWords, heading: "output", rank: 12 }),
+  entryColumn("supported_features", { text: spellWords, heading: "features", rank: 8 }),
+  entryColumn("supported_sampling_parameters", { text: spellWords, heading: "parameters", rank: 16 }),
+  serviceColumn(catalogs.countryField, {
+    text: spellWords,
+    heading: "countries",
+    rank: 9,
+    read: ({ entry }) => entry && catalogs.readField(entry, catalogs.countryField),
+  }),
+  entryColumn("deprecation_date", {
+    heading: "deprecation",
+    rank: 3,
+    tag: ({ entry }) => entry && tagDeprecation(catalogs.deprecationDay(entry), now),
+  }),
+  entryColumn("created", { text: spellTime, rank: 15 }),
+];
 
 /** `priced` lists the inference models with their catalog entries. */
 export type ListName = catalogs.CatalogName | "all" | "priced";
 
-/** @param now ms since 1970; 0 tags no deprecation */
+const catalogColumn: Column<Row> = { name: "catalog", rank: 0, cell: ({ catalog }) => catalog ?? "none" };
+
 export const rowColumns = (of: ListName, now = 0): readonly Column<Row>[] => {
-  const isJoined = of === "all" || of === "priced";
-  const toColumn = (field: catalogs.FieldColumn): Column<Row> => {
-    const column = isJoined ? { ...field, path: `entry.${field.name}` } : field;
-    if (field.name !== "deprecation_date") return column;
-    const tag = ({ entry }: Row) => entry && tagDeprecation(catalogs.deprecationDay(entry), now);
-    return { ...column, tag };
-  };
-  const [id, ...fields] = catalogs.catalogFields;
-  const others = fields.map(toColumn);
-  if (!isJoined) return [id, ...others];
-  const catalog: Column<Row> = {
-    name: "catalog",
-    heading: "catalog",
-    rank: 0,
-    cell: ({ catalog }) => catalog ?? "none",
-    value: ({ catalog }) => catalog,
-  };
-  if (of === "all") return [toColumn(id), catalog, ...others];
-  const [modelId, ...modelFields] = catalogs.modelFields;
-  const modelColumns = modelFields.map((field) => {
-    return { ...field, name: `model.${field.name}`, heading: `model\n${field.heading}`, rank: 20 + field.rank };
+  const columns = entryColumns(now);
+  if (of !== "all" && of !== "priced") return columns;
+  const [id, ...others] = columns.map((column) => ({ ...column, path: `entry.${column.name}` }));
+  if (!id) return [];
+  if (of === "all") return [id, catalogColumn, ...others];
+  const [, ...facts] = modelColumns;
+  const modelFacts = facts.map(({ name, heading = name, ...column }) => {
+    return { ...column, name: `model.${name}`, heading: `model\n${heading}`, rank: 20 + column.rank };
   });
-  return [{ ...toColumn(modelId), cell: spellModelId, value: spellModelId }, catalog, ...others, ...modelColumns];
+  return [modelId, catalogColumn, ...others, ...modelFacts];
 };
 
-const spellModelId = ({ model }: Row) => (model ? readSpelledObject(model.raw).text("id") : "");
+const spellModelId = ({ model }: Row) => (model ? readSpelledObject(parseRawBytes(model.raw)).text("id") : "");
+const modelId: Column<Row> = { name: "id", path: "entry.id", rank: 0, value: spellModelId };
 
 const warnDays = 30;
 
 export const tagDeprecation = (day: string | null | undefined, now: number): CellTag | undefined => {
   const today = catalogs.utcDay(now);
-  if (!day || day > catalogs.utcDay(now + warnDays * catalogs.dayMs)) return undefined;
+  if (!day || day > catalogs.utcDay(now + warnDays * dayMs)) return undefined;
   if (day > today) return { text: "soon", textElsewhere: "ends soon", tone: "warning" };
   return { text: day < today ? "past" : "today", textElsewhere: "deprecated", tone: "bad" };
 };

@@ -6,11 +6,12 @@ import { readCall } from "../../contract/call.ts";
 import { toText } from "../../contract/replies.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
-import { type KeyColumns, printObjects } from "../../lists/object-list.ts";
+import { type KeyColumn, printObjects } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { tagDeprecation } from "./columns.ts";
 import type { CostOptions } from "./command.ts";
+import type { CostDocument, ModelCost } from "./output.ts";
 import * as source from "./read-catalogs.ts";
 
 /** @throws Failure `models-missing` after printing the other models */
@@ -32,8 +33,8 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   const { selected, missing } = source.selectNamed(listed, modelNames);
   const rows = selected
     .filter(({ entry }) => matches(entry))
-    .map((one) => toCostRow(one, catalogs.computeCost(one.entry, { usage, needsUnitPrices, doubt }), now));
-  const byId = (a: CostRow, b: CostRow) => catalogs.compareTexts(a.id ?? "", b.id ?? "");
+    .map((one) => toModelCost(one, catalogs.computeCost(one.entry, { usage, needsUnitPrices, doubt }), now));
+  const byId = (a: ModelCost, b: ModelCost) => catalogs.compareTexts(a.id ?? "", b.id ?? "");
   rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b) || byId(a, b));
   const models = rows.slice(0, typed.limit);
   if (fromCall !== undefined) screen.notice(formatTokenUsage(usage));
@@ -43,14 +44,17 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
     const why = `${reasons[0]}${new Set(reasons).size > 1 ? ", or for other reasons" : ""}`;
     screen.notice(`the total is unknown for ${reasons.length} of ${models.length} models, because ${why}`);
   }
-  const document = { usage: { ...usage, from: fromCall === undefined ? "options" : "call" }, models };
+  const from = fromCall === undefined ? "options" : "call";
+  const document: CostDocument = { usage: { ...usage, from }, models };
   await printObjects(screen, document, { member: "models", columns: costColumns(names.length > 1, now) });
   if (missing.length > 0) throw modelsMissing(missing, names);
 };
 
-type CostRow = ReturnType<typeof toCostRow>;
-
-const toCostRow = ({ catalog, entry }: catalogs.CatalogEntry, { items, ...cost }: catalogs.Cost, now: number) => {
+const toModelCost = (
+  { catalog, entry }: catalogs.CatalogEntry,
+  { items, ...cost }: catalogs.Cost,
+  now: number,
+): ModelCost => {
   const day = catalogs.deprecationDay(entry) ?? null;
   const [id = null, name = null] = [toText(entry.id), toText(entry.name)];
   const ended = day !== null && day < catalogs.utcDay(now);
@@ -114,29 +118,35 @@ const formatTokenUsage = (usage: catalogs.Usage) => {
   return `usage of the call: ${prompt}, ${usage.completion_tokens} completion tokens, ${requests}`;
 };
 
-const costColumns = (hasSeveralCatalogs: boolean, now: number): KeyColumns<CostRow> => ({
-  id: 0,
-  total: {
+const costColumns = (hasSeveralCatalogs: boolean, now: number): readonly KeyColumn<ModelCost>[] => [
+  { name: "id", rank: 0 },
+  {
+    name: "total",
     heading: "total\n$",
     align: "decimal",
     isRounded: true,
     rank: 0,
     tag: ({ total }) => (total === null ? { text: "unknown", tone: "warning" } : undefined),
   },
-  not_stated: { heading: "price\nnot stated", rank: 1 },
-  prompt: itemColumn("prompt", 2),
-  completion: itemColumn("completion", 3),
-  input_cache_read: itemColumn("input_cache_read", 4, "cache read"),
-  image: itemColumn("image", 6),
-  request: itemColumn("request", 7),
-  ...(hasSeveralCatalogs ? { catalog: 0 } : {}),
-  name: 9,
-  deprecation_date: { heading: "deprecation", rank: 5, tag: (row) => tagDeprecation(row.deprecation_date, now) },
-  input_cache_write: itemColumn("input_cache_write", 8, "cache write"),
-});
+  { name: "not_stated", heading: "price\nnot stated", rank: 1 },
+  itemColumn("prompt", 2),
+  itemColumn("completion", 3),
+  itemColumn("input_cache_read", 4, "cache read"),
+  itemColumn("image", 6),
+  itemColumn("request", 7),
+  ...(hasSeveralCatalogs ? [{ name: "catalog", rank: 0 } as const] : []),
+  { name: "name", rank: 9 },
+  {
+    name: "deprecation_date",
+    heading: "deprecation",
+    rank: 5,
+    tag: (row) => tagDeprecation(row.deprecation_date, now),
+  },
+  itemColumn("input_cache_write", 8, "cache write"),
+];
 
-const itemColumn = (name: string, rank: number, title = name): KeyColumns<CostRow>[string] => {
+const itemColumn = (name: string, rank: number, title = name): KeyColumn<ModelCost> => {
   // Some services write input_cache_reads.
-  const text = ({ items }: CostRow) => items.find(({ price }) => price === name || price === `${name}s`)?.cost;
-  return { heading: `${title}\n$`, rank, align: "decimal", isRounded: true, text };
+  const value = ({ items }: ModelCost) => items.find(({ price }) => price === name || price === `${name}s`)?.cost;
+  return { name, heading: `${title}\n$`, rank, align: "decimal", isRounded: true, value };
 };

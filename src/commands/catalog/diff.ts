@@ -4,11 +4,12 @@ import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { ReplyList } from "../../contract/replies.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
-import { type KeyColumns, printObjects } from "../../lists/object-list.ts";
 import { noteDefects } from "../../lists/sort-rows.ts";
+import { type KeyColumn, printObjects } from "../../output/index.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { formatFactName } from "./columns.ts";
 import type { DiffOptions } from "./command.ts";
+import type { DiffDocument } from "./output.ts";
 import * as source from "./read-catalogs.ts";
 
 type Side = Readonly<{
@@ -38,7 +39,8 @@ export const diff = async (context: Context, typed: DiffOptions) => {
   const [first, ...others] = pairs;
   const columns = changeColumns(first && others.length === 0 ? nameSides(first) : undefined);
   const sides = compared.map(({ from, to, models }) => ({ from: toDocument(from), to: toDocument(to), models }));
-  await printObjects(screen, { compared: sides, changes }, { member: "changes", columns });
+  const document: DiffDocument = { compared: sides, changes };
+  await printObjects(screen, document, { member: "changes", columns });
   if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
 };
 
@@ -108,25 +110,25 @@ const nameSides = (sides: Pair) => {
   return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
 };
 
-type ChangeRow = catalogs.Change & Pick<Side, "catalog">;
+type ChangeRow = DiffDocument["changes"][number];
 
-const changeColumns = (names: readonly string[] | undefined): KeyColumns<ChangeRow> => {
+const changeColumns = (names: readonly string[] | undefined): readonly KeyColumn<ChangeRow>[] => {
   const [older, newer] = names ?? [];
   const sides: Partial<Record<string, string>> = { gone: older ?? "", added: newer ?? "" };
   const formatChange = ({ change }: ChangeRow) => (sides[change] ? `only in ${sides[change]}` : change);
-  const factColumn = (side: "from" | "to", name = "") => {
-    const text = (row: ChangeRow) => formatFact(row.field, row[side]);
-    return { rank: 0, heading: name === "" ? side : `${side}\n${name}`, text };
+  const factColumn = (side: "from" | "to", name = ""): KeyColumn<ChangeRow> => {
+    const heading = name === "" ? side : `${side}\n${name}`;
+    return { name: side, heading, rank: 0, cell: (row) => formatFact(row.field, row[side]) };
   };
-  return {
-    id: 0,
-    change: { rank: 0, text: formatChange },
-    field: { rank: 0, text: ({ field }) => formatFactName(field ?? "") },
-    from: factColumn("from", older),
-    to: factColumn("to", newer),
-    difference: { rank: 2, text: formatDifference },
-    ...(names ? {} : { catalog: 3 }),
-  };
+  return [
+    { name: "id", rank: 0 },
+    { name: "change", rank: 0, cell: formatChange },
+    { name: "field", rank: 0, cell: ({ field }) => formatFactName(field ?? "") },
+    factColumn("from", older),
+    factColumn("to", newer),
+    { name: "difference", rank: 2, value: formatDifference },
+    ...(names ? [] : [{ name: "catalog", rank: 3 } as const]),
+  ];
 };
 
 const formatFact = (field: string | null, value: unknown) => {

@@ -4,10 +4,12 @@ import { listServiceArgs, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toText } from "../../contract/replies.ts";
 import { isObject } from "../../json/json-bytes.ts";
+import { parseRawBytes } from "../../json/raw-bytes.ts";
+import { toRawJson } from "../../json/raw-json.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import { findNearest } from "../../nearest.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../options/list-options.ts";
-import { type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
+import { formatCell, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { modelNotListed } from "../failures.ts";
 import { readModels } from "../models/run-models.ts";
 import { type ListName, rowColumns } from "./columns.ts";
@@ -36,7 +38,9 @@ export const listEntries = async (context: Context, of: ListName, typed: RowOpti
   const [single] = of === "all" || of === "priced" ? [] : read;
   noteSelection(screen, { of: allRows, matching, shown: rows }, single ? "models" : "entries");
   const shownPositions = rows.flatMap(({ position }) => position ?? []);
-  const wire = single ? { bytes: single.models.bytes, shownPositions } : { bytes: catalogs.rowsDocument(rows, names) };
+  const wire = single
+    ? { document: parseRawBytes(single.models.bytes), shownPositions }
+    : { document: toRawJson(catalogs.rowsDocument(rows, names)) };
   const ranked = rankColumns(columns, order, filtered);
   await printList(screen, { columns: ranked, rows, wire: { ...wire, member: "data" } });
 };
@@ -53,7 +57,7 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
     throw modelNotListed({ id: typed.id, names, serviceArgs: listServiceArgs(context.flags) }, near);
   }
   if (screen.isForProgram || screen.format === "csv" || screen.fields) {
-    const wire = { bytes: catalogs.rowsDocument(found, names), member: "data" };
+    const wire = { document: toRawJson(catalogs.rowsDocument(found, names)), member: "data" };
     return await printList(screen, { columns: rowColumns("all", host.now()), rows: found, wire });
   }
   const sections = read.flatMap(({ catalog, provider }): readonly Section[] => {
@@ -67,11 +71,12 @@ export const showModel = async (context: Context, typed: CatalogSourceOptions & 
 
 const toSections = (row: catalogs.CatalogEntry, title: string, now: number): readonly Section[] => {
   const { pricing, datacenters } = row.entry;
-  const spelled = readSpelledObject(row.raw);
+  const spelled = readSpelledObject(parseRawBytes(row.raw));
   const columns = rowColumns(row.catalog, now);
-  const lines = columns.slice(1).map(({ name, heading, cell, tag: tagOf }): Line => {
+  const lines = columns.slice(1).map((column): Line => {
+    const { name, heading = name, tag: tagOf } = column;
     const tag = tagOf?.(row);
-    const text = cell(row, () => spelled.text(name));
+    const text = formatCell(column, row, () => spelled.text(name));
     return { label: heading.replace("\n", " "), text: tag ? `${text} ${tag.text}` : text, tone: tag?.tone };
   });
   // Data centers with other facts than a country also appear in `other`, as JSON.

@@ -5,14 +5,15 @@ import { listServiceArgs } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { invalidOptionValue } from "../../failures.ts";
-import { type KeyColumns, keyColumns } from "../../lists/object-list.ts";
+import { toRawJson } from "../../json/raw-json.ts";
 import { findNearest } from "../../nearest.ts";
-import { printDocument, printList, printReport } from "../../output/index.ts";
+import { type KeyColumn, printDocument, printList, printReport } from "../../output/index.ts";
 import { checkReportFiles } from "../../reading/output-files.ts";
 import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
 import { formatFactName } from "./columns.ts";
 import type { LockOptions, VerifyOptions } from "./command.ts";
+import type { LockDocument, VerifyDocument } from "./output.ts";
 import * as source from "./read-catalogs.ts";
 
 /** @throws Failure `models-missing` before writing the file */
@@ -24,7 +25,7 @@ export const lock = async (context: Context, typed: LockOptions) => {
   if (screen.isForProgram) {
     const notes = screen.resultNotes.length > 0 ? screen.resultNotes : undefined;
     const ids = models.map(({ catalog, id }) => ({ catalog, id }));
-    return await printDocument(screen, { file, changed, models: ids, notes });
+    return await printDocument<LockDocument>(screen, { file, changed, models: ids, notes });
   }
   const count = pluralize(models.length, "model");
   screen.notice(changed ? `locked ${count} in ${file}` : `${file} is up to date (${count})`);
@@ -80,9 +81,10 @@ export const verify = async (context: Context, typed: VerifyOptions) => {
     const models = locked.models.length;
     if (differences.length === 0) screen.notice(`${pluralize(models, "model")} in ${file} verified`);
     const status = errors.length > 0 ? "differs" : "verified";
-    const document = { status, file, models, problems: problems.map(toProblemDocument), replacements };
-    const wire = { bytes: Buffer.from(JSON.stringify(document)), member: "problems" };
-    await printList(screen, { columns: keyColumns(differenceColumns), rows: differences, wire });
+    const documents = problems.map(toProblemDocument);
+    const document: VerifyDocument = { status, file, models, problems: documents, replacements };
+    const wire = { document: toRawJson(document), member: "problems" };
+    await printList(screen, { columns: differenceColumns, rows: differences, wire });
   }
   if (errors.length === 0) return;
   const details = screen.isForProgram ? { problems: errors.map(({ problem }) => problem) } : {};
@@ -91,19 +93,20 @@ export const verify = async (context: Context, typed: VerifyOptions) => {
   throw lockDiffers({ file, serviceArgs, rules, isAcceptable, replacements }, details);
 };
 
-const differenceColumns: KeyColumns<catalogs.LockDifference> = {
-  id: { rank: 0, text: ({ locked }) => locked.id },
-  rule: { rank: 0, text: ({ problem }) => problem.rule },
-  field: { rank: 0, text: ({ regression: { path } }) => formatFactName(path.join(".")) },
-  locked: { rank: 0, text: ({ regression }) => regression.locked },
-  now: { rank: 0, text: ({ regression }) => regression.current },
-  severity: { rank: 3, text: ({ problem }) => problem.severity },
-  replacement: { rank: 1, text: ({ replacement }) => replacement?.id },
-  replacement_price: {
+const differenceColumns: readonly KeyColumn<catalogs.LockDifference>[] = [
+  { name: "id", rank: 0, value: ({ locked }) => locked.id },
+  { name: "rule", rank: 0, value: ({ problem }) => problem.rule },
+  { name: "field", rank: 0, value: ({ regression: { path } }) => formatFactName(path.join(".")) },
+  { name: "locked", rank: 0, value: ({ regression }) => regression.locked },
+  { name: "now", rank: 0, value: ({ regression }) => regression.current },
+  { name: "severity", rank: 3, value: ({ problem }) => problem.severity },
+  { name: "replacement", rank: 1, value: ({ replacement }) => replacement?.id },
+  {
+    name: "replacement_price",
     heading: "its prices\n$/M",
     rank: 4,
-    text: ({ replacement }) => replacement && `${replacement.prompt} / ${replacement.completion}`,
+    value: ({ replacement }) => replacement && `${replacement.prompt} / ${replacement.completion}`,
   },
-  line: { heading: "line of\nthe lock", rank: 2, align: "right", text: ({ problem }) => String(problem.line) },
-  catalog: { rank: 5, text: ({ locked }) => locked.catalog },
-};
+  { name: "line", heading: "line of\nthe lock", rank: 2, align: "right", value: ({ problem }) => problem.line },
+  { name: "catalog", rank: 5, value: ({ locked }) => locked.catalog },
+];

@@ -51,7 +51,6 @@ const diff = object({
   changes: list(change),
   notes,
 });
-export type ChangeKind = s.Infer<typeof change>["change"];
 export type DiffDocument = s.Infer<typeof diff>;
 
 const usage = object({

@@ -9,12 +9,13 @@ import {
 } from "../../dataset/index.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
 import { combineModes, locateLine } from "../../input/index.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../lists/object-list.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../lists/facts.ts";
 import { printDocument, printReport } from "../../output/index.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/open-inputs.ts";
 import { checkReportFiles } from "../../reading/output-files.ts";
 import { printDistributions, printWarnings } from "../../reading/print-problems.ts";
 import type { CheckOptions } from "./command.ts";
+import type { CheckDocument } from "./output.ts";
 
 export const check = async (context: Context, typed: CheckOptions) => {
   const { host, screen } = context;
@@ -77,7 +78,7 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
   const { filteredOut: not_chosen, omittedProblemCount } = result;
   if (screen.isForProgram) {
-    return await printDocument(screen, {
+    return await printDocument<CheckDocument>(screen, {
       ...{ status, split, groups, trajectories, metrics },
       problems: problems.map(toProblemDocument),
       unreadable_lines: unreadable || undefined,

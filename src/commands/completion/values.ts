@@ -1,11 +1,12 @@
 /** Finds candidates for values, without requests or credentials. */
 import { callFields } from "../../calls/index.ts";
-import { knownWords, lockRules, modelFields } from "../../catalogs/index.ts";
+import { knownWords, lockRules } from "../../catalogs/index.ts";
 import type { CompletionSource, OptionKind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
 import { readModelIds, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/columns.ts";
+import { modelColumns } from "../models/columns.ts";
 
 export type Candidate = Readonly<Record<"text" | "about", string>>;
 export type Candidates = readonly Candidate[] | "files" | "folders";
@@ -77,7 +78,7 @@ const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
 
 const listColumnNames = ({ command: { words }, given }: ValueRequest) => {
   const isPriced = given.has("with-prices");
-  if (words === "models" && !isPriced) return modelFields.map(({ name }) => name);
+  if (words === "models" && !isPriced) return modelColumns.map(({ name }) => name);
   if (words.startsWith("call ")) return callFields;
   if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
   const isJoined = words === "catalog all" || words === "catalog show";

@@ -1,12 +1,14 @@
 import { command, flag, repeated, required, text, withFacts } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
-import { printObjects } from "../../lists/object-list.ts";
-import { printDocument } from "../../output/index.ts";
+import { printDocument, printObjects } from "../../output/index.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import * as saved from "../../settings/index.ts";
+import type { SettingDocument } from "./output.ts";
 
-const toDocument = ({ problem, ...row }: saved.SettingRow) => ({ ...row, problem: problem?.message ?? null });
+const toDocument = ({ problem, ...row }: saved.SettingRow): SettingDocument => {
+  return { ...row, problem: problem?.message ?? null };
+};
 
 const list = command({
   words: "config list",
@@ -20,12 +22,16 @@ const list = command({
     const document = { profile, settings: rows.map(toDocument) };
     await printObjects(screen, document, {
       member: "settings",
-      columns: {
-        name: { heading: "setting", rank: 0 },
-        value: { rank: 0, tag: ({ problem }) => (problem === null ? undefined : { text: "invalid", tone: "bad" }) },
-        source: 2,
-        from: 3,
-      },
+      columns: [
+        { name: "name", heading: "setting", rank: 0 },
+        {
+          name: "value",
+          rank: 0,
+          tag: ({ problem }) => (problem === null ? undefined : { text: "invalid", tone: "bad" }),
+        },
+        { name: "source", rank: 2 },
+        { name: "from", rank: 3 },
+      ],
     });
   },
 });

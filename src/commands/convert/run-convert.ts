@@ -6,7 +6,7 @@ import { requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
 import { listInexactValues, type ReceiptData, sumCounts } from "../../formats/index.ts";
 import { combineModes } from "../../input/index.ts";
-import { printFacts, toFacts } from "../../lists/object-list.ts";
+import { printFacts, toFacts } from "../../lists/facts.ts";
 import { printDocument } from "../../output/index.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/open-inputs.ts";
 import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
@@ -15,6 +15,7 @@ import { writeRejected } from "../../send/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failures.ts";
 import type { ConvertOptions } from "./command.ts";
+import type { ConvertDocument } from "./output.ts";
 
 export const convert = async (context: Context, typed: ConvertOptions) => {
   const { screen, host } = context;
@@ -57,7 +58,7 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
     const notes = screen.notices;
     const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, added, not_chosen };
     const warnings = problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
-    await printDocument(screen, { status: "converted", ...counts, warnings, notes });
+    await printDocument<ConvertDocument>(screen, { status: "converted", ...counts, warnings, notes });
   } else {
     const facts = toFacts({
       groups: written,

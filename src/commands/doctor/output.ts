@@ -10,7 +10,7 @@ const finding = s.object({
   code: optionalAbout("error code of the run, for an error", s.code),
   facts: optional(s.named(s.unknown())),
 });
-export type Finding = s.Infer<typeof finding>;
+export type DoctorFinding = s.Infer<typeof finding>;
 
 const doctor = s.object({
   status: s.describe("the worst status of the findings", oneOf("ok", "warning", "error")),

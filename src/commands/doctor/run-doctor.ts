@@ -5,21 +5,14 @@ import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
-import { printObjects } from "../../lists/object-list.ts";
-import { type Line, printPage } from "../../output/index.ts";
+import { type Line, printObjects, printPage } from "../../output/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
 import { testCredential } from "../auth/command.ts";
+import type { DoctorDocument, DoctorFinding } from "./output.ts";
 
-type Finding = Readonly<{
-  /** Scripts read this name. Default: the key in `runChecks`. */
-  check?: string;
-  status: "ok" | "warning" | "error" | "skipped";
-  message: string;
-  fix?: string | undefined;
-  code?: FailureCode;
-  facts?: Facts;
-}>;
+/** The default of `check` is the key in `runChecks`. */
+type Finding = Omit<DoctorFinding, "check"> & Readonly<Partial<Pick<DoctorFinding, "check">>>;
 
 type Facts = Readonly<Record<string, unknown>> | undefined;
 
@@ -86,11 +79,13 @@ const runChecks = async (context: Context, isOffline: boolean) => {
   return (await Promise.all(results)).flat();
 };
 
-const printFindings = async ({ screen }: Context, findings: readonly Finding[]) => {
+const printFindings = async ({ screen }: Context, findings: readonly DoctorFinding[]) => {
   if (screen.format === "table") return await printPage(screen, { sections: [{ lines: findings.map(toLine) }] });
   const worst = (["error", "warning"] as const).find((each) => findings.some(({ status }) => status === each));
-  const columns = { check: 0, status: 0, message: 0, fix: 0 };
-  await printObjects(screen, { status: worst ?? "ok", findings }, { member: "findings", columns });
+  const document: DoctorDocument = { status: worst ?? "ok", findings };
+  const names = ["check", "status", "message", "fix"] as const;
+  const columns = names.map((name) => ({ name, rank: 0 }));
+  await printObjects(screen, document, { member: "findings", columns });
 };
 
 const tones = { ok: undefined, warning: "warning", error: "bad", skipped: "faint" } as const;
@@ -181,7 +176,8 @@ const checkCredential = async (
     if (!failure) return ok(`the service accepted the key from ${from}`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unavailable");
     const found = toFinding(failure, { ...facts, accepted: answer === "refused" ? false : null });
-    if (answer === "refused" || isFailure(failure, "html-reply")) return found;
+    const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
+    if (answer === "refused" || isPage) return found;
     return { ...found, status: "warning", message: `the key from ${from} could not be tested: ${found.message}` };
   } catch (thrown) {
     if (isFailure(thrown, "setting-invalid")) return skipped(`${thrown.details.where?.setting} is invalid`);

@@ -1,9 +1,9 @@
 import { command, text, withFacts } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { invalidOptionValue } from "../../failures.ts";
-import { printObjects } from "../../lists/object-list.ts";
 import { findNearest } from "../../nearest.ts";
-import { type Line, loadFailurePrinter, printPage } from "../../output/index.ts";
+import { type KeyColumn, type Line, loadFailurePrinter, printObjects, printPage } from "../../output/index.ts";
+import type { ExplainDocument } from "./output.ts";
 import type { Topic } from "./topics.ts";
 
 export const explain = command({
@@ -30,19 +30,27 @@ export const explain = command({
     }
     if (name === undefined || screen.isForProgram || screen.format === "csv") {
       const toRow = async (topic: Topic) => {
-        const row = { ...topic, about: await describeTopic(topic) };
+        const { example: _, ...facts } = topic;
+        const row = { ...facts, about: await describeTopic(topic) };
         return name === undefined ? row : { ...row, example: await renderExample(context, topic) };
       };
-      const rows = await Promise.all(found.map(toRow));
-      const exit_codes = { heading: "exit codes", rank: 4 };
-      const columns = { name: 0, kind: 1, about: 0, code: 3, exit_codes, severity: 5 };
-      await printObjects(screen, { topics: rows }, { member: "topics", columns });
+      const document: ExplainDocument = { topics: await Promise.all(found.map(toRow)) };
+      await printObjects(screen, document, { member: "topics", columns });
     } else {
       const sections = await Promise.all(found.map((topic) => toSections(context, topic)));
       await printPage(screen, { sections: sections.flat() });
     }
   },
 });
+
+const columns: readonly KeyColumn<ExplainDocument["topics"][number]>[] = [
+  { name: "name", rank: 0 },
+  { name: "kind", rank: 1 },
+  { name: "about", rank: 0 },
+  { name: "code", rank: 3 },
+  { name: "exit_codes", heading: "exit codes", rank: 4 },
+  { name: "severity", rank: 5 },
+];
 
 /** @param indent in columns */
 const renderExample = async ({ screen }: Context, { example }: Topic, indent = 0) =>

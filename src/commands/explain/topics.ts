@@ -35,7 +35,7 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
 
 const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
 
-export const codeTopics = Object.entries(codeMeanings).map(([name, about]): Topic => {
+export const codeTopics = Object.entries(codeMeanings).map(([name, about]): Topic & { readonly about: string } => {
   const code = isCode(name) ? name : null;
   const exit = code === null ? 0 : exitCodes[code];
   const exit_codes = typeof exit === "number" ? [exit] : Object.values(exit);

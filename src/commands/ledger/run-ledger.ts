@@ -6,8 +6,7 @@ import { isFailure, toProblemDocument } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
 import { checkDatabaseMode, isDatabaseUrl } from "../../files.ts";
 import * as ledgers from "../../ledger/index.ts";
-import { printObjects } from "../../lists/object-list.ts";
-import { printDocument } from "../../output/index.ts";
+import { type KeyColumn, printDocument, printObjects, type Screen } from "../../output/index.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import { closeDatasetAtEnd, readInputs } from "../../reading/open-inputs.ts";
 import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../reading/print-problems.ts";
@@ -16,6 +15,13 @@ import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts"
 import type { Settings } from "../../settings/index.ts";
 import * as failures from "../failures.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
+import type {
+  LedgerCallsDocument,
+  LedgerForgetDocument,
+  LedgerResolveDocument,
+  LedgerStatusDocument,
+  LedgerVerifyDocument,
+} from "./output.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
@@ -49,7 +55,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
-  if (context.screen.isForProgram) await printDocument(context.screen, { resolved, state });
+  if (context.screen.isForProgram) await printDocument<LedgerResolveDocument>(context.screen, { resolved, state });
   else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
@@ -59,7 +65,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { counts, problems, files, skipped } = verification;
   const isVerified = counts.logged === counts.read;
   if (screen.isForProgram) {
-    await printDocument(screen, {
+    await printDocument<LedgerVerifyDocument>(screen, {
       status: isVerified ? "verified" : "differs",
       groups: counts,
       files,
@@ -102,7 +108,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
-  if (screen.isForProgram) return await printDocument(screen, { forgotten, left });
+  if (screen.isForProgram) return await printDocument<LedgerForgetDocument>(screen, { forgotten, left });
   const kept = `; kept ${pluralize(left, "request")} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
   screen.notice(`deleted ${pluralize(forgotten, "request")} from the ledger${left === 0 ? "" : kept}`);
 };
@@ -126,19 +132,25 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
       : " for the selected service and account (show all with --all-destinations)";
     context.screen.notice(`the ledger has no matching calls${searched}`);
   }
-  const document = { calls: calls.slice(0, limit) };
-  await printObjects(context.screen, document, {
-    member: "calls",
-    columns: {
-      id: 0,
-      model_id: { heading: "model id", rank: 1 },
-      split: 2,
-      batch: 3,
-      logged_at: { heading: "logged at", rank: 4 },
-      ...(allDestinations ? { destination: 1, account: 1 } : {}),
-    },
-  });
+  const document: LedgerCallsDocument = { calls: calls.slice(0, limit) };
+  const columns = allDestinations ? [...callColumns, ...scopeColumns] : callColumns;
+  await printObjects(context.screen, document, { member: "calls", columns });
 };
+
+type CallColumn = KeyColumn<LedgerCallsDocument["calls"][number]>;
+
+const callColumns: readonly CallColumn[] = [
+  { name: "id", rank: 0 },
+  { name: "model_id", heading: "model id", rank: 1 },
+  { name: "split", rank: 2 },
+  { name: "batch", rank: 3 },
+  { name: "logged_at", heading: "logged at", rank: 4 },
+];
+
+const scopeColumns: readonly CallColumn[] = [
+  { name: "destination", rank: 1 },
+  { name: "account", rank: 1 },
+];
 
 const printEntries = async (
   { screen }: Context,
@@ -148,51 +160,57 @@ const printEntries = async (
   const rows = entries.map((entry) => {
     const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
     const { model: model_id, split, batch, destination, account } = entry.scope;
-    return {
-      ...{ id, state, model_id, split, batch, groups, bytes, input, destination, account, attempts },
-      ...{ first_tried: toIsoTime(firstTried), last_tried: toIsoTime(lastTried), status, cause, calls: calls.length },
-    };
+    const scope = { model_id, split, batch };
+    const times = { first_tried: toIsoTime(firstTried), last_tried: toIsoTime(lastTried) };
+    const answer = { status, cause, calls: calls.length };
+    return { id, state, ...scope, groups, bytes, input, destination, account, attempts, ...times, ...answer };
   });
-  const document = { groups: counts, entries: rows };
-  await printObjects(screen, document, {
-    member: "entries",
-    columns: {
-      id: 0,
-      state: {
-        rank: 0,
-        text: ({ state }) => ledgers.formatState(state),
-        tag: ({ state }) => (state === "unknown" ? { text: "(resolve)", tone: "warning" } : undefined),
-      },
-      groups: { rank: 2, align: "right" },
-      last_tried: {
-        heading: "last tried\nUTC",
-        rank: 1,
-        // Right-aligned columns are never truncated.
-        align: "right",
-        text: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
-      },
-      model_id: { heading: "model", rank: 3 },
-      split: 4,
-      batch: 5,
-      input: 6,
-      bytes: { rank: 10, align: "right" },
-      attempts: { rank: 11, align: "right" },
-      status: {
-        heading: "answer",
-        rank: 7,
-        text: ({ status, cause }) => String(status ?? describeSystemCode(cause ?? "")),
-      },
-      destination: {
-        rank: allDestinations ? 0 : 8,
-        hasNames: allDestinations,
-        // The path of the log endpoint would repeat the model.
-        text: ({ destination }) =>
-          screen.format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
-      },
-      account: allDestinations ? 0 : 9,
-    },
-  });
+  const document: LedgerStatusDocument = { groups: counts, entries: rows };
+  const columns = listEntryColumns(screen, allDestinations);
+  await printObjects(screen, document, { member: "entries", columns });
 };
+
+type EntryColumn = KeyColumn<LedgerStatusDocument["entries"][number]>;
+
+const listEntryColumns = ({ format }: Screen, allDestinations: boolean): readonly EntryColumn[] => [
+  { name: "id", rank: 0 },
+  {
+    name: "state",
+    rank: 0,
+    cell: ({ state }) => ledgers.formatState(state),
+    tag: ({ state }) => (state === "unknown" ? { text: "(resolve)", tone: "warning" } : undefined),
+  },
+  { name: "groups", rank: 2, align: "right" },
+  {
+    name: "last_tried",
+    heading: "last tried\nUTC",
+    rank: 1,
+    // Right-aligned columns are never truncated.
+    align: "right",
+    cell: ({ last_tried }) => last_tried.slice(0, 16).replace("T", " "),
+  },
+  { name: "model_id", heading: "model", rank: 3 },
+  { name: "split", rank: 4 },
+  { name: "batch", rank: 5 },
+  { name: "input", rank: 6 },
+  { name: "bytes", rank: 10, align: "right" },
+  { name: "attempts", rank: 11, align: "right" },
+  {
+    name: "status",
+    heading: "answer",
+    rank: 7,
+    cell: ({ status, cause }) => String(status ?? describeSystemCode(cause ?? "")),
+  },
+  {
+    name: "destination",
+    rank: allDestinations ? 0 : 8,
+    hasNames: allDestinations,
+    // The path of the log endpoint would repeat the model.
+    cell: ({ destination }) =>
+      format === "table" ? destination.replace(/\/v1\/preview\/models\/[^/]+\/log$/, "") : destination,
+  },
+  { name: "account", rank: allDestinations ? 0 : 9 },
+];
 
 const toIsoTime = (ms: number) => new Date(ms).toISOString();
 

@@ -3,10 +3,9 @@
 import { formatRetry, listServiceArgs } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
-import { parseJson } from "../../json/json-bytes.ts";
-import { composeMembers } from "../../json/raw-json.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../lists/object-list.ts";
-import { type Meter, printRaw, type Screen } from "../../output/index.ts";
+import { tryParseRawJson } from "../../json/raw-json.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../lists/facts.ts";
+import { type Meter, printDocument, type Screen } from "../../output/index.ts";
 import { formatOwnCommand } from "../../program.ts";
 import {
   type DeliverOptions,
@@ -19,6 +18,7 @@ import {
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { LogOptions } from "./command.ts";
+import type { LogDocument } from "./output.ts";
 
 export interface LogRun {
   context: Context;
@@ -46,7 +46,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
   if (screen.isForProgram)
-    return await printRaw(screen, Buffer.from(composeDocument(screen, { result, metrics_of: metricsOf, target })));
+    return await printDocument(screen, toDocument(screen, { result, metrics_of: metricsOf, target }));
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
@@ -62,32 +62,25 @@ const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
     ? "the one valid group of the input (logged or not)"
     : `the ${groups} valid groups of the input (${logged} of them are known to be logged)`;
 
-/** Returns text, so that the service's answers keep their bytes. */
-const composeDocument = (
+const toDocument = (
   { notices: notes }: Screen,
   {
     result,
     metrics_of,
     target,
   }: { result: LogResult; metrics_of: MetricsScope | undefined; target: PlanTarget | undefined },
-) => {
+): LogDocument => {
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
-  const document = {
+  return {
     ...{ status, model_id, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
-    ...{ responses: [], rejects_file, ledger },
+    ...{ responses: result.sent.replies.map(toResponse), rejects_file, ledger },
     warnings: result.warnings.map(toProblemDocument),
     notes,
     unreadable_lines: result.unreadable || undefined,
     not_chosen: result.filteredOut,
     plan: status !== "planned" ? undefined : toPlan(result, target),
   };
-  return composeMembers(
-    Object.entries(document).map(([key, value]) => [
-      key,
-      key === "responses" ? `[${result.sent.replies.map(toResponseText).join(",")}]` : JSON.stringify(value),
-    ]),
-  );
 };
 
 /** For the local service, `url` is null, because the port differs in every run. */
@@ -98,11 +91,11 @@ const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
   requests: planned.map(({ groups, bytes, key }) => ({ groups, bytes, idempotency_key: key })),
 });
 
-const toResponseText = ({ status, body, bytes }: LogResult["sent"]["replies"][number]) => {
-  if (!body) return `{"status":${status},"body":null,"body_bytes":${bytes}}`;
+/** Keeps the spelling of the service's JSON. */
+const toResponse = ({ status, body, bytes }: LogResult["sent"]["replies"][number]) => {
+  if (!body) return { status, body: null, body_bytes: bytes };
   const text = Buffer.from(body).toString("utf8");
-  const json = text === "" ? "null" : parseJson(text) ? text : JSON.stringify(text);
-  return `{"status":${status},"body":${json}}`;
+  return { status, body: text === "" ? null : (tryParseRawJson(text) ?? text) };
 };
 
 const toResultFacts = ({ settings }: LogRun, result: LogResult) => {
@@ -166,14 +159,16 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   const args = listLedgerArgs(run);
   const next = (...words: readonly string[]) => failure?.withDetails({ next: formatOwnCommand([...words, ...args]) });
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });
-  if (isFailure(failure, "records-rejected")) return ledger === null ? failure : rerun();
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
+    if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // The dedup keys of groups depend on these options.
     const identity = toOptionArgs({ split, batch, groupBy: typed.groupBy, from: typed.from });
     return next("log", modelId, rejectsFile, ...identity);
   }
-  if (failure?.code === "unknown_outcome" && !isFailure(failure, "log-resolvable"))
+  const resolvesItself = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
+  if (failure?.code === "unknown_outcome" && !resolvesItself) {
     return ledger === null ? failure : next("ledger", "status");
+  }
   return failure?.retryable === true ? rerun() : failure;
 };
 

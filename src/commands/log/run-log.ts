@@ -7,7 +7,7 @@ import { conflictingOptions, invalidOptionValue } from "../../failures.ts";
 import { checkDatabaseMode } from "../../files.ts";
 import { isRolloutFile } from "../../input/index.ts";
 import { formatLease } from "../../ledger/failures.ts";
-import { checkFactFields } from "../../lists/object-list.ts";
+import { checkFactFields } from "../../lists/facts.ts";
 import { followDefaults } from "../../options/input-options.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../reading/open-inputs.ts";

@@ -1,30 +1,36 @@
 /** Lists the inference models without catalog data. */
-import { compilePattern, modelFields } from "../../catalogs/index.ts";
+import { compilePattern } from "../../catalogs/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { listModels as endpoint } from "../../contract/models.ts";
 import { toText } from "../../contract/replies.ts";
+import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import type { OrderOptions } from "../../options/list-options.ts";
 import { printList } from "../../output/index.ts";
 import { type Settings, saveModelIds } from "../../settings/index.ts";
+import { modelColumns } from "./columns.ts";
 
 export const listModels = async (
   context: Context,
   { pattern, limit, sort }: OrderOptions & { readonly pattern: string | undefined },
 ) => {
   const { screen } = context;
-  const order = parseOrder(sort, modelFields);
+  const order = parseOrder(sort, modelColumns);
   const progress = screen.startProgress("listing the models");
   const { bytes, entries } = await readModels(context, await readEffectiveSettings(context)).finally(progress.stop);
   const matches = compilePattern(pattern);
   const matching = entries.filter(({ value }) => matches(toText(value.id))).map((model) => ({ model }));
   const rows = sortRows(matching, order).slice(0, limit);
   noteSelection(screen, { of: entries, matching, shown: rows }, "models");
-  const wire = { bytes, member: "data", shownPositions: rows.map(({ model }) => model.position) };
+  const wire = {
+    document: parseRawBytes(bytes),
+    member: "data",
+    shownPositions: rows.map(({ model }) => model.position),
+  };
   const ids = entries.flatMap(({ value }) => toText(value.id) ?? []);
   saveModelIds(context.host, ids);
-  await printList(screen, { columns: rankColumns(modelFields, order), rows, wire });
+  await printList(screen, { columns: rankColumns(modelColumns, order), rows, wire });
 };
 
 export const readModels = async (context: Context, settings: Settings) => {

@@ -1,25 +1,27 @@
 import { command, flag, required, text, withFacts } from "../../cli/index.ts";
-import { printObjects } from "../../lists/object-list.ts";
-import { printDocument } from "../../output/index.ts";
+import { printDocument, printObjects } from "../../output/index.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import { pluralize } from "../../sentences.ts";
 import { profileBuiltIn } from "../../settings/failures.ts";
 import * as saved from "../../settings/index.ts";
+import type { ProfileDeleteDocument, ProfileListDocument, ProfileRenameDocument } from "./output.ts";
 
 const list = command({
   words: "profile list",
   about: "list the profiles with their URLs and the uses of their keys",
   examples: ["rollcall profile list", "rollcall profile list --json"],
   run: async (context) => {
-    const document = { profiles: saved.listProfiles(context).map(({ settings: _, ...row }) => row) };
+    const document: ProfileListDocument = {
+      profiles: saved.listProfiles(context).map(({ settings: _, ...row }) => row),
+    };
     await printObjects(context.screen, document, {
       member: "profiles",
-      columns: {
-        name: { heading: "profile", rank: 0 },
-        in_use: { heading: "in use", rank: 0, text: ({ in_use }) => (in_use ? "yes" : "") },
-        base_url: 1,
-        keys: { heading: "keys for", rank: 1 },
-      },
+      columns: [
+        { name: "name", heading: "profile", rank: 0 },
+        { name: "in_use", heading: "in use", rank: 0, cell: ({ in_use }) => (in_use ? "yes" : "") },
+        { name: "base_url", rank: 1 },
+        { name: "keys", heading: "keys for", rank: 1 },
+      ],
     });
   },
 });
@@ -61,7 +63,7 @@ const remove = command({
     const { wasInUse } = await saved.deleteProfile(context, name);
     screen.notice(`deleted the profile ${name}`);
     if (wasInUse) screen.notice("commands now use the profile default");
-    if (screen.isForProgram) await printDocument(screen, { deleted: name, settings, keys });
+    if (screen.isForProgram) await printDocument<ProfileDeleteDocument>(screen, { deleted: name, settings, keys });
   },
 });
 
@@ -78,7 +80,7 @@ const rename = command({
     screen.notice(
       `the setting \`account\` stays \`${account}\`, so reruns still skip the groups that were logged under the old name`,
     );
-    if (screen.isForProgram) await printDocument(screen, { from, to, account });
+    if (screen.isForProgram) await printDocument<ProfileRenameDocument>(screen, { from, to, account });
   },
 });
 

@@ -1,8 +1,8 @@
 import { command, flag, listOutputs, repeated } from "../../cli/index.ts";
 import { invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
-import { printObjects } from "../../lists/object-list.ts";
 import { findNearest } from "../../nearest.ts";
-import { printDocument } from "../../output/index.ts";
+import { printDocument, printObjects } from "../../output/index.ts";
+import type { SchemaListDocument } from "./output.ts";
 
 export const schema = command({
   words: "schema",
@@ -23,8 +23,16 @@ export const schema = command({
         const line_file = output.line ? lineSchema(output).file : null;
         return { name: output.name, about: output.about, file: documentSchema(output).file, line_file };
       });
-      const columns = { name: 0, about: 0, file: 2, line_file: { heading: "line file", rank: 3 } };
-      return await printObjects(screen, { schemas }, { member: "schemas", columns });
+      const document: SchemaListDocument = { schemas };
+      return await printObjects(screen, document, {
+        member: "schemas",
+        columns: [
+          { name: "name", rank: 0 },
+          { name: "about", rank: 0 },
+          { name: "file", rank: 2 },
+          { name: "line_file", heading: "line file", rank: 3 },
+        ],
+      });
     }
     const output = outputs.find((one) => one.name === name);
     if (!output) {

@@ -22,6 +22,7 @@ import type { Settings } from "../../settings/index.ts";
 import { formatPercent } from "../../units.ts";
 import * as pages from "../../view/index.ts";
 import type { ViewOptions } from "./command.ts";
+import type { ViewDocument } from "./output.ts";
 
 export const view = async (context: Context, typed: ViewOptions) => {
   const { html, port } = typed;
@@ -49,7 +50,7 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   const bytes = pages.writePageFile(file, page.pieces, mode);
   stop();
   if (screen.isForProgram) {
-    await printDocument(screen, {
+    await printDocument<ViewDocument>(screen, {
       status: "written",
       file,
       bytes,
@@ -85,7 +86,7 @@ const servePage = async (context: Context, typed: ViewOptions) => {
   let browser: ReturnType<typeof openBrowser>;
   try {
     await Promise.race([failed, ended, waitForAbort(inputReadable.signal), host.sleep(openDelayMs)]);
-    if (screen.isForProgram) await printDocument(screen, { status: "serving", url });
+    if (screen.isForProgram) await printDocument<ViewDocument>(screen, { status: "serving", url });
     else await screen.printText(`${url}\n`);
     screen.notice("serving until Ctrl-C. Keep the URL private, because it gives access to the page");
     if (!typed.noOpen) browser = openInBrowser(context, viewer);

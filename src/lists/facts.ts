@@ -1,0 +1,42 @@
+/** Prints the facts of a result. */
+import { roundForDisplay } from "../decimal.ts";
+import { type KeyColumn, type Line, printObjects, printPage, resolveField, type Screen } from "../output/index.ts";
+import { pluralize } from "../sentences.ts";
+
+type Fact = Readonly<{ name: string; value: string | number }>;
+
+export const toFacts = (values: Readonly<Record<string, Fact["value"] | null | undefined>>): readonly Fact[] =>
+  Object.entries(values).flatMap(([name, value]) => (value === undefined || value === null ? [] : [{ name, value }]));
+
+export const formatUnreadable = (records: number) =>
+  records === 0 ? "" : ` (${pluralize(records, "unreadable record")})`;
+
+type ResultPage = Readonly<{
+  facts: readonly Fact[];
+  metrics?: Readonly<Record<string, number>>;
+  metricsScope?: string | undefined;
+  next?: readonly Fact[];
+}>;
+
+const columns: readonly KeyColumn<Fact>[] = [
+  { name: "name", rank: 0 },
+  { name: "value", rank: 0 },
+];
+
+/** Checks `--fields` before the first request. @throws Failure `invalid-option-value` */
+export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) => {
+  if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, columns);
+};
+
+export const printFacts = async (screen: Screen, { facts, metrics = {}, metricsScope, next = [] }: ResultPage) => {
+  if (screen.format !== "table") {
+    const data = [...facts, ...toFacts({ "metrics for": metricsScope }), ...toFacts(metrics), ...next];
+    return await printObjects(screen, { data }, { member: "data", columns });
+  }
+  const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>
+    list.map(({ name, value }) => ({ label: name, text: String(value), kind }));
+  const rounded = Object.entries(metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
+  const title = metricsScope === undefined ? "Metrics" : `Metrics of ${metricsScope}`;
+  const sections = [{ lines: toLines(facts) }, { title, lines: toLines(rounded) }, { lines: toLines(next, "command") }];
+  await printPage(screen, { sections: sections.filter((section) => section.lines.length > 0) });
+};
