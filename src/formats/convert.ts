@@ -13,7 +13,7 @@ import { openDocuments } from "./documents.ts";
 import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKey } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
-import { openReceipt } from "./receipt.ts";
+import { Receipt } from "./receipt.ts";
 import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
 
@@ -44,6 +44,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     return { sources: ownSources, skipped };
   }
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
+  const { receipt } = run;
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
   // Unused ids are not an error, because a file of rewards can cover several runs.
@@ -65,8 +66,8 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       recordProblems: run.problems,
       /** The number of records that are not JSON and have no known group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
-      receipt: run.receipt && {
-        data: run.receipt.data,
+      receipt: receipt && {
+        data: () => receipt.data(),
         records: () => lines.listRecordMappings(results),
       },
     },
@@ -78,7 +79,7 @@ type ConversionRun = ReturnType<typeof openRun>;
 
 const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
   const { sources, host, skipsDigests = false } = inputs;
-  const receipt = options.hasReceipt ? openReceipt() : undefined;
+  const receipt = options.hasReceipt ? new Receipt() : undefined;
   const run = { options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
   return { ...run, usedRewards: new Set<string>(), problems: new Problems(), notes: new Map<string, number>() };
 };
@@ -105,7 +106,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
     converter: groupByKey(format.open(formatRun), format, groupBy),
-    output: lines.openGroupLines(await input.openSpool(run.host), run),
+    output: new lines.GroupLines(await input.openSpool(run.host), run),
     broken: openBrokenGroups(),
     keys: noKeys,
     hasRecordedGroups: false,

@@ -7,10 +7,11 @@ import { replaceLineEnds } from "../json/json-bytes.ts";
 import { findSource, type Json, JsonWriter } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../problems/failures.ts";
+import type { Path } from "../problems/positions.ts";
 import { Problems } from "../problems/problems.ts";
 import type { FormatConversion } from "./convert.ts";
 import { type DroppedCopy, dropCopies, pathInGroup } from "./copies.ts";
-import type { Rollout } from "./format.ts";
+import type { Converter, Format, Rollout } from "./format.ts";
 import {
   type ConvertedFile,
   convertRecord,
@@ -58,114 +59,140 @@ const lineEnd = ({ rollouts, members }: ConvertedGroup) => {
 const computeDigest = ({ bytes, span: { start, end } }: Value) => hash("sha256", bytes.subarray(start, end), "binary");
 
 /** Writes groups in the order of their first rollouts. */
-export const openGroupLines = (spool: input.Spool, { skipsDigests }: { readonly skipsDigests: boolean }) => {
-  const groups: ConvertedGroup[] = [];
-  const byKey = new Map<string, ConvertedGroup>();
-  const pending = new JsonWriter();
-  let [count, flushed] = [0, 0];
-  let current: ConvertedGroup | undefined;
-  let isInOrder = true;
-  let ordered: input.Spool | undefined;
-  const groupOf = (key: string, { fileSet }: ConvertedFile) => {
+export class GroupLines {
+  readonly groups: ConvertedGroup[] = [];
+  readonly #byKey = new Map<string, ConvertedGroup>();
+  readonly #spool: input.Spool;
+  readonly #skipsDigests: boolean;
+  readonly #pending = new JsonWriter();
+  #flushedBytes = 0;
+  #rollouts = 0;
+  #current: ConvertedGroup | undefined;
+  /** True while the lines in the spool are complete groups, with their rollouts in order. */
+  #isInOrder = true;
+  #ordered: input.Spool | undefined;
+
+  constructor(spool: input.Spool, { skipsDigests }: { readonly skipsDigests: boolean }) {
+    this.#spool = spool;
+    this.#skipsDigests = skipsDigests;
+  }
+
+  add(rollout: Rollout, value: Value, { file, record, position }: RolloutPosition) {
+    const group = this.#findGroup(rollout.group ?? "", file);
+    const { trajectory, index, part, documents = [], identity = "", id, changedAt } = rollout;
+    const before = group.rollouts.at(-1);
+    if (!before) this.#startGroup(group, rollout.members);
+    else if (group !== this.#current || (index ?? 0) < (before.index ?? 0)) this.#isInOrder = false;
+    const exception = rollout.exception === undefined ? "" : this.#toLatin1Json(rollout.exception);
+    if (trajectory !== undefined && group.trajectories++ > 0) this.#writeText(",");
+    const start = this.#flushedBytes + this.#pending.length;
+    const length = trajectory === undefined ? 0 : this.#pending.writeOnOneLine(trajectory).length;
+    const identities = this.#skipsDigests ? [] : (rollout.identityValues ?? [part ?? value, ...documents]);
+    const digest = identities.map(computeDigest).join("") + identity;
+    const span = part?.span;
+    // Spread syntax would need twice the memory.
+    this.#addTo(group, { file, record, position, start, length, span, digest, index, exception, id, changedAt });
+  }
+
+  addBroken(key: string, at: RolloutPosition, { part, id, changedAt }: Rollout) {
+    const group = this.#findGroup(key, at.file);
+    this.#isInOrder = false;
+    const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
+    const rollout: WrittenRollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true };
+    this.#addTo(group, rollout);
+    return { group, rollout };
+  }
+
+  /** Expects that all rollouts were added. */
+  dropCopies() {
+    const copies = dropCopies(this.groups);
+    if (copies.length > 0) this.#isInOrder = false;
+    return copies;
+  }
+
+  /** Returns a promise only if the buffer is full, because an await takes time. */
+  flushFull() {
+    return this.#flushFullTo(this.#spool);
+  }
+
+  async end(host: Host) {
+    if (this.#current) this.#writeText(lineEnd(this.#current));
+    await this.#flushTo(this.#spool);
+    const texts = this.#spool.bytes();
+    if (this.#isInOrder) return texts;
+    this.#ordered = await input.openSpool(host);
+    for (const group of this.groups) {
+      await this.#writeGroup(group, texts);
+      await this.#flushFullTo(this.#ordered);
+    }
+    await this.#flushTo(this.#ordered);
+    await texts.close();
+    return this.#ordered.bytes();
+  }
+
+  async discard() {
+    await Promise.all([this.#spool.discard(), this.#ordered?.discard()]);
+  }
+
+  #findGroup(key: string, { fileSet }: ConvertedFile) {
     const isKeyed = key.startsWith(crossFileMark);
     const fullKey = isKeyed ? key : `${fileSet} ${key}`;
-    const existing = byKey.get(fullKey);
+    const existing = this.#byKey.get(fullKey);
     if (existing) return existing;
     const empty = { isBroken: false, trajectories: 0, members: "" };
-    const group: ConvertedGroup = { position: groups.length, rollouts: [], isKeyed, ...empty };
-    groups.push(group);
-    byKey.set(fullKey, group);
+    const group: ConvertedGroup = { position: this.groups.length, rollouts: [], isKeyed, ...empty };
+    this.groups.push(group);
+    this.#byKey.set(fullKey, group);
     return group;
-  };
+  }
+
+  #startGroup(group: ConvertedGroup, members: Rollout["members"] = []) {
+    group.members = this.#toLatin1Json(new Map(members)).slice(1, -1);
+    this.#writeText(`${this.#current ? lineEnd(this.#current) : ""}${lineStart}`);
+    this.#current = group;
+  }
+
   /** @throws Failure `invalid-input` */
-  const addTo = (group: ConvertedGroup, rollout: WrittenRollout) => {
+  #addTo(group: ConvertedGroup, rollout: WrittenRollout) {
     group.rollouts.push(rollout);
-    if (++count <= maxRollouts) return;
+    if (++this.#rollouts <= maxRollouts) return;
     const refusal = new Problems();
     refusal.report("too-many-records", { rollouts: maxRollouts }, { file: rollout.file.name });
     throw invalidInput(refusal);
-  };
-  const writeText = (text: string) => pending.write(Buffer.from(text, "latin1"));
-  const toLatin1Json = (json: Json) => {
-    const start = pending.length;
-    pending.writeOnOneLine(json);
-    return pending.take(start).toString("latin1");
-  };
-  const flushTo = async (to: input.Spool) => {
-    const bytes = pending.take();
-    flushed += bytes.length;
-    await to.write(bytes);
-  };
-  const writeGroup = async (group: ConvertedGroup, texts: input.Bytes) => {
-    writeText(lineStart);
-    for (const [at, trajectory] of group.rollouts.filter(({ length }) => length > 0).entries()) {
-      if (at > 0) writeText(",");
-      pending.write(await input.readRange(texts, trajectory));
-    }
-    writeText(lineEnd(group));
-  };
-  const flushFullTo = (to: input.Spool) => (pending.length >= maxBufferedBytes ? flushTo(to) : undefined);
+  }
 
-  return {
-    groups,
-    add(rollout: Rollout, record: Value, { file, record: at, position }: RolloutPosition) {
-      const group = groupOf(rollout.group ?? "", file);
-      const { trajectory, index, members = [], part, documents = [], identity = "", id, changedAt } = rollout;
-      const before = group.rollouts.at(-1);
-      if (!before) {
-        group.members = toLatin1Json(new Map(members)).slice(1, -1);
-        writeText(`${current ? lineEnd(current) : ""}${lineStart}`);
-        current = group;
-      } else if (group !== current || (index ?? 0) < (before.index ?? 0)) isInOrder = false;
-      const exception = rollout.exception === undefined ? "" : toLatin1Json(rollout.exception);
-      if (trajectory !== undefined && group.trajectories++ > 0) writeText(",");
-      const start = flushed + pending.length;
-      const length = trajectory === undefined ? 0 : pending.writeOnOneLine(trajectory).length;
-      const identities = skipsDigests ? [] : (rollout.identityValues ?? [part ?? record, ...documents]);
-      const digest = identities.map(computeDigest).join("") + identity;
-      const span = part?.span;
-      // Spread syntax would need twice the memory.
-      const written = { file, record: at, position, start, length, span, digest, index, exception, id, changedAt };
-      addTo(group, written);
-    },
-    addBroken(key: string, at: RolloutPosition, { part, id, changedAt }: Rollout) {
-      const group = groupOf(key, at.file);
-      isInOrder = false;
-      const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
-      const rollout: WrittenRollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true };
-      addTo(group, rollout);
-      return { group, rollout };
-    },
-    /** Expects that all rollouts were added. */
-    dropCopies() {
-      const copies = dropCopies(groups);
-      if (copies.length > 0) isInOrder = false;
-      return copies;
-    },
-    /** Returns a promise only if the buffer is full, because an await takes time. */
-    flushFull: () => flushFullTo(spool),
-    async end(host: Host) {
-      if (current) writeText(lineEnd(current));
-      await flushTo(spool);
-      const texts = spool.bytes();
-      if (isInOrder) return texts;
-      ordered = await input.openSpool(host);
-      for (const group of groups) {
-        group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
-        // `!` is not JSON, so the group becomes invalid.
-        if (group.isBroken) writeText("!\n");
-        // The rollouts of a joined group are in another line.
-        else if (group.rollouts.length === 0) writeText("\n");
-        else await writeGroup(group, texts);
-        await flushFullTo(ordered);
-      }
-      await flushTo(ordered);
-      await texts.close();
-      return ordered.bytes();
-    },
-    discard: () => Promise.all([spool.discard(), ordered?.discard()]),
-  };
-};
+  async #writeGroup(group: ConvertedGroup, texts: input.Bytes) {
+    group.rollouts.sort((a, b) => (a.index ?? 0) - (b.index ?? 0));
+    // `!` is not JSON, so the group becomes invalid. The rollouts of a joined group are in another line.
+    if (group.isBroken || group.rollouts.length === 0) return this.#writeText(group.isBroken ? "!\n" : "\n");
+    this.#writeText(lineStart);
+    for (const [at, trajectory] of group.rollouts.filter(({ length }) => length > 0).entries()) {
+      if (at > 0) this.#writeText(",");
+      this.#pending.write(await input.readRange(texts, trajectory));
+    }
+    this.#writeText(lineEnd(group));
+  }
+
+  #writeText(text: string) {
+    this.#pending.write(Buffer.from(text, "latin1"));
+  }
+
+  #toLatin1Json(json: Json) {
+    const start = this.#pending.length;
+    this.#pending.writeOnOneLine(json);
+    return this.#pending.take(start).toString("latin1");
+  }
+
+  #flushFullTo(to: input.Spool) {
+    return this.#pending.length >= maxBufferedBytes ? this.#flushTo(to) : undefined;
+  }
+
+  async #flushTo(to: input.Spool) {
+    const bytes = this.#pending.take();
+    this.#flushedBytes += bytes.length;
+    await to.write(bytes);
+  }
+}
 
 /** @param keys names that `--group-by` could use instead */
 export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): input.GroupKeyUse => {
@@ -184,6 +211,38 @@ export const createLineOrigin = (
   copies: readonly DroppedCopy[],
 ): input.OriginalLines => {
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
+  const reread = openRereader(format, converter);
+  return {
+    files: files.map(({ name }) => name),
+    copies: copies.flatMap(({ copy, kept, keptIn }) => {
+      const pathOf = ({ name }: ConvertedFile) => name.replace(format.repeatedPath ?? "", "");
+      const isExpected = copy.file !== kept.file && pathOf(copy.file) === pathOf(kept.file);
+      const locate = async () => await locateRollout(copy, reread);
+      const findPath = () => pathInGroup(keptIn, kept);
+      return isExpected ? [] : { line: keptIn.position + 1, findPath, locate };
+    }),
+    canRegroup: format.takesGroupKey === true && files.length > 1,
+    isBroken: (line) => groups[line - 1]?.isBroken === true,
+    digestOf: (line, kept) => digestRollouts(rolloutsOf(line), kept),
+    positionOf: (line) => {
+      const [first] = rolloutsOf(line);
+      const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
+      return { file: record.label, line: record.line };
+    },
+    locationOf: async (line, path) => await locatePath(rolloutsOf(line), path, reread),
+    recordsOf: async (line) => await listRecords(rolloutsOf(line), reread),
+    textOf: (label) => files.find(({ name }) => name === label)?.records.text,
+  };
+};
+
+/** Reads and converts the record of a rollout again. */
+type Reread = (written: WrittenRollout) => Promise<{
+  raw: input.RawRecord | undefined;
+  value: Value | undefined;
+  rollout: Rollout | undefined;
+}>;
+
+const openRereader = (format: Format, converter: Converter): Reread => {
   const rereadRecord = async (at: RolloutPosition) => {
     const raw = await at.file.records.reread(at.record);
     const record = raw && parseRecord(format, raw, at);
@@ -191,76 +250,60 @@ export const createLineOrigin = (
   };
   /** A document can be the record of many groups. */
   let latest: { at: RolloutPosition; converted: ReturnType<typeof rereadRecord> } | undefined;
-  const convertAgain = async (written: WrittenRollout) => {
+  return async (written) => {
     if (latest?.at.file !== written.file || latest.at.record !== written.record)
       latest = { at: written, converted: rereadRecord(written) };
     const { raw, value, rollouts } = await latest.converted;
     return { raw, value, rollout: rollouts?.[written.position] };
   };
-  const locateRollout = async (written: WrittenRollout) => {
-    const { raw, value, rollout } = await convertAgain(written);
-    return raw && value ? locateInRecord(raw, rollout?.part ?? value) : written.file.records.locate(written.record);
-  };
-  return {
-    files: files.map(({ name }) => name),
-    copies: copies.flatMap(({ copy, kept, keptIn }) => {
-      const pathOf = ({ name }: ConvertedFile) => name.replace(format.repeatedPath ?? "", "");
-      const isExpected = copy.file !== kept.file && pathOf(copy.file) === pathOf(kept.file);
-      const locate = async () => await locateRollout(copy);
-      const findPath = () => pathInGroup(keptIn, kept);
-      return isExpected ? [] : { line: keptIn.position + 1, findPath, locate };
-    }),
-    canRegroup: format.takesGroupKey === true && files.length > 1,
-    isBroken: (line) => groups[line - 1]?.isBroken === true,
-    digestOf: (line, kept) => {
-      const rollouts = rolloutsOf(line);
-      const trajectories = rollouts.filter(({ length }) => length > 0);
-      const selected = new Set(kept?.map((at) => trajectories[at]) ?? trajectories);
-      const chosen = rollouts.filter((rollout) => rollout.length === 0 || selected.has(rollout));
-      // The digest must not depend on the order of the records.
-      const digests = chosen.map(({ digest }) => digest).sort();
-      return hash("sha256", digests.join("\n"), "buffer");
-    },
-    positionOf: (line) => {
-      const [first] = rolloutsOf(line);
-      const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
-      return { file: record.label, line: record.line };
-    },
-    async locationOf(line, path) {
-      const [key, position] = path;
-      const rollouts = rolloutsOf(line);
-      const isException = key === "exceptions";
-      const candidates = rollouts.filter((one) => (one.length === 0) === isException && !one.isBroken);
-      const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
-      const { raw, value, rollout } = written ? await convertAgain(written) : {};
-      if (!raw || !value) return {};
-      const json = rollout?.trajectory ?? rollout?.exception;
-      const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
-      return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
-    },
-    /** Returns each record, part and document once, as a single line. */
-    async recordsOf(line) {
-      const parts = rolloutsOf(line).map(
-        (one) => [`${one.file.position} ${one.record} ${one.span?.start ?? 0}`, one] as const,
-      );
-      const records: input.OriginalRecord[] = [];
-      const documents = new Set<string>();
-      const add = (file: string, line: number, bytes: Buffer) =>
-        records.push({ file, line, bytes: replaceLineEnds(Buffer.from(bytes)) });
-      for (const written of new Map(parts).values()) {
-        const { raw, rollout } = await convertAgain(written);
-        if (!raw || raw.fault !== undefined) continue;
-        const { label, line } = written.file.records.locate(written.record);
-        add(label, line, raw.bytes.subarray(written.span?.start, written.span?.end));
-        for (const { document = "", bytes } of rollout?.documents ?? []) {
-          if (!documents.has(document)) add(document, 1, bytes);
-          documents.add(document);
-        }
-      }
-      return records;
-    },
-    textOf: (label) => files.find(({ name }) => name === label)?.records.text,
-  };
+};
+
+const locateRollout = async (written: WrittenRollout, reread: Reread) => {
+  const { raw, value, rollout } = await reread(written);
+  return raw && value ? locateInRecord(raw, rollout?.part ?? value) : written.file.records.locate(written.record);
+};
+
+const digestRollouts = (rollouts: readonly WrittenRollout[], kept: readonly number[] | undefined) => {
+  const trajectories = rollouts.filter(({ length }) => length > 0);
+  const selected = new Set(kept?.map((at) => trajectories[at]) ?? trajectories);
+  const chosen = rollouts.filter((rollout) => rollout.length === 0 || selected.has(rollout));
+  // The digest must not depend on the order of the records.
+  const digests = chosen.map(({ digest }) => digest).sort();
+  return hash("sha256", digests.join("\n"), "buffer");
+};
+
+const locatePath = async (rollouts: readonly WrittenRollout[], path: Path, reread: Reread) => {
+  const [key, position] = path;
+  const isException = key === "exceptions";
+  const candidates = rollouts.filter((one) => (one.length === 0) === isException && !one.isBroken);
+  const written = (typeof position === "number" ? candidates[position] : undefined) ?? rollouts[0];
+  if (!written) return {};
+  const { raw, value, rollout } = await reread(written);
+  if (!raw || !value) return {};
+  const json = rollout?.trajectory ?? rollout?.exception;
+  const source = json === undefined || path.length < 3 ? undefined : findSource(json, path.slice(2));
+  return locateInRecord(raw, source?.value ?? rollout?.part ?? value, source?.rest);
+};
+
+/** Returns each record, part and document once, as a single line. */
+const listRecords = async (rollouts: readonly WrittenRollout[], reread: Reread) => {
+  const partKey = ({ file, record, span }: WrittenRollout) => `${file.position} ${record} ${span?.start ?? 0}`;
+  const parts = new Map(rollouts.map((written) => [partKey(written), written]));
+  const documents = new Set<string>();
+  const records: input.OriginalRecord[] = [];
+  const add = (file: string, line: number, bytes: Buffer) =>
+    records.push({ file, line, bytes: replaceLineEnds(Buffer.from(bytes)) });
+  for (const written of parts.values()) {
+    const { raw, rollout } = await reread(written);
+    if (!raw || raw.fault !== undefined) continue;
+    const { label, line } = written.file.records.locate(written.record);
+    add(label, line, raw.bytes.subarray(written.span?.start, written.span?.end));
+    for (const { document = "", bytes } of rollout?.documents ?? []) {
+      if (!documents.has(document)) add(document, 1, bytes);
+      documents.add(document);
+    }
+  }
+  return records;
 };
 
 interface WrittenGroups {
