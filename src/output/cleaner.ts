@@ -4,6 +4,8 @@ import { openSecrets } from "./secrets.ts";
 
 export type TextCleaner = (text: string) => string;
 
+export type Cleaner = ReturnType<typeof openCleaner>;
+
 export const openCleaner = (env: Host["env"]) => {
   const { add, redact, redactJson } = openSecrets();
   const isInBuild = isBuildSystem(env);

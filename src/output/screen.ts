@@ -5,7 +5,7 @@ import { conflictingOptions, invalidOptionValue } from "../failures.ts";
 import { type Host, isSecretVariable } from "../host.ts";
 import { nameProgram } from "../program.ts";
 import { cutText } from "../sentences.ts";
-import { isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
+import { type Cleaner, isBuildSystem, openCleaner, toOneLine } from "./cleaner.ts";
 import * as progress from "./progress.ts";
 import { findArgvSecrets } from "./secrets.ts";
 import { joinPieces, openSink, type Pieces, writePieces } from "./sink.ts";
@@ -61,106 +61,68 @@ export const openRunCleaner = (host: Host, { keys = [], variables: saved = {} }:
 
 export type Screen = ReturnType<typeof openScreen>;
 
-type ErrorTextFormatter = (paint: Paint) => string | Promise<string>;
-
 type ScreenRequest = Readonly<{ host: Host; options: ScreenOptions }>;
 
-/** @param cleaner that of the run, which knows saved secrets */
-export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCleaner(host)) => {
+/** Decides from the terminal and the options what a run prints. */
+const chooseMode = ({ host, options }: ScreenRequest) => {
   const { env, terminal } = host;
-  const format: OutputFormat = options.format ?? (terminal.stdout ? "table" : "tsv");
   const isForProgram = isJsonFormat(options.format);
-  const isQuiet = isForProgram || options.quiet;
-  const printsEvents = options.hasJsonEvents;
-  const hasJsonErrors = isForProgram || printsEvents;
+  const isQuiet = isForProgram || options.quiet === true;
+  const hasJsonErrors = isForProgram || options.hasJsonEvents;
   const isStderrForPeople = terminal.stderr && !hasJsonErrors;
   const isInBuild = isBuildSystem(env);
-  const canPage = options.pager !== false && terminal.stdout && !isInBuild;
-  const canSpin = isStderrForPeople && !isQuiet && !isInBuild && env.TERM !== "dumb";
-  const errorColor = hasColor(host, "stderr", options.color);
-  const output = openSink(host.stdout, host.signal);
-  const errors = openSink(host.stderr);
-  let errorQueue = Promise.resolve();
-  let spinner: progress.Progress | undefined;
-  let isPagerClosed = false;
-  const notices: string[] = [];
-  const resultNotes: string[] = [];
+  const format: OutputFormat = options.format ?? (terminal.stdout ? "table" : "tsv");
+  return {
+    format,
+    isForProgram,
+    isQuiet,
+    hasJsonErrors,
+    isStderrForPeople,
+    isInBuild,
+    canPage: options.pager !== false && terminal.stdout && !isInBuild,
+    canSpin: isStderrForPeople && !isQuiet && !isInBuild && env.TERM !== "dumb",
+  };
+};
 
+interface ScreenParts extends ScreenRequest {
+  readonly mode: ReturnType<typeof chooseMode>;
+  readonly cleaner: Cleaner;
+}
+
+type ErrorTextFormatter = (paint: Paint) => string | Promise<string>;
+
+const openErrors = ({ host, options, cleaner }: ScreenParts) => {
+  const sink = openSink(host.stderr);
+  const isColored = hasColor(host, "stderr", options.color);
+  let queue = Promise.resolve();
   /** Ignores errors, because rollcall could not report these errors. */
   const writeError = (formatText: ErrorTextFormatter) => {
-    const write = async () => await errors.write(cleaner.breakCommands(await formatText(await loadPaint(errorColor))));
-    errorQueue = errorQueue.then(write).catch(() => undefined);
-    return errorQueue;
+    const write = async () => await sink.write(cleaner.breakCommands(await formatText(await loadPaint(isColored))));
+    queue = queue.then(write).catch(() => undefined);
+    return queue;
   };
   const tell = (event: object, formatText: ErrorTextFormatter) =>
-    void writeError(printsEvents ? () => `${cleaner.json(JSON.stringify(event))}\n` : formatText);
+    void writeError(options.hasJsonEvents ? () => `${cleaner.json(JSON.stringify(event))}\n` : formatText);
+  return { writeError, tell, flushErrors: () => queue };
+};
 
+type ErrorOutput = ReturnType<typeof openErrors>;
+
+const openNotices = ({ host, mode, cleaner }: ScreenParts, { writeError, tell }: ErrorOutput) => {
+  const notices: string[] = [];
+  const resultNotes: string[] = [];
   const notice = (text: string) => {
     const sentence = nameProgram(text);
     if (notices.length < maxNotices) notices.push(sentence);
-    if (isQuiet) return;
+    if (mode.isQuiet) return;
     tell({ event: "notice", message: sentence }, async (paint) => {
       const line = `note: ${toOneLine(cleaner.text(sentence))}`;
-      const lines = isStderrForPeople ? (await import("./width.ts")).foldSentence(line, terminal.columns) : [line];
+      const { columns } = host.terminal;
+      const lines = mode.isStderrForPeople ? (await import("./width.ts")).foldSentence(line, columns) : [line];
       return `${lines.join("\n").replace("note:", () => paint("faint", "note:"))}\n`;
     });
   };
-
-  const print = async (pieces: Pieces, kind: OutputKind, isPaged = canPage) => {
-    const clean = { lines: cleaner.breakCommands, json: cleaner.json, "redact-only": cleaner.redact }[kind];
-    const cleanPieces = async function* () {
-      for await (const piece of joinPieces(pieces)) {
-        spinner?.stop();
-        await errorQueue;
-        yield clean(piece);
-      }
-    };
-    if (isPaged) {
-      const { printPaged } = await import("./pager.ts");
-      isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: output }));
-    } else await writePieces(output, cleanPieces());
-  };
-  const printUnpaged = (pieces: Pieces, kind: OutputKind) => print(pieces, kind, false);
-
-  const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
-  const startSpinner = (label: string) => {
-    spinner?.stop();
-    // In a terminal of unknown size, the spinner could not clear its lines.
-    if (terminal.isSizeUnknown) return progress.noProgress;
-    const clean = (text: string) => cutText(cleaner.line(text), getLabelColumns());
-    spinner = progress.openSpinner(label, { host, color: errorColor, clean });
-    return spinner;
-  };
-
-  const screen = {
-    host,
-    options,
-    format,
-    fields: options.fields,
-    cleaner,
-    canPage,
-    isForProgram,
-    hasJsonErrors,
-    isStderrForPeople,
-    get isReaderGone() {
-      return output.isReaderGone || isPagerClosed;
-    },
-    get width() {
-      if (terminal.stdout) return terminal.columns;
-      const columns = Number(env.COLUMNS);
-      return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
-    },
-    paint: () => loadPaint(hasColor(host, "stdout", options.color)),
-    print,
-    printUnpaged,
-    printText: (text: string) =>
-      terminal.stdout ? printUnpaged([cleaner.text(text)], "lines") : printUnpaged([text], "redact-only"),
-    printBytes: async (bytes: Uint8Array) => {
-      await errorQueue;
-      await output.write(bytes);
-    },
-    writeError,
-    flushErrors: () => errorQueue,
+  return {
     notice,
     /** The first notices of the run, also if rollcall does not print them. */
     notices,
@@ -173,12 +135,105 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
     /** Does not fold the commands, so that users can paste a command. */
     noticeCommands: (sentence: string, commands: readonly string[]) => {
       notice(sentence);
-      if (isQuiet) return;
+      if (mode.isQuiet) return;
       for (const command of commands) void writeError(() => `${toOneLine(cleaner.text(command))}\n`);
+    },
+  };
+};
+
+const openProgress = ({ host, options, mode, cleaner }: ScreenParts, { writeError }: ErrorOutput) => {
+  const { terminal, elapsed } = host;
+  const { canSpin, isInBuild, isQuiet } = mode;
+  let spinner: progress.Progress | undefined;
+  const getLabelColumns = () => Math.max(0, terminal.columns - spinnerColumns);
+  const startSpinner = (label: string) => {
+    spinner?.stop();
+    // In a terminal of unknown size, the spinner could not clear its lines.
+    if (terminal.isSizeUnknown) return progress.noProgress;
+    const clean = (text: string) => cutText(cleaner.line(text), getLabelColumns());
+    spinner = progress.openSpinner(label, { host, color: hasColor(host, "stderr", options.color), clean });
+    return spinner;
+  };
+  return {
+    startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
+    stopProgress: () => spinner?.stop(),
+    startMeter: (wanted: progress.MeterFormat | undefined) => {
+      const format = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
+      const line = (text: string) =>
+        void writeError((paint) => `${format === "json" ? cleaner.json(text) : paint("faint", cleaner.text(text))}\n`);
+      return progress.openMeter({ format, elapsed, columns: getLabelColumns(), spinner: startSpinner, line });
+    },
+  };
+};
+
+/** @param settle stops the spinner, and writes the earlier messages */
+const openOutput = ({ host, mode, cleaner }: ScreenParts, settle: () => Promise<void>) => {
+  const sink = openSink(host.stdout, host.signal);
+  let isPagerClosed = false;
+  const print = async (pieces: Pieces, kind: OutputKind, isPaged = mode.canPage) => {
+    const clean = { lines: cleaner.breakCommands, json: cleaner.json, "redact-only": cleaner.redact }[kind];
+    const cleanPieces = async function* () {
+      for await (const piece of joinPieces(pieces)) {
+        await settle();
+        yield clean(piece);
+      }
+    };
+    if (isPaged) {
+      const { printPaged } = await import("./pager.ts");
+      isPagerClosed ||= !(await printPaged({ host, pieces: cleanPieces(), fallback: sink }));
+    } else await writePieces(sink, cleanPieces());
+  };
+  const printUnpaged = (pieces: Pieces, kind: OutputKind) => print(pieces, kind, false);
+  return {
+    print,
+    printUnpaged,
+    printText: (text: string) =>
+      host.terminal.stdout ? printUnpaged([cleaner.text(text)], "lines") : printUnpaged([text], "redact-only"),
+    writeBytes: (bytes: Uint8Array) => sink.write(bytes),
+    ignoreSignal: sink.ignoreSignal,
+    isReaderGone: () => sink.isReaderGone || isPagerClosed,
+  };
+};
+
+/** @param cleaner that of the run, which knows saved secrets */
+export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(request.host)) => {
+  const { host, options } = request;
+  const mode = chooseMode(request);
+  const parts: ScreenParts = { ...request, mode, cleaner };
+  const errors = openErrors(parts);
+  const { writeError, tell, flushErrors } = errors;
+  const ownProgress = openProgress(parts, errors);
+  const { isReaderGone, writeBytes, ...output } = openOutput(parts, async () => {
+    ownProgress.stopProgress();
+    await flushErrors();
+  });
+  const screen = {
+    ...mode,
+    ...openNotices(parts, errors),
+    ...ownProgress,
+    ...output,
+    writeError,
+    flushErrors,
+    host,
+    options,
+    fields: options.fields,
+    cleaner,
+    get isReaderGone() {
+      return isReaderGone();
+    },
+    get width() {
+      if (host.terminal.stdout) return host.terminal.columns;
+      const columns = Number(host.env.COLUMNS);
+      return Number.isInteger(columns) && columns > 0 ? columns : Number.POSITIVE_INFINITY;
+    },
+    paint: () => loadPaint(hasColor(host, "stdout", options.color)),
+    printBytes: async (bytes: Uint8Array) => {
+      await flushErrors();
+      await writeBytes(bytes);
     },
     /** With JSON output, prints nothing, because the JSON can contain the warnings. */
     warn: (problem: Problem) => {
-      if (isQuiet) return;
+      if (mode.isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
         (await import("./failure.ts")).formatWarning(screen, problem, paint),
       );
@@ -186,16 +241,6 @@ export const openScreen = ({ host, options }: ScreenRequest, cleaner = openRunCl
     trace: (line: string) =>
       tell({ event: "debug", message: line }, (paint) => `${paint("faint", cleaner.text(line))}\n`),
     hideSecret: cleaner.addSecret,
-    ignoreSignal: output.ignoreSignal,
-    startProgress: (label: string) => (canSpin ? startSpinner(label) : progress.noProgress),
-    stopProgress: () => spinner?.stop(),
-    startMeter: (wanted: progress.MeterFormat | undefined) => {
-      const chosen = wanted ?? (canSpin ? "bar" : isInBuild && !isQuiet ? "lines" : "none");
-      const line = (text: string) =>
-        void writeError((paint) => `${chosen === "json" ? cleaner.json(text) : paint("faint", cleaner.text(text))}\n`);
-      const { elapsed } = host;
-      return progress.openMeter({ format: chosen, elapsed, columns: getLabelColumns(), spinner: startSpinner, line });
-    },
   };
   return screen;
 };
