@@ -5,6 +5,7 @@ import type { Problem } from "./failure.ts";
 import { toOptionArgs } from "./sentences.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
+import { formatSeconds } from "./units.ts";
 
 export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
@@ -28,8 +29,8 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
 });
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
-  const toSeconds = (ms: number) => (ms < 10_000 ? Math.ceil(ms / 100) / 10 : Math.ceil(ms / 1000));
-  return `retrying in ${toSeconds(waitMs)} s (attempt ${attempt}, ${toSeconds(waitMs + leftMs)} s of --max-wait left)`;
+  const format = (ms: number) => formatSeconds(ms, Math.ceil, ms < 10_000 ? 10 : 1);
+  return `retrying in ${format(waitMs)} (attempt ${attempt}, ${format(waitMs + leftMs)} of --max-wait left)`;
 };
 
 export const openServiceClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {

@@ -1,5 +1,12 @@
-/** Parses and formats sizes, durations and percentages. */
+/** Parses and formats sizes, counts, durations, times and percentages. */
+import { parseDecimal } from "./decimal.ts";
 import { pluralize } from "./sentences.ts";
+
+/** The result of a parser for a text that it refuses. */
+export type InvalidText = Readonly<{ wanted: string }>;
+export const isInvalid = (parsed: unknown): parsed is InvalidText =>
+  typeof parsed === "object" && parsed !== null && "wanted" in parsed;
+export const reject = (wanted: string): InvalidText => ({ wanted });
 
 const parseQuantity = (text: string, factors: Readonly<Record<string, number>>) => {
   const [, digits, unit = ""] = /^(\d{1,15}(?:\.\d{1,9})?)([a-z]*)$/.exec(text) ?? [];
@@ -10,14 +17,73 @@ const durationUnits = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, 
 
 export const dayMs = durationUnits.d;
 
-/** Returns milliseconds, or undefined. */
-export const parseMs = (text: string) => {
+const parseMs = (text: string) => {
   const ms = parseQuantity(text, durationUnits);
   return ms === undefined ? undefined : Math.round(ms);
 };
 
-/** Returns text such as `30 s`. */
-export const formatSeconds = (ms: number, round = Math.round) => `${round(ms / 1000)} s`;
+/** Timers have 31 bits for milliseconds (about 596 hours). */
+const maxTimerMs = 2 ** 31 - 1;
+
+/** Returns the milliseconds of a timer. */
+export const parseDuration = (text: string) => {
+  const ms = parseMs(text);
+  if (ms === undefined) return reject("a duration such as 500ms, 30s, 2m or 1h");
+  return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
+};
+
+/** The longest age that keeps dates in range. */
+const maxAgeMs = 1e6 * durationUnits.w;
+
+/** Returns the milliseconds between two dates. */
+export const parseAge = (text: string) => {
+  const ms = parseMs(text);
+  return ms === undefined || ms > maxAgeMs ? reject("a duration such as 30m, 12h or 7d") : ms;
+};
+
+/** Maps the current time to another time, both in ms since 1970. */
+export type TimeResolver = (now: number) => number;
+
+export const parseTime = (text: string, wantedSpan = "an age such as 12h or 30d"): TimeResolver | InvalidText => {
+  const age = parseAge(text);
+  if (!isInvalid(age)) return (now) => now - age;
+  const daysAgo = ["today", "yesterday"].indexOf(text);
+  if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
+  const [, day, time = "T00:00", offset = "Z"] =
+    /^(\d{4}-\d\d-\d\d)(?:(T[\d:.]+)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
+  const date = `${day}${time}${offset}`;
+  if (isDateTime(date)) return () => Date.parse(date);
+  return reject(`today, yesterday, ${wantedSpan}, or a date such as 2026-01-31 (UTC)`);
+};
+
+/** Returns a time in the future for a duration. */
+export const parseDeadline = (text: string): TimeResolver | InvalidText => {
+  const ms = parseAge(text);
+  return isInvalid(ms) ? parseTime(text, "a time from now such as 30d") : (now) => now + ms;
+};
+
+const daysInMonth = (year: number, month: number) => new Date(Date.UTC(year, month, 0)).getUTCDate();
+
+/** True if the text is an ISO 8601 date and time, with or without an offset. */
+export const isDateTime = (text: string) => {
+  const [, year, month, day] =
+    /^(\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d(?::(?:[0-5]\d|60)(?:[.,]\d+)?)?(?:[Zz]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?$/.exec(
+      text,
+    ) ?? [];
+  // `Date.UTC` reads a year below 100 as 19xx. Leap years repeat every 400 years.
+  const isInMonth = () => Number(day) <= daysInMonth(2000 + (Number(year) % 400), Number(month));
+  return year !== undefined && (Number(day) <= 28 || isInMonth());
+};
+
+export const formatIsoTime = (ms: number) => new Date(ms).toISOString();
+
+/** Returns text such as `2026-01-31 12:00:59` (UTC). */
+export const formatTime = (ms: number) => formatIsoTime(ms).slice(0, 19).replace("T", " ");
+
+export const formatMinute = (ms: number) => `${formatTime(ms).slice(0, 16)} UTC`;
+
+/** Returns text such as `30 s`, or `2.5 s` with `parts` of 10. */
+export const formatSeconds = (ms: number, round = Math.round, parts = 1) => `${round((ms * parts) / 1000) / parts} s`;
 
 /** Returns a text such as `5 min`, rounded up. */
 export const formatRest = (ms: number) => {
@@ -36,8 +102,21 @@ const sizeUnits = Object.fromEntries(
   Object.entries(prefixes).flatMap(([prefix, factor]) => [prefix, `${prefix}b`].map((unit) => [unit, factor])),
 );
 
-/** Returns bytes or a count, or undefined. */
-export const parseAmountOf = (text: string) => parseQuantity(text.toLowerCase(), sizeUnits);
+const parseAmount = (text: string) => parseQuantity(text.toLowerCase(), sizeUnits);
+
+/** Returns bytes. */
+export const parseSize = (text: string) => {
+  const amount = parseAmount(text);
+  const bytes = Math.floor(amount ?? 0);
+  if (amount === undefined) return reject("a size such as 500KB, 8MiB or 1000000 (bytes)");
+  if (bytes < 1) return reject("a size of at least 1 byte");
+  return Number.isSafeInteger(bytes) ? bytes : reject("a size below 8192TiB");
+};
+
+export const parseCount = (text: string) => {
+  const amount = parseAmount(text);
+  return amount !== undefined && Number.isSafeInteger(amount) ? amount : reject("a number such as 131072, 128k or 1M");
+};
 
 /** Returns the size of a value, such as `1.5 KiB`. */
 export const formatRoundedSize = (bytes: number) => {
@@ -54,6 +133,12 @@ export const formatMB = (bytes: number) => {
 
 /** Returns a limit, such as `256 MiB`. */
 export const formatMiB = (bytes: number) => `${Math.ceil(bytes / 2 ** 20)} MiB`;
+
+/** Returns a decimal of at least 0. */
+export const parsePercent = (text: string) => {
+  const percent = parseDecimal(text.replace(/\s*%$/, ""));
+  return percent && percent.digits >= 0n ? percent : reject("a percentage such as 10%");
+};
 
 /** Returns `100%` only for the whole. An empty whole is complete. */
 export const formatPercent = (part: number, of: number, round = Math.floor) =>

@@ -5,12 +5,10 @@ import { compareDecimals, parseDecimal } from "../decimal.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList, toOptionName } from "../sentences.ts";
+import type { TimeResolver } from "../units.ts";
 import * as fields from "./fields.ts";
 
 type Strings = readonly string[];
-
-/** Maps the current time to another time, both in ms since 1970. */
-export type TimeResolver = (now: number) => number;
 
 export type Filter = Readonly<
   Partial<

@@ -1,5 +1,5 @@
 /** Checks trajectories (interface 2.1), and collects their facts. */
-import { isDateTime } from "../date-time.ts";
+
 import { isCalculated, trainingBits } from "../index/metrics.ts";
 import { createMessageFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { isObject } from "../json/json-bytes.ts";
@@ -9,6 +9,7 @@ import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { shortenName } from "../problems/positions.ts";
 import type { RuleReporter } from "../problems/rules.ts";
+import { isDateTime } from "../units.ts";
 import { inspectMessages, inspectToolCalls } from "./messages.ts";
 import type { Check } from "./types.ts";
 import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";

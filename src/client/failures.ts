@@ -2,7 +2,7 @@ import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import { isObject, parseJson } from "../json/json-bytes.ts";
 import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
-import { formatMiB } from "../units.ts";
+import { formatMiB, formatSeconds } from "../units.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
 import { hostAndPort, isForwardedByProxy, type RequestTarget, type Route, withoutQuery } from "./route.ts";
 import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts";
@@ -53,7 +53,7 @@ const toDetails = ({ endpoint, url }: RequestTarget, status?: number, said?: str
 });
 
 const formatSaid = (message: string | undefined) => (message ? `: ${message}` : "");
-const formatSeconds = (ms: number) => `${Math.round(ms / 100) / 10} s`;
+const formatTenths = (ms: number) => formatSeconds(ms, Math.round, 10);
 const formatAttempt = (attempts: number) => (attempts > 1 ? ` on attempt ${attempts}` : "");
 
 /** Assumed: these words in `type`, `code` and so on mean that waiting for minutes does not help. */
@@ -131,7 +131,7 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
   const hint =
     retryAfterMs === undefined
       ? "try again later, or allow longer retries with --max-wait"
-      : `try again in ${formatSeconds(retryAfterMs)}, as the service asks, or increase --max-wait`;
+      : `try again in ${formatTenths(retryAfterMs)}, as the service asks, or increase --max-wait`;
   return fail("unavailable", "service-unavailable", text, hint);
 };
 
@@ -269,7 +269,7 @@ const systemTexts: Readonly<Record<string, string>> = {
 };
 
 const clientTexts: Readonly<Record<string, string>> = {
-  CONNECT_TIMEOUT: `connecting took more than ${formatSeconds(connectTimeoutMs)}`,
+  CONNECT_TIMEOUT: `connecting took more than ${formatTenths(connectTimeoutMs)}`,
   CONNECT_ENDLESS: "connecting took longer than --max-wait allows",
   NOT_HTTP: "the service does not answer in HTTP/1.1",
   CUT: "the connection ended before the answer was complete",
@@ -306,7 +306,7 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
 };
 
 const describeError = ({ code, status }: ConnectionError, silenceMs: number) => {
-  if (code === "SILENT") return `no data arrived for ${formatSeconds(silenceMs)}`;
+  if (code === "SILENT") return `no data arrived for ${formatTenths(silenceMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthorityCodes.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;

@@ -1,6 +1,6 @@
 /** Describes log requests (interface 2.1, 4.1) and validation errors (interface 7). */
 import * as z from "zod/mini";
-import { isDateTime } from "../date-time.ts";
+import { isDateTime } from "../units.ts";
 import { endpoint } from "./endpoint.ts";
 import { freeObject, text } from "./replies.ts";
 

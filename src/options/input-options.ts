@@ -69,7 +69,6 @@ export const strictnessOptions = cli.inGroup(
   }),
 );
 
-export const followDefaults = { every: "30s", groupIdle: "5m" } as const;
 export const groupByOption = cli.withFacts(
   cli.text("group trajectories by this key, even if they are not adjacent", "key"),
   { forAgents: true },

@@ -1,58 +1,10 @@
 /** Defines the options of commands that print lists. */
 
-import type { TimeResolver } from "../catalogs/index.ts";
 import * as cli from "../cli/index.ts";
-import { isDateTime } from "../date-time.ts";
 import { parseDecimal } from "../decimal.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { dayMs, parseAmountOf, parseMs } from "../units.ts";
-
-/** The longest duration that keeps dates in range. */
-const maxDurationMs = 1e6 * 7 * dayMs;
-
-const parseDurationMs = (value: string) => {
-  const ms = parseMs(value);
-  return ms === undefined || ms > maxDurationMs ? undefined : ms;
-};
-
-export const durationOption = (about: string) =>
-  cli.custom(about, "duration", (word, option) => {
-    const ms = parseDurationMs(word);
-    if (ms === undefined) throw invalidOptionValue(option, word, "a duration such as 30m, 12h or 7d");
-    return ms;
-  });
-
-const parseIsoTime = (word: string) => {
-  const [, day, time = "T00:00", offset = "Z"] =
-    /^(\d{4}-\d\d-\d\d)(?:(T[\d:.]+)(Z|[+-]\d\d:\d\d)?)?$/.exec(word) ?? [];
-  const whole = `${day}${time}${offset}`;
-  return isDateTime(whole) ? Date.parse(whole) : Number.NaN;
-};
-
-const parseTime = (word: string, option: string, wantedSpan = "an age such as 12h or 30d"): TimeResolver => {
-  const ms = parseDurationMs(word);
-  if (ms !== undefined) return (now) => now - ms;
-  const daysAgo = ["today", "yesterday"].indexOf(word);
-  if (daysAgo >= 0) return (now) => Math.floor(now / dayMs - daysAgo) * dayMs;
-  const date = parseIsoTime(word);
-  if (!Number.isNaN(date)) return () => date;
-  throw invalidOptionValue(option, word, `today, yesterday, ${wantedSpan}, or a date such as 2026-01-31 (UTC)`);
-};
-
-export const timeOption = (about: string, placeholder = "time") => cli.custom(about, placeholder, parseTime);
-
-const parseDeadline = (word: string, option: string): TimeResolver => {
-  const ms = parseDurationMs(word);
-  return ms === undefined ? parseTime(word, option, "a time from now such as 30d") : (now) => now + ms;
-};
-
-export const countOption = (about: string, placeholder = "n") =>
-  cli.custom(about, placeholder, (word, option) => {
-    const amount = parseAmountOf(word);
-    if (amount === undefined || !Number.isSafeInteger(amount))
-      throw invalidOptionValue(option, word, "a number such as 131072, 128k or 1M");
-    return amount;
-  });
+import { parseDeadline } from "../units.ts";
+import { ageOption, countOption, timeOption, unitOption } from "./unit-options.ts";
 
 const parsedList = <Item>(about: string, placeholder: string, parseItem: (item: string, option: string) => Item) => {
   const kind = cli.commaList(about, placeholder);
@@ -104,7 +56,7 @@ export const filterOptions = cli.inGroup(
       conflicts: { "not-deprecated": "no model matches both" },
     },
     "not-deprecated": cli.flag("models without a past deprecation date"),
-    "deprecated-within": cli.custom(
+    "deprecated-within": unitOption(
       "models that are deprecated now or by this time, such as 30d (in 30 days) or 2026-12-31",
       "duration",
       parseDeadline,
@@ -123,7 +75,7 @@ export const orderOptions = cli.inGroup("order", {
 });
 
 export const sourceOptions = cli.forAgents({
-  "max-age": durationOption("use a cached catalog up to this age, such as 1h"),
+  "max-age": ageOption("use a cached catalog up to this age, such as 1h"),
   offline: {
     ...cli.flag("use a cached catalog of any age, and send no request"),
     conflicts: { "max-age": "--offline uses a cached catalog of any age" },

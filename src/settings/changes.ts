@@ -6,6 +6,7 @@ import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
 import { findNearest } from "../nearest.ts";
 import { formatSuggestion } from "../sentences.ts";
+import { isInvalid } from "../units.ts";
 import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import {
@@ -93,7 +94,7 @@ const findSettingFailure = (name: string, value: unknown, layers: Pick<Layers, "
   }
   const text = String(value);
   const parsed = parse(text, layers);
-  if (!values.isRejected(parsed)) return undefined;
+  if (!isInvalid(parsed)) return undefined;
   return failures.invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where });
 };
 

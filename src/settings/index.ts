@@ -7,7 +7,6 @@ export * from "./login.ts";
 export * from "./read.ts";
 export { canCreate, findDataFolder, findSettingsFile, readModelIds, readSaved, saveModelIds } from "./saved-files.ts";
 export {
-  parseDuration,
   parseProject,
   type SettingName,
   settingNames,

@@ -5,6 +5,7 @@ import { ignoreErrors } from "../files.ts";
 import type { Host } from "../host.ts";
 import type { JsonObject } from "../json/json-bytes.ts";
 import { toOptionName } from "../sentences.ts";
+import { isInvalid } from "../units.ts";
 import { invalidSetting, unknownProfile } from "./failures.ts";
 import { type FolderHost, readSaved, type SavedFile } from "./saved-files.ts";
 import * as values from "./values.ts";
@@ -139,7 +140,7 @@ export const readValue = <Name extends values.SettingName>(layers: Layers, name:
   // If the setting in `derivedFrom` is invalid, the failure must name that setting.
   if (source === "default" && derivedFrom) readValue(layers, derivedFrom);
   const parsed = parse(text, layers);
-  if (!values.isRejected(parsed)) return parsed;
+  if (!isInvalid(parsed)) return parsed;
   const profile = source === "profile" ? layers.profile : undefined;
   throw invalidSetting({ ...parsed, setting: name, value: values.redactSetting(name, text), where, profile });
 };

@@ -4,6 +4,7 @@ import { conflictingOptions } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/json-bytes.ts";
+import { isInvalid } from "../units.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";
@@ -112,8 +113,8 @@ const promptForSetting = async (
     const answer = lines?.[0]?.trim();
     if (answer === undefined || (answer === "" && !isRequired)) return undefined;
     const parsed = parse(answer, { windows: host.platform === "win32" });
-    if (!values.isRejected(parsed) && answer !== key) return answer;
-    const why = values.isRejected(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
+    if (!isInvalid(parsed) && answer !== key) return answer;
+    const why = isInvalid(parsed) ? `expected ${parsed.wanted}` : "this is the key, which was already entered";
     notice = `${why}\n`;
   }
 };

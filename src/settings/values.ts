@@ -1,29 +1,9 @@
 /** Defines each setting (configuration.md). */
 import type { EndpointHost } from "../contract/endpoint.ts";
 import { splitCommandLine } from "../shell-words.ts";
-import { parseAmountOf, parseMs } from "../units.ts";
+import { type InvalidText, parseDuration, parseSize, reject } from "../units.ts";
 
-type InvalidText = Readonly<{ wanted: string }>;
 type TextParser<Value> = (text: string, machine: { windows: boolean }) => Value | InvalidText;
-const reject = (wanted: string) => ({ wanted });
-export const isRejected = (parsed: unknown): parsed is InvalidText => typeof parsed === "object";
-
-/** Timers have 31 bits for milliseconds (about 596 hours). */
-const maxTimerMs = 2 ** 31 - 1;
-
-export const parseDuration = (text: string) => {
-  const ms = parseMs(text);
-  if (ms === undefined) return reject("a duration such as 500ms, 30s, 2m or 1h");
-  return ms > maxTimerMs ? reject("a duration of at most 596h") : ms;
-};
-
-const parseSize = (text: string) => {
-  const amount = parseAmountOf(text);
-  const bytes = Math.floor(amount ?? 0);
-  if (amount === undefined) return reject("a size such as 500KB, 8MiB or 1000000 (bytes)");
-  if (bytes < 1) return reject("a size of at least 1 byte");
-  return Number.isSafeInteger(bytes) ? bytes : reject("a size below 8192TiB");
-};
 
 const parseUrl = (text: string) => {
   if (/[\s\p{Cc}\\]/u.test(text)) return reject("a URL without white space, control characters and backslashes");

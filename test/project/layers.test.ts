@@ -18,7 +18,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "date-time decimal document-schemas failure failures files host json nearest package.json program schemas sentences shell-words units v8-limits".split(
+  "decimal document-schemas failure failures files host json nearest package.json program schemas sentences shell-words units v8-limits".split(
     " ",
   ),
 );

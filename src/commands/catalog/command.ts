@@ -2,10 +2,9 @@
 
 import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
-import { parseDecimal } from "../../decimal.ts";
-import { invalidOptionValue } from "../../failures.ts";
 import { outputFile, reportOption } from "../../options/input-options.ts";
 import * as lists from "../../options/list-options.ts";
+import * as units from "../../options/unit-options.ts";
 
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 
@@ -13,8 +12,8 @@ const diffArgs = {
   file: cli.repeated("two catalog files, or one file to compare with the current catalog of --catalog"),
 };
 const diffOptions = {
-  since: lists.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
-  until: { ...cli.withFacts(lists.timeOption("later time of the comparison"), { default: "now" }), needs: "since" },
+  since: units.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
+  until: { ...cli.withFacts(units.timeOption("later time of the comparison"), { default: "now" }), needs: "since" },
   catalog: lists.catalogOption,
   "exit-code": cli.flag("exit with 10 if the catalogs differ"),
   ...lists.sourceOptions,
@@ -24,11 +23,11 @@ const ownTokens = "the call has its own numbers of tokens";
 
 const costOptions = {
   ...cli.inGroup("job", {
-    "prompt-tokens": lists.countOption("input tokens, such as 10k"),
-    "completion-tokens": lists.countOption("output tokens"),
-    cached: lists.countOption("input tokens that are read from a cache"),
-    images: lists.countOption("input images"),
-    requests: lists.countOption("requests, for models with a price per request"),
+    "prompt-tokens": units.countOption("input tokens, such as 10k"),
+    "completion-tokens": units.countOption("output tokens"),
+    cached: units.countOption("input tokens that are read from a cache"),
+    images: units.countOption("input images"),
+    requests: units.countOption("requests, for models with a price per request"),
     "from-call": {
       ...cli.text("use the tokens and requests of this traced call", "id"),
       conflicts: { "prompt-tokens": ownTokens, "completion-tokens": ownTokens, cached: ownTokens },
@@ -41,16 +40,10 @@ const costOptions = {
 const lockFile = cli.withDefault(outputFile("the lock file"), "rollcall.lock.json");
 const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sourceOptions };
 
-const parsePercent = (word: string, option: string) => {
-  const percent = parseDecimal(word.replace(/\s*%$/, ""));
-  if (percent && percent.digits >= 0n) return percent;
-  throw invalidOptionValue(option, word, "a percentage such as 10%");
-};
-
 const verifyOptions = {
   file: lockFile,
-  "max-rise": cli.withDefault(cli.custom("maximum rise of a price", "percent", parsePercent), "0%"),
-  within: cli.withDefault(lists.durationOption("fail if a model is deprecated within this time"), "30d"),
+  "max-rise": cli.withDefault(units.percentOption("maximum rise of a price"), "0%"),
+  within: cli.withDefault(units.ageOption("fail if a model is deprecated within this time"), "30d"),
   strict: cli.flag("treat warnings as errors"),
   allow: cli.withFacts(cli.repeated("silence this rule", "rule"), { completion: "lock-rules" }),
   report: reportOption,

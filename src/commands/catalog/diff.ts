@@ -6,6 +6,7 @@ import type { ReplyList } from "../../contract/replies.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { noteDefects } from "../../lists/sort-rows.ts";
 import { type KeyColumn, printObjects } from "../../output/index.ts";
+import { formatMinute } from "../../units.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { formatFactName } from "./columns.ts";
 import type { DiffOptions } from "./command.ts";
@@ -92,7 +93,7 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
     noteDefects(screen, models, `the saved ${name} catalog`);
     if (asOf > time)
       screen.notice(
-        `no saved ${name} catalog is as old as ${option}, so rollcall uses the oldest one, from ${source.formatMinute(asOf)}`,
+        `no saved ${name} catalog is as old as ${option}, so rollcall uses the oldest one, from ${formatMinute(asOf)}`,
       );
     return { ...id, file: null, asOf, models };
   };
@@ -107,7 +108,7 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
 const nameSides = (sides: Pair) => {
   const names = sides.map(({ catalog, file }) => (file === null ? catalog : basename(file)) ?? "");
   if (names[0] !== names[1]) return names;
-  return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : source.formatMinute(asOf)));
+  return sides.map(({ asOf }, at) => (asOf === undefined ? (names[at] ?? "") : formatMinute(asOf)));
 };
 
 type ChangeRow = DiffDocument["changes"][number];

@@ -12,6 +12,7 @@ import { findNearest } from "../../nearest.ts";
 import type { CatalogSourceOptions } from "../../options/list-options.ts";
 import { describeSystemCode } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
+import { formatMinute } from "../../units.ts";
 import { catalogNotCached } from "../failures.ts";
 
 export const readCatalogs = async (
@@ -104,8 +105,6 @@ const findCache = ({ screen }: Context, settings: Settings, isNeeded: boolean) =
     return undefined;
   }
 };
-
-export const formatMinute = (ms: number) => `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 
 const maxSearched = 20;
 

@@ -1,7 +1,8 @@
 /** Defines `rollcall ledger` (guarantees.md). */
 import { command, flag, repeated, required, text, type Values, withFacts } from "../../cli/index.ts";
 import { formatOptions, ledgerOption, selectionOptions } from "../../options/input-options.ts";
-import { limitOption, timeOption } from "../../options/list-options.ts";
+import { limitOption } from "../../options/list-options.ts";
+import { timeOption } from "../../options/unit-options.ts";
 
 const locationOptions = {
   ledger: ledgerOption,

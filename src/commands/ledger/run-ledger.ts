@@ -13,6 +13,7 @@ import { listSkippedFiles, printSkippedFiles, withExcerpts } from "../../reading
 import { type Verification, verifyDataset } from "../../send/index.ts";
 import { describeSystemCode, pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
+import { formatIsoTime } from "../../units.ts";
 import * as failures from "../failures.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
 import type {
@@ -99,7 +100,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   const affected = yes ? [] : await readEntries({ ...filter, states: knownOutcomeStates });
   for (const { id, state, groups, scope, input, lastTried } of affected.slice(0, maxNoticeLines)) {
     const target = `model ${scope.model}, split ${scope.split}${scope.batch === null ? "" : `, batch ${scope.batch}`}`;
-    const end = `${ledgers.formatState(state)}, last tried ${toIsoTime(lastTried)}`;
+    const end = `${ledgers.formatState(state)}, last tried ${formatIsoTime(lastTried)}`;
     screen.notice(`${id}: ${pluralize(groups, "group")} of ${input} (${target}): ${end}`);
   }
   if (affected.length > maxNoticeLines) screen.notice(`and ${affected.length - maxNoticeLines} more`);
@@ -123,7 +124,7 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   });
   const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
-    const logged_at = toIsoTime(lastTried);
+    const logged_at = formatIsoTime(lastTried);
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
   });
   if (ledger && calls.length === 0) {
@@ -161,7 +162,7 @@ const printEntries = async (
     const { id, state, groups, bytes, input, attempts, status, cause, firstTried, lastTried, calls } = entry;
     const { model: model_id, split, batch, destination, account } = entry.scope;
     const scope = { model_id, split, batch };
-    const times = { first_tried: toIsoTime(firstTried), last_tried: toIsoTime(lastTried) };
+    const times = { first_tried: formatIsoTime(firstTried), last_tried: formatIsoTime(lastTried) };
     const answer = { status, cause, calls: calls.length };
     return { id, state, ...scope, groups, bytes, input, destination, account, attempts, ...times, ...answer };
   });
@@ -211,8 +212,6 @@ const listEntryColumns = ({ format }: Screen, allDestinations: boolean): readonl
   },
   { name: "account", rank: allDestinations ? 0 : 9 },
 ];
-
-const toIsoTime = (ms: number) => new Date(ms).toISOString();
 
 const addHint = (thrown: unknown) => {
   if (!isFailure(thrown, "setting-missing")) throw thrown;

@@ -1,6 +1,7 @@
 /** Defines `rollcall log` (interface 4.1). */
 import * as cli from "../../cli/index.ts";
 import * as inputs from "../../options/input-options.ts";
+import { durationOption } from "../../options/unit-options.ts";
 import { meterFormats } from "../../output/index.ts";
 
 const args = {
@@ -94,13 +95,11 @@ const options = {
       },
     },
     ...cli.needing("follow", {
-      every: cli.withFacts(cli.text("send complete groups at least this often", "duration"), {
-        default: inputs.followDefaults.every,
-      }),
+      every: cli.withDefault(durationOption("send complete groups at least this often"), "30s"),
       "group-size": cli.count("number of trajectories in a complete group", { max: 1_000_000 }),
-      "group-idle": cli.withFacts(
-        cli.text("treat a group as complete if it gets no new trajectory for this time", "duration"),
-        { default: inputs.followDefaults.groupIdle },
+      "group-idle": cli.withDefault(
+        durationOption("treat a group as complete if it gets no new trajectory for this time"),
+        "5m",
       ),
     }),
   }),

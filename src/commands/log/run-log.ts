@@ -8,14 +8,13 @@ import { checkDatabaseMode } from "../../files.ts";
 import { isRolloutFile } from "../../input/index.ts";
 import { formatLease } from "../../ledger/failures.ts";
 import { checkFactFields } from "../../lists/facts.ts";
-import { followDefaults } from "../../options/input-options.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../reading/open-inputs.ts";
 import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
 import { printDistributions, printWarnings } from "../../reading/print-problems.ts";
 import * as send from "../../send/index.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
-import { parseDuration, type Settings } from "../../settings/index.ts";
+import type { Settings } from "../../settings/index.ts";
 import { ledgerLocationMissing, stdoutIsTerminal } from "../failures.ts";
 import type { LogOptions } from "./command.ts";
 import {
@@ -207,7 +206,7 @@ const selectLedger = async (typed: LogOptions, settings: Settings) => {
 /** @throws Failure `conflicting-options`, `invalid-option-value` */
 const parseFollowOptions = (typed: LogOptions) => {
   if (!typed.follow) return undefined;
-  const { from = "auto", every = followDefaults.every, groupIdle = followDefaults.groupIdle, groupSize } = typed;
+  const { from = "auto", every: everyMs, groupIdle: groupIdleMs, groupSize } = typed;
   if (from !== "auto" && from !== "rollcall")
     throw conflictingOptions("--follow", `--from ${from}`, "--follow reads only rollcall's format");
   const [file = "-", ...others] = typed.file;
@@ -217,12 +216,5 @@ const parseFollowOptions = (typed: LogOptions) => {
       others.length > 0 ? "several files" : "standard input",
       "--follow needs exactly one file",
     );
-  const everyMs = parseDurationOption("--every", every);
-  return { file, everyMs, groupSize, groupIdleMs: parseDurationOption("--group-idle", groupIdle) };
-};
-
-const parseDurationOption = (option: string, value: string) => {
-  const parsed = parseDuration(value);
-  if (typeof parsed === "number") return parsed;
-  throw invalidOptionValue(option, value, parsed.wanted);
+  return { file, everyMs, groupSize, groupIdleMs };
 };

@@ -1,6 +1,6 @@
 /** Draws the trajectories of a group side by side. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { formatRoundedSize } from "../../units.ts";
+import { formatRoundedSize, formatTime } from "../../units.ts";
 import { compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
@@ -12,7 +12,6 @@ import {
   formatAdvantage,
   formatCount,
   formatMeasure,
-  formatTime,
   Moments,
   pluralizeCount,
   Reward,

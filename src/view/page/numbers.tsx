@@ -24,8 +24,6 @@ export const formatRange = ([from, to, below]: Range) =>
 export const pluralizeCount = (count: number, noun: string) =>
   `${formatCount(count)} ${count === 1 ? noun : noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`}`;
 
-export const formatTime = (ms: number) => new Date(ms).toISOString().slice(0, 19).replace("T", " ");
-
 export const useRewardStyle = () => {
   const { scale } = usePage();
   return (reward: number) => ({ "--share": relativePosition(reward, ...scale).toFixed(3) });

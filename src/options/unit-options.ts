@@ -1,0 +1,23 @@
+/** Defines options with sizes, durations, times and percentages. */
+import * as cli from "../cli/index.ts";
+import { invalidOptionValue } from "../failures.ts";
+import { type InvalidText, isInvalid, parseAge, parseCount, parseDuration, parsePercent, parseTime } from "../units.ts";
+
+export const unitOption = <Value>(about: string, placeholder: string, parse: (text: string) => Value | InvalidText) =>
+  cli.custom(about, placeholder, (word, option): Value => {
+    const parsed = parse(word);
+    if (isInvalid(parsed)) throw invalidOptionValue(option, word, parsed.wanted);
+    return parsed;
+  });
+
+export const durationOption = (about: string) => unitOption(about, "duration", parseDuration);
+
+/** For durations of days, which no timer measures. */
+export const ageOption = (about: string) => unitOption(about, "duration", parseAge);
+
+export const timeOption = (about: string, placeholder = "time") =>
+  unitOption(about, placeholder, (text) => parseTime(text));
+
+export const countOption = (about: string, placeholder = "n") => unitOption(about, placeholder, parseCount);
+
+export const percentOption = (about: string) => unitOption(about, "percent", parsePercent);
