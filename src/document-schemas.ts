@@ -1,13 +1,20 @@
 /** Defines parts of the schemas of documents, and makes JSON Schemas. */
 import * as z from "zod/mini";
 import { exitCodes } from "./failure.ts";
-import { describe, type Schema, withNotes } from "./schemas.ts";
 
-export { array, looseObject, nullable, optional, strictObject as object, union, unknown } from "zod/mini";
-export { describe, type Schema, withNotes } from "./schemas.ts";
+export { array, looseObject, nullable, nullish, optional, strictObject as object, union, unknown } from "zod/mini";
 
+export type Schema = z.ZodMiniType;
 export type Infer<Of extends Schema> = z.infer<Of>;
 
+/** `notes.id` becomes the name of the schema in `$defs`, so a JSON Schema contains it only once. */
+export const withNotes = <Of extends Schema>(schema: Of, notes: z.core.GlobalMeta): Of => {
+  const noted = schema.clone();
+  z.globalRegistry.add(noted, { ...z.globalRegistry.get(schema), ...notes });
+  return noted;
+};
+
+export const describe = <Of extends Schema>(description: string, schema: Of) => withNotes(schema, { description });
 export const optionalAbout = <Of extends Schema>(sentence: string, schema: Of) =>
   z.optional(describe(sentence, schema));
 
@@ -23,6 +30,12 @@ export const dollars = text.check(z.regex(/^[0-9]+(\.[0-9]+)?$/));
 export const oneOf = <const Word extends string | number | null>(...words: readonly Word[]) => z.literal(words);
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
+
+/** Values that a service sends. Each can be absent or null. */
+export const sentText = z.nullish(text);
+export const sentTexts = z.nullish(z.array(text));
+export const sentObject = z.nullish(z.record(text, z.unknown()));
+export const sentInteger = z.nullish(withNotes(number, { type: "integer" }));
 
 export const sameKeys = <Of extends Schema, Name extends string>(
   schema: Of,

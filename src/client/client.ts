@@ -1,10 +1,9 @@
 /** Sends requests to the service, and retries reads. */
 import { promisify } from "node:util";
-import type { Credential, Endpoint, SchemaInput } from "../contract/endpoint.ts";
+import type { Credential, Endpoint, Schema, SchemaInput } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { bomLength } from "../json/json-bytes.ts";
-import type { Schema } from "../schemas.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";

@@ -1,6 +1,5 @@
 /** Describes endpoints of the service. */
 import type * as z from "zod/mini";
-import type { Schema } from "../schemas.ts";
 import type { ReplyReader } from "./replies.ts";
 
 /** By default, `log` and `base` have the same URL. */
@@ -19,6 +18,7 @@ export type Credential = Readonly<{
   username?: string | undefined;
 }>;
 
+export type Schema = z.ZodMiniType;
 export type SchemaInput<Of extends Schema> = z.input<Of>;
 export type SchemaOutput<Of extends Schema> = z.output<Of>;
 

@@ -2,7 +2,9 @@
 import * as z from "zod/mini";
 import { isDateTime } from "../units.ts";
 import { endpoint } from "./endpoint.ts";
-import { freeObject, text } from "./replies.ts";
+
+const text = z.nullish(z.string());
+const freeObject = z.nullish(z.record(z.string(), z.unknown()));
 
 const checked = (expected: "number" | "int", isValid: (value: unknown) => boolean) =>
   z.custom<number>().check(({ value, issues }) => {

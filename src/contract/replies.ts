@@ -1,5 +1,4 @@
-/** Defines schemas of fields, and reads replies without checking fields. */
-import * as z from "zod/mini";
+/** Reads replies without checking fields (decision 31). */
 import {
   isObject,
   type JsonObject,
@@ -12,7 +11,6 @@ import {
   walkItems,
 } from "../json/json-bytes.ts";
 import * as table from "../json/table.ts";
-import { withNotes } from "../schemas.ts";
 
 export type ServiceObject = JsonObject;
 
@@ -20,12 +18,6 @@ export const toText = (value: unknown) => (typeof value === "string" ? value : u
 
 export const toTexts = (value: unknown): readonly string[] | undefined =>
   Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
-
-export const text = z.nullish(z.string());
-export const texts = z.nullish(z.array(z.string()));
-export const freeObject = z.nullish(z.record(z.string(), z.unknown()));
-/** Accepts fractions, although the JSON Schema says integer. */
-export const integer = z.nullish(withNotes(z.number(), { type: "integer" }));
 
 /** Undefined if the reply is not JSON. `invalidPath` is a dotted path. `json` replaces bytes that are not JSON. */
 type ReplyResult<Value> =

@@ -1,12 +1,11 @@
 /** Operations of the interface. */
 import { isUtf8 } from "node:buffer";
-import type { Endpoint, SchemaOutput } from "../contract/endpoint.ts";
+import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
 import { type Issue, maxFaults, type ValidationItem } from "../contract/log.ts";
 import { ignoreErrors } from "../files.ts";
 import { countNested, getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
-import type { Schema } from "../schemas.ts";
 import type { Chunks } from "./body.ts";
 import { type ErrorFormat, HttpRefusal } from "./refusal.ts";
 

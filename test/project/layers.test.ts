@@ -18,7 +18,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "decimal document-schemas failure failures files host json nearest package.json program schemas sentences shell-words units v8-limits".split(
+  "decimal document-schemas failure failures files host json nearest package.json program sentences shell-words units v8-limits".split(
     " ",
   ),
 );
@@ -64,7 +64,6 @@ const modules: Readonly<Record<string, Module>> = {
   database: { packages: "libsql pg", uses: "files network" },
   files: { uses: "files" },
   "document-schemas": { packages: "zod" },
-  schemas: { packages: "zod" },
   json: { isOpen: true },
   "v8-limits": { uses: "processes" },
 };

@@ -1,5 +1,4 @@
 /** Defines the documents of `call read`. */
-import { Call } from "../../contract/call.ts";
 import * as s from "../../document-schemas.ts";
 import {
   count,
@@ -13,7 +12,26 @@ import {
   text,
 } from "../../document-schemas.ts";
 
-const call = describe(`a call ${s.passthroughNote}; vendor_ is the prefix of the deployment`, Call);
+const sentTime = describe("date and time, ISO 8601", s.sentText);
+
+/** A call (interface 2.4). Assumed: the prefix `vendor` varies between services (setting `vendor_prefix`). */
+const call = describe(
+  `a call ${s.passthroughNote}; vendor_ is the prefix of the deployment`,
+  s.looseObject({
+    ...sameKeys(s.sentText, "id", "project_id", "op_name", "trace_id"),
+    started_at: sentTime,
+    ...sameKeys(s.sentObject, "attributes", "inputs"),
+    ...sameKeys(s.sentText, "display_name", "parent_id", "thread_id", "turn_id"),
+    ended_at: sentTime,
+    exception: s.sentText,
+    output: s.optional(s.unknown()),
+    summary: s.sentObject,
+    ...sameKeys(s.sentText, "vendor_user_id", "vendor_username", "vendor_run_id"),
+    ...sameKeys(s.sentInteger, "vendor_run_step", "vendor_run_step_end"),
+    deleted_at: sentTime,
+    ...sameKeys(s.sentInteger, "storage_size_bytes", "total_storage_size_bytes"),
+  }),
+);
 
 const counts = {
   ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),

@@ -1,5 +1,4 @@
 /** Defines the documents of `catalog`. */
-import { CatalogModel } from "../../contract/models.ts";
 import * as s from "../../document-schemas.ts";
 import {
   count,
@@ -15,7 +14,26 @@ import {
 } from "../../document-schemas.ts";
 
 export const notes = s.optionalAbout("notices about an incomplete list", list(text));
-export const model = describe(`a model ${s.passthroughNote}`, CatalogModel);
+
+/** Assumed (interface 2.5): prices are decimal strings in US dollars per token, image or request. */
+const prices = s.looseObject(sameKeys(s.sentText, "prompt", "completion", "image", "request", "input_cache_read"));
+
+/** A catalog entry (interface 2.5). Enumerated fields can contain any string. */
+export const model = describe(
+  `a model ${s.passthroughNote}`,
+  s.looseObject({
+    ...sameKeys(s.sentText, "id", "name"),
+    created: describe("Unix seconds", s.sentInteger),
+    ...sameKeys(s.sentTexts, "input_modalities", "output_modalities"),
+    quantization: describe("such as int4", s.sentText),
+    ...sameKeys(s.sentInteger, "context_length", "max_output_length"),
+    pricing: describe("decimal strings, US dollars: per token; image and request per unit", s.nullish(prices)),
+    ...sameKeys(s.sentTexts, "supported_sampling_parameters", "supported_features"),
+    datacenters: s.nullish(s.array(s.looseObject({ country_code: s.sentText }))),
+    deprecation_date: s.sentText,
+  }),
+);
+
 const catalog = oneOf("analysis", "router");
 export const catalogOrNull = oneOf("analysis", "router", null);
 export const catalogRows = (row: s.Schema) => object({ catalogs: list(catalog), data: list(row), notes });

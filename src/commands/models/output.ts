@@ -1,9 +1,18 @@
 /** Defines the documents of `models`. */
-import { InferenceModel } from "../../contract/models.ts";
 import * as s from "../../document-schemas.ts";
 import { model as catalogModel, catalogOrNull, catalogRows, notes } from "../catalog/output.ts";
 
-const model = s.describe(`a model ${s.passthroughNote}`, InferenceModel);
+/** An inference model (interface 2.3). Assumed: `created` is in Unix seconds, or 0 if unknown. */
+const model = s.describe(
+  `a model ${s.passthroughNote}`,
+  s.looseObject({
+    id: s.sentText,
+    object: s.describe('"model"', s.sentText),
+    created: s.describe("Unix seconds", s.sentInteger),
+    owned_by: s.sentText,
+    root: s.sentText,
+  }),
+);
 const priced = s.object({ model, catalog: catalogOrNull, entry: s.nullable(catalogModel) });
 const models = s.union([
   s.looseObject({ object: s.optionalAbout('"list"', s.nullable(s.text)), data: s.array(model), notes }),
