@@ -255,18 +255,27 @@ describe("rollcall call read", () => {
     expect(screenOf(written).filter((line) => line.trim() === id)).toHaveLength(2);
   });
 
-  it.each([60, 100, 160])("prints a page that fits %i columns of a terminal", async (columns) => {
-    const calls = ["call.json", "call.exception.json", "call.tools.json"].map((name) =>
-      readFileSync(`test/samples/${name}`, "utf8"),
-    );
+  /** Reads samples of calls on a terminal of this width. */
+  const readOnTerminal = async (names: readonly string[], columns: number) => {
+    const calls = names.map((name) => readFileSync(`test/samples/${name}`, "utf8"));
     const { server } = await service(calls.map((call) => ({ answer: json(call) })));
     const env = { TERM: "xterm-256color", ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
-    const words = `call read a b c --concurrency 1 --project ${project} --costs --storage-size --total-storage-size --no-pager`;
+    const ids = names.map((_, at) => `id-${at}`).join(" ");
+    const words = `call read ${ids} --concurrency 1 --project ${project} --costs --storage-size --total-storage-size --no-pager`;
     const { code, written } = await runHereOnTerminal(words.split(" "), { env, columns });
-    const lines = screenOf(written);
     expect(code).toBe(0);
+    return screenOf(written);
+  };
+
+  it.each([60, 100, 160])("prints pages that fit %i columns of a terminal", async (columns) => {
+    const lines = await readOnTerminal(["call.json", "call.exception.json", "call.tools.json"], columns);
+    expect(lines.length).toBeGreaterThan(500);
     expect(lines.filter((text) => text.length > columns)).toEqual([]);
-    await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(`golden/call.${columns}.txt`);
+  });
+
+  it("prints the tools of a call on a terminal", async () => {
+    const lines = await readOnTerminal(["call.tools.json"], 100);
+    await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("golden/call.tools.txt");
   });
 
   it("shows NaN and Infinity as texts, and prints JSON", async () => {

@@ -18,11 +18,11 @@ const everything = {
 };
 
 describe("rollcall catalog show", () => {
-  it.each([60, 100])("prints a page with every field of both catalogs that fits %i columns", async (columns) => {
-    const ran = await runWith(everything, ["catalog", "show", "a/b", "-o", "table"], { COLUMNS: String(columns) });
+  it("prints a page with every field of both catalogs", async () => {
+    const ran = await runWith(everything, ["catalog", "show", "a/b", "-o", "table"], { COLUMNS: "60" });
     expect(ran.code).toBe(0);
     expect(ran.stderr).toBe("");
-    await expect(ran.stdout).toMatchFileSnapshot(`golden/catalog.show.${columns}.txt`);
+    await expect(ran.stdout).toMatchFileSnapshot("golden/catalog.show.txt");
   });
 
   it("says which catalog does not list the model", async () => {

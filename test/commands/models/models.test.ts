@@ -17,10 +17,10 @@ const models = async (
 };
 
 describe("rollcall models", () => {
-  it.each([60, 100])("prints a table that fits %i columns", async (columns) => {
-    const { code, stdout, stderr } = await models(["q", "-o", "table"], { env: { COLUMNS: String(columns) } });
+  it("prints a table that fits the terminal", async () => {
+    const { code, stdout, stderr } = await models(["q", "-o", "table"], { env: { COLUMNS: "60" } });
     expect(code).toBe(0);
-    await expect(stdout + stderr).toMatchFileSnapshot(`golden/models.${columns}.txt`);
+    await expect(stdout + stderr).toMatchFileSnapshot("golden/models.txt");
   });
 });
 
