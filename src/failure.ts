@@ -83,16 +83,10 @@ export type FailureDetails = OptionalFields<{
   /** Returns a help text that replaces the failure's text. `columns` is undefined in a pipe. */
   help: (columns: number | undefined) => string;
   stack: string;
-  /** The reason why a connection failed, such as `no data arrived for 5 s`. */
-  endedBy: string;
   /** The hint without the advice to rerun. */
   remedy: string;
-  isHtmlPage: boolean;
   /** The failing file, ledger or profile, or the fault of a filter. */
   subject: string;
-  isConverted: boolean;
-  /** True if a rerun resolves the requests with an unknown outcome. */
-  canResolve: boolean;
   cause: unknown;
 }>;
 

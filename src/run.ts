@@ -4,7 +4,14 @@ import { program } from "./commands/index.ts";
 import { type Context, openContext } from "./context.ts";
 import { toExitCode, toFailure } from "./failure.ts";
 import { type Host, openHost } from "./host.ts";
-import { isJsonFormat, loadFailurePrinter, openRunCleaner, openScreen, type Screen } from "./output/index.ts";
+import {
+  isJsonFormat,
+  loadFailurePrinter,
+  openRunCleaner,
+  openScreen,
+  parseScreenOptions,
+  type Screen,
+} from "./output/index.ts";
 import { readSavedSecrets } from "./settings/saved-files.ts";
 
 /** Returns the exit code. Never throws, and never ends the process. */
@@ -26,9 +33,9 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
   let context: Context | undefined;
   const work = async () => {
     const parsed = await cli.parseArgv(program, host.argv);
-    screen = openScreen({ host, options: cli.toScreenOptions(parsed) }, openCleaner());
+    screen = openScreen({ host, options: cli.toScreenOptions(parsed, true) }, openCleaner());
     const formatText = await cli.runCommand(program, parsed, async (globals) => {
-      const options = cli.toScreenOptions(parsed, globals);
+      const options = cli.toScreenOptions(parsed);
       const { words, hasSideEffects } = parsed.command;
       const areFieldsChecked = hasSideEffects && isJsonFormat(options.format);
       if (areFieldsChecked && options.fields) await cli.checkFields(program, words, options.fields);
@@ -44,7 +51,7 @@ export const runCommandLine = async (host: Host, stray = new Promise<never>(() =
     await screen?.flushErrors();
     return 0;
   } catch (thrown) {
-    screen ??= openScreen({ host, options: cli.toScreenOptions({ given: new Map() }) }, openCleaner());
+    screen ??= openScreen({ host, options: parseScreenOptions({ pager: true }) }, openCleaner());
     const explained = await context?.explain(thrown).catch((defect: unknown) => defect);
     const failure = toFailure(explained ?? thrown);
     await (await loadFailurePrinter()).printFailure(screen, failure);

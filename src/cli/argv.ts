@@ -1,14 +1,15 @@
 /** Parses argv with commander, and runs the command. */
-import { Argument, CommanderError, Option, Command as Parser } from "commander";
+import { CommanderError } from "commander";
 import { version } from "../../package.json" with { type: "json" };
 import type { Context } from "../context.ts";
-import { invalidArguments, subcommandMissing } from "../failures.ts";
+import type { Failure } from "../failure.ts";
+import { conflictingOptions, invalidArguments, requiredOptionMissing, subcommandMissing } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 import type { Command, Program } from "./command.ts";
 import * as commands from "./command.ts";
-import { type GlobalValues, globalOptions } from "./globals.ts";
-import { formatFullHelp, formatShortHelp } from "./help.ts";
-import { type OptionKinds, parseKinds } from "./kinds.ts";
+import type { GlobalValues } from "./globals.ts";
+import { camelCase, type OptionKinds } from "./kinds.ts";
+import { createParser, type Findings } from "./parser.ts";
 
 export type ParsedArgv = Awaited<ReturnType<typeof parseArgv>>;
 
@@ -22,50 +23,33 @@ const joinSortWords = (argv: readonly string[]) =>
 
 export const parseArgv = async (program: Program, words: readonly string[]) => {
   const argv = joinSortWords(words);
-  /** Values of options, by name without dashes. */
-  const given = new Map<string, readonly string[]>();
-  const typed = listOperands(program.root, argv);
-  const root = await loadTreeFor(program, typed[0] ?? "");
-  let verbs = root.subcommands;
-  const helpPosition = typed.findIndex((word) => {
-    if (word === "help" && verbs.length > 0) return true;
-    verbs = verbs.find((verb) => commands.lastWord(verb) === word)?.subcommands ?? [];
-    return false;
-  });
-  const hasHelpWord = helpPosition >= 0;
-  /** Position of the `help` that is not the value of an option. */
-  const helpIndex = hasHelpWord
-    ? argv.findIndex((_, at) => listOperands(program.root, argv.slice(0, at + 1)).length > helpPosition)
-    : argv.length;
-  const ancestors: Command[] = [];
-  let [command, parser] = [
-    root,
-    createParser(root, given, (child, childParser) => {
-      ancestors.push(command);
-      [command, parser] = [child, childParser];
-    }),
-  ];
-  let error: CommanderError | undefined;
-  try {
-    parser.parse(argv.toSpliced(helpIndex, 1), { from: "user" });
-  } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) throw thrown;
-    error = thrown;
-  }
-  const wantsFullHelp = hasHelpWord || given.has("help");
-  const help = wantsFullHelp ? "full" : given.has("h") || argv.length === 0 ? "short" : undefined;
-  /** Includes the first unknown option and all later words. */
-  const operands: readonly string[] = parser.args;
-  return { command, ancestors, given, operands, help, error };
+  const root = await loadTreeFor(program, findNoun(program.root, argv));
+  const findings: Findings = { given: new Map(), invalidValues: [], hasHelpWord: argv.includes("help") };
+  const { given, invalidValues } = findings;
+  const rootParser = createParser(root, findings);
+  catchParserError(() => rootParser.parse(argv, { from: "user" }));
+  const { command = root, parser = rootParser, operands = [], error } = findings.last ?? {};
+  const help = given.has("help") ? "full" : given.has("h") || argv.length === 0 ? "short" : undefined;
+  const globals = rootParser.opts<GlobalValues>();
+  return { root, command, parser, operands, given, globals, invalidValues, help, error };
 };
 
-/** Returns the operands before the first option that is not global. */
-const listOperands = (root: Command, argv: readonly string[]) => {
+const catchParserError = (parse: () => void) => {
   try {
-    return createParser(root, new Map()).parseOptions([...argv]).operands;
-  } catch {
-    return [];
+    parse();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
   }
+};
+
+/** Returns the first operand before the first option that is not global. */
+const findNoun = (root: Command, argv: readonly string[]) => {
+  const parser = createParser(root, { given: new Map(), invalidValues: [], hasHelpWord: false });
+  let noun: string | undefined;
+  catchParserError(() => {
+    [noun] = parser.parseOptions([...argv]).operands;
+  });
+  return noun ?? "";
 };
 
 const loadTreeFor = async (program: Program, word: string) => {
@@ -74,72 +58,47 @@ const loadTreeFor = async (program: Program, word: string) => {
   return load ? { ...program.root, subcommands: [await load()] } : await commands.loadTree(program);
 };
 
-/** @param enter receives each subcommand in argv, outermost first */
-const createParser = (
-  command: Command,
-  given: Map<string, readonly string[]>,
-  enter: (command: Command, parser: Parser) => void = () => undefined,
-) => {
-  const parser = new Parser(commands.lastWord(command) || "rollcall").exitOverride();
-  parser
-    .configureOutput({ writeOut: () => undefined, writeErr: () => undefined })
-    .showSuggestionAfterError(false)
-    .helpOption(false)
-    .helpCommand(false);
-  for (const [name, kind] of Object.entries(command.options)) {
-    const flags = name === "help" ? ["-h", "--help"] : [commands.formatFlags(name, kind)];
-    for (const option of flags.map((flag) => new Option(flag, kind.about).hideHelp(flag === "-h"))) {
-      parser.addOption(option).on(`option:${option.name()}`, (word: string | null = "") => {
-        // The last of `--color` and `--no-color` applies, but `--ledger` conflicts with `--no-ledger`.
-        const opposite = option.negate ? name.replace("no-", "") : `no-${name}`;
-        const conflicts = { ...kind.conflicts, ...command.options[opposite]?.conflicts };
-        if (!Object.hasOwn(conflicts, option.negate ? opposite : name)) given.delete(opposite);
-        given.set(option.name(), [...(given.get(option.name()) ?? []), word ?? ""]);
-      });
-    }
+/** @throws Failure `invalid-arguments`, `subcommand-missing`, `conflicting-options`, `required-option-missing` */
+const validateArgv = async (parsed: ParsedArgv) => {
+  const { command, given, invalidValues, error } = parsed;
+  if (error?.code === "commander.help") {
+    const { formatShortHelp } = await import("./help.ts");
+    const names = command.subcommands.map(commands.lastWord);
+    const help = (columns: number | undefined) => formatShortHelp(parsed, columns);
+    throw subcommandMissing(commands.formatInvocation(command), names, help);
   }
-  for (const [name, kind] of Object.entries(command.args))
-    parser.addArgument(new Argument(commands.formatArgument(name, kind)));
-  const children = new Map(command.subcommands.map((child) => [createParser(child, given, enter), child]));
-  for (const child of children.keys()) parser.addCommand(child);
-  parser.hook("preSubcommand", (_, child) => {
-    const subcommand = children.get(child);
-    if (subcommand) enter(subcommand, child);
-  });
-  return command.run ? parser.action(() => undefined) : parser;
+  if (error) throw toUsageFailure(parsed, error);
+  for (const [name, { needs }] of Object.entries(command.options))
+    if (needs && given.has(name) && !given.has(needs)) throw requiredOptionMissing(`--${name}`, `--${needs}`);
+  if (invalidValues.length > 0) throw invalidValues[0];
 };
 
-/** @throws Failure `invalid-arguments`, `subcommand-missing` */
-const validateArgv = ({ command, ancestors, given, operands, help, error }: ParsedArgv) => {
-  const invocation = commands.formatInvocation(command);
-  const names = command.subcommands.map(commands.lastWord);
-  const isUnknownCommand = error?.code === "commander.unknownCommand";
-  if (given.has("version") || (help && !isUnknownCommand)) return;
-  if (error?.code === "commander.help")
-    throw subcommandMissing(invocation, names, (columns) => formatShortHelp(command, columns));
-  // commander accepts all options of parent commands, but rollcall accepts only global options.
-  const stray = ancestors
-    .slice(1)
-    .flatMap((parent) => Object.keys(parent.options))
-    .find((name) => given.has(name) && !Object.hasOwn(command.options, name));
-  const seeHelp = `see \`${invocation} --help\``;
-  if (stray) throw invalidArguments(`unknown option '--${stray}'`, seeHelp);
-  if (!error) return;
-  const known = [...ancestors, command].flatMap(({ options }) => Object.keys(options));
-  if (error.code === "commander.unknownOption") throw unknownOption(operands, known, seeHelp);
-  const suggestion = isUnknownCommand ? suggestCommand(command, operands[0] ?? "") : undefined;
-  throw invalidArguments(error.message.slice(errorPrefix.length), suggestion ? `did you mean ${suggestion}?` : seeHelp);
+const toUsageFailure = (parsed: ParsedArgv, { code, message }: CommanderError): Failure => {
+  const { command, operands } = parsed;
+  const seeHelp = `see \`${commands.formatInvocation(command)} --help\``;
+  if (code === "commander.unknownOption") return unknownOption(parsed, seeHelp);
+  const conflict = code === "commander.conflictingOption" && findConflict(parsed);
+  if (conflict) return conflictingOptions(...conflict);
+  const suggestion = code === "commander.unknownCommand" && suggestCommand(command, operands[0] ?? "");
+  // commander starts all messages with `error: `.
+  return invalidArguments(message.slice("error: ".length), suggestion ? `did you mean ${suggestion}?` : seeHelp);
 };
 
-/** commander starts all messages with this text. */
-const errorPrefix = "error: ";
+/** commander's options have no field for the reason of a conflict. */
+const findConflict = ({ command, given }: ParsedArgv) => {
+  for (const [name, { conflicts = {} }] of Object.entries(command.options))
+    for (const [other, reason] of Object.entries(conflicts))
+      if (given.has(name) && given.has(other)) return [`--${name}`, `--${other}`, reason] as const;
+  return undefined;
+};
 
 /** The message omits the value of an unknown option, because the value may be a secret. */
-const unknownOption = (operands: readonly string[], known: readonly string[], seeHelp: string) => {
+const unknownOption = ({ root, command, operands }: ParsedArgv, seeHelp: string) => {
   const dashed = operands.filter((word) => /^-./.test(word));
   // commander accepts negative numbers as operands of a command without subcommands.
   const [flag = "", ...value] = (dashed.find((word) => Number.isNaN(Number(word))) ?? dashed[0] ?? "").split("=");
   const name = flag.startsWith("--") ? flag.slice(2) : "";
+  const known = [root, command].flatMap(({ options }) => Object.keys(options));
   if (value.length > 0 && known.includes(name))
     return invalidArguments(`--${name} takes no value`, `write --${name} without =`);
   const nearest = name && findNearest(name, known);
@@ -156,8 +115,7 @@ const suggestCommand = ({ elsewhere, subcommands }: Command, word: string) => {
 export const listOptions = (command: Command, { options }: Command): OptionKinds => {
   if (command.words === "") return options;
   const { version: _, ...globalKinds } = options;
-  // Own options come first and override global options.
-  return { ...command.options, ...globalKinds, ...command.options };
+  return { ...command.options, ...globalKinds };
 };
 
 /** For help and `--version`, returns a function that formats the text. @throws Failure */
@@ -166,20 +124,15 @@ export const runCommand = async (
   parsed: ParsedArgv,
   start: (globals: GlobalValues) => Context | Promise<Context>,
 ): Promise<((columns: number) => string) | undefined> => {
-  const { command, ancestors, given, operands, help } = parsed;
-  validateArgv(parsed);
-  if (help === "short") return (columns) => formatShortHelp(command, columns);
-  if (help === "full") return (columns) => formatFullHelp(command, ancestors[0], columns);
+  const { command, parser, given, globals, help, error } = parsed;
+  if (help && error?.code !== "commander.unknownCommand") {
+    const { formatFullHelp, formatShortHelp } = await import("./help.ts");
+    return (columns) => (help === "full" ? formatFullHelp : formatShortHelp)(parsed, columns);
+  }
   if (given.has("version")) return () => `${version}\n`;
-  const options = { typed: (name: string) => given.get(name) ?? [], nameOf: (name: string) => `--${name}` };
-  const context = await start(parseKinds(globalOptions, options));
-  const args = parseKinds(command.args, {
-    typed: (name) => {
-      const at = Object.keys(command.args).indexOf(name);
-      return operands.slice(at, command.args[name]?.repeatable ? undefined : at + 1);
-    },
-    nameOf: (name) => `<${name}>`,
-  });
-  await command.run?.(context, { ...args, ...parseKinds(command.options, options) }, program);
+  await validateArgv(parsed);
+  const context = await start(globals);
+  const args = Object.keys(command.args).map((name, at) => [camelCase(name), parser.processedArgs[at]]);
+  await command.run?.(context, { ...Object.fromEntries(args), ...parser.opts() }, program);
   return undefined;
 };

@@ -22,7 +22,7 @@ export const globalOptions = {
     header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
     color: choice("auto, always or never", colorModes, "when"),
-    "no-color": flag("no color"),
+    "no-color": { ...flag("no color"), preset: "never" },
     "no-pager": flag("no pager"),
     debug: flag("show requests and answers, without bodies or secrets"),
   }),
@@ -48,19 +48,15 @@ export const toGlobalFlags = (typed: GlobalValues): GlobalFlags => ({
   insecure_http: typed.insecureHttp || undefined,
 });
 
-/** Without `globals`, ignores invalid options, so that errors respect `--json`. */
+/** @param isInvalid true if errors of global options must be ignored, so that a usage error respects `--json` */
 export const toScreenOptions = (
-  { given }: { readonly given: ReadonlyMap<string, readonly string[]> },
-  globals?: GlobalValues,
+  { given, globals }: { given: ReadonlyMap<string, readonly string[]>; globals: GlobalValues },
+  isInvalid = false,
 ): ScreenOptions => {
-  const color = given.has("no-color") ? "never" : given.get("color")?.at(-1);
-  const output = given.has("json") ? "json" : formats.find((format) => given.get("output")?.includes(format));
+  const { json, output, quiet, color, noPager } = globals;
+  const lenient = { output: json ? "json" : output || undefined, quiet, color } as const;
   return {
-    ...parseScreenOptions({
-      ...(globals ?? { output, quiet: given.has("quiet") }),
-      color,
-      pager: !given.has("no-pager"),
-    }),
+    ...parseScreenOptions({ ...(isInvalid ? lenient : globals), pager: !noPager }),
     hasJsonEvents: [given.get("progress"), given.get("log")].some((words) => words?.includes("json")),
   };
 };

@@ -1,8 +1,7 @@
-/** Formats one screen of help for `-h`, and all help for `--help`. */
-import { Help } from "commander";
-import type { Command, Program } from "./command.ts";
+/** Lays out one screen of help for `-h`, and all help for `--help`. */
+import { type Argument, type Command as Commander, Help, type Option } from "commander";
+import type { Command } from "./command.ts";
 import * as commands from "./command.ts";
-import type { OptionKind, OptionKinds } from "./kinds.ts";
 
 /** Size of a common terminal, minus one line for the prompt. */
 const screenColumns = 80;
@@ -11,44 +10,119 @@ const screenLines = 23;
 const minDescriptionWidth = 30;
 const maxVerbListLength = 20;
 
-type Item = Readonly<Record<"term" | "description", string>>;
-type NamedKind = readonly [name: string, kind: OptionKind<unknown>];
+type Item = readonly [term: string, description: string];
+type HelpRequest = Readonly<{ command: Command; parser: Commander }>;
 
-const createLayout = (terminalColumns: number) => {
-  const columns = Math.min(screenColumns, terminalColumns);
-  const helper = Object.assign(new Help(), { helpWidth: columns, minWidthToWrap: 1 });
-  const list = (items: readonly Item[]) => {
-    const width = Math.max(0, ...items.map(({ term }) => term.length));
-    const isWide = columns - width - 4 >= minDescriptionWidth;
-    return items.map(({ term, description }) =>
-      isWide
-        ? helper.formatItem(term, width, description, helper)
-        : `  ${term}\n${helper.boxWrap(description, columns - 6)}`.replaceAll("\n", "\n      "),
+/** Text that both kinds of help have. */
+class CommandHelp extends Help {
+  override minWidthToWrap = 1;
+  protected readonly command: Command;
+  protected readonly columns: number;
+
+  constructor(command: Command, columns: number) {
+    super();
+    this.command = command;
+    this.columns = Math.min(screenColumns, columns);
+    this.helpWidth = this.columns;
+  }
+
+  override commandUsage() {
+    return commands.formatUsage(this.command);
+  }
+
+  override argumentDescription({ description, argChoices }: Argument) {
+    return argChoices ? `${description}: ${argChoices.join(", ")}` : description;
+  }
+
+  override visibleGlobalOptions(parser: Commander): Option[] {
+    let root = parser;
+    while (root.parent) root = root.parent;
+    return root === parser ? [] : this.visibleOptions(root);
+  }
+
+  /** Writes a description below its term if it would be too narrow next to it. */
+  override formatItem(term: string, termWidth: number, description: string, helper: Help) {
+    if (this.columns - termWidth - 4 >= minDescriptionWidth)
+      return super.formatItem(term, termWidth, description, helper);
+    return `  ${term}\n${this.boxWrap(description, this.columns - 6)}`.replaceAll("\n", "\n      ");
+  }
+
+  protected wrap(text: string) {
+    return this.boxWrap(text, this.columns);
+  }
+
+  protected list(items: readonly Item[]) {
+    const width = Math.max(0, ...items.map(([term]) => term.length));
+    return items.map(([term, description]) => this.formatItem(term, width, description, this));
+  }
+
+  protected argumentItems(parser: Commander) {
+    return parser.registeredArguments.map((one): Item => [one.name(), this.argumentDescription(one)]);
+  }
+
+  protected optionItems(options: readonly Option[]) {
+    return options.map((one): Item => [this.optionTerm(one), this.optionDescription(one)]);
+  }
+
+  /** Options without a group come first. */
+  protected optionGroups(parser: Commander) {
+    const groups = this.groupItems<Option>(
+      [...parser.options],
+      this.visibleOptions(parser),
+      (one) => one.helpGroupHeading ?? "",
     );
-  };
-  return { columns, list, wrap: (text: string) => helper.boxWrap(text, columns) };
-};
+    const { "": others = [], ...named } = Object.fromEntries(groups);
+    return { others, named: Object.entries(named) };
+  }
 
-export const formatShortHelp = (command: Command, terminalColumns = screenColumns) => {
-  const { columns, wrap, list } = createLayout(terminalColumns);
-  const isRoot = command.words === "";
-  const groups = formatGroups(command, columns);
-  const layOut = () => {
-    const parts = [
-      [wrap(capitalize(command.about)), wrap(`Usage: ${commands.formatUsage(command)}`)],
-      list(listSubcommands(command)),
-      isRoot ? [] : list(listOwnItems(command)),
-      isRoot && groups.length > 0 ? ["Global options, before or after the command:", ...groups] : groups,
-      formatExamples(command),
-      [wrap(`All options (--json, --local, --profile, …): ${commands.formatInvocation(command)} --help`)],
-    ];
-    const texts = parts.map((lines) => lines.filter(Boolean).join("\n")).filter(Boolean);
-    const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
-    return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
-  };
-  while (groups.length > 0 && countLines(layOut()) > screenLines) groups.pop();
-  return layOut();
-};
+  protected examples() {
+    const { examples } = this.command;
+    return examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
+  }
+}
+
+class ShortHelp extends CommandHelp {
+  override optionDescription({ description, defaultValueDescription }: Option) {
+    return defaultValueDescription ? `${description} (default: ${defaultValueDescription})` : description;
+  }
+
+  override formatHelp(parser: Commander) {
+    const { about } = this.command;
+    const isRoot = parser.parent === null;
+    const { others, named } = this.optionGroups(parser);
+    const groups = this.formatGroups(named);
+    const layOut = () => {
+      const parts = [
+        [this.wrap(capitalize(about)), this.wrap(`Usage: ${this.commandUsage()}`)],
+        this.list(listSubcommands(this.command)),
+        isRoot ? [] : this.list([...this.argumentItems(parser), ...this.optionItems(others)]),
+        isRoot && groups.length > 0 ? ["Global options, before or after the command:", ...groups] : groups,
+        this.examples(),
+        [this.wrap(`All options (--json, --local, --profile, …): ${commands.formatInvocation(this.command)} --help`)],
+      ];
+      const texts = parts.map((lines) => lines.filter(Boolean).join("\n")).filter(Boolean);
+      const spaced = `${texts.join("\n\n").replace(/:\n\n(?= )/g, ":\n")}\n`;
+      return countLines(spaced) <= screenLines ? spaced : `${texts.join("\n").replace("\n  ", "\n\n  ")}\n`;
+    };
+    while (groups.length > 0 && countLines(layOut()) > screenLines) groups.pop();
+    return layOut();
+  }
+
+  /** Lists only the names of grouped options. */
+  private formatGroups(groups: readonly (readonly [name: string, options: readonly Option[]])[]) {
+    const width = Math.max(0, ...groups.map(([name]) => name.length + 1));
+    return groups.map(([name, options]) => {
+      const [first = "", ...terms] = options.map((one) => this.optionTerm(one));
+      const lines = [first];
+      for (const term of terms) {
+        const line = `${lines.at(-1)}  ${term}`;
+        if (line.length > this.columns - width - 4) lines.push(term);
+        else lines.splice(-1, 1, line);
+      }
+      return lines.map((line, at) => `  ${(at === 0 ? `${name}:` : "").padEnd(width)}  ${line}`).join("\n");
+    });
+  }
+}
 
 const countLines = (text: string) => text.split("\n").length - 1;
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
@@ -60,7 +134,7 @@ const listSubcommands = ({ subcommands }: Command) => {
     if (!group) items.set(formatCommandTerm(subcommand), summary ?? about);
     else items.set(group, [items.get(group), commands.lastWord(subcommand)].filter(Boolean).join(", "));
   }
-  return Array.from(items, ([term, description]) => ({ term, description }));
+  return [...items];
 };
 
 const formatCommandTerm = (command: Command): string => {
@@ -76,102 +150,45 @@ const formatCommandTerm = (command: Command): string => {
   return `${name} ${listed.length <= maxVerbListLength ? listed : "<verb>"}`;
 };
 
-const listOwnItems = ({ args, options }: Command) => {
-  const own = Object.entries(options).filter(([, { group }]) => !group);
-  const items = own.map(([name, kind]) => ({
-    term: commands.formatFlags(name, kind),
-    description: commands.formatAbout(kind),
-  }));
-  return [...listArguments(args), ...items];
-};
+class FullHelp extends CommandHelp {
+  override optionDescription(option: Option) {
+    const { description, flags, argChoices = [], defaultValueDescription } = option;
+    const namesChoices = argChoices.every((choice) => `${description} ${flags}`.includes(choice));
+    return [
+      description,
+      !namesChoices && `: ${argChoices.join(", ")}`,
+      defaultValueDescription && ` (default: ${defaultValueDescription})`,
+      this.command.options[option.name()]?.repeatable && " (repeatable)",
+    ]
+      .filter(Boolean)
+      .join("");
+  }
 
-const listArguments = (args: OptionKinds) =>
-  Object.entries(args).map(([term, { about, choices }]) => ({
-    term,
-    description: choices ? `${about}: ${choices.join(", ")}` : about,
-  }));
+  override formatHelp(parser: Commander) {
+    const section = (title: string, items: readonly Item[]) =>
+      this.formatItemList(`${title}:`, this.list(items), this).join("\n").trimEnd();
+    const options = (title: string, listed: readonly Option[]) => section(title, this.optionItems(listed));
+    const { about, subcommands } = this.command;
+    const { others, named } = this.optionGroups(parser);
+    const parts = [
+      this.wrap(`${capitalize(about).replace(/\.$/, "")}.`),
+      this.wrap(`Usage: ${this.commandUsage()}`),
+      section(
+        "Commands",
+        subcommands.map(({ words, about }) => [words, about]),
+      ),
+      section("Arguments", this.argumentItems(parser)),
+      options("Options", others),
+      ...named.map(([name, listed]) => options(capitalize(name), listed)),
+      this.examples().join("\n"),
+      options("Global options", this.visibleGlobalOptions(parser)),
+    ];
+    return `${parts.filter(Boolean).join("\n\n")}\n`;
+  }
+}
 
-const groupOptions = (options: OptionKinds) => {
-  const groups = new Map<string | undefined, NamedKind[]>([[undefined, []]]);
-  for (const [name, kind] of Object.entries(options))
-    groups.set(kind.group, [...(groups.get(kind.group) ?? []), [name, kind]]);
-  return groups;
-};
+export const formatShortHelp = ({ command, parser }: HelpRequest, columns = screenColumns) =>
+  new ShortHelp(command, columns).formatHelp(parser);
 
-const formatGroups = ({ options }: Command, columns: number) => {
-  const groups = [...groupOptions(options)].flatMap(([name, kinds]) => (name ? [{ name: `${name}:`, kinds }] : []));
-  const width = Math.max(0, ...groups.map(({ name }) => name.length));
-  return groups.map(({ name, kinds }) => {
-    const [first = "", ...terms] = kinds.map((named) => commands.formatFlags(...named));
-    const lines = [first];
-    for (const term of terms) {
-      const line = `${lines.at(-1)}  ${term}`;
-      if (line.length > columns - width - 4) lines.push(term);
-      else lines.splice(-1, 1, line);
-    }
-    return lines.map((line, at) => `  ${(at === 0 ? name : "").padEnd(width)}  ${line}`).join("\n");
-  });
-};
-
-const formatExamples = ({ examples }: Command) =>
-  examples.length === 0 ? [] : ["Examples:", ...examples.map((line) => `  ${line}`)];
-
-export const formatFullHelp = (command: Command, root: Command | undefined, terminalColumns: number) => {
-  const { wrap, list } = createLayout(terminalColumns);
-  const section = (title: string, items: readonly Item[]) =>
-    items.length === 0 ? "" : [`${title}:`, ...list(items)].join("\n");
-  const options = (title: string, kinds: readonly NamedKind[]) => section(title, kinds.map(toOptionItem));
-  const subcommands = command.subcommands.map(({ words, about }) => ({ term: words, description: about }));
-  const parts = [
-    wrap(`${capitalize(command.about).replace(/\.$/, "")}.`),
-    wrap(`Usage: ${commands.formatUsage(command)}`),
-    section("Commands", subcommands),
-    section("Arguments", listArguments(command.args)),
-    ...Array.from(groupOptions(command.options), ([group = "options", kinds]) => options(capitalize(group), kinds)),
-    formatExamples(command).join("\n"),
-    root ? options("Global options", Object.entries(root.options)) : "",
-  ];
-  return `${parts.filter(Boolean).join("\n\n")}\n`;
-};
-
-const toOptionItem = ([name, kind]: NamedKind) => {
-  const { about, placeholder, choices = [], default: defaultValue, repeatable } = kind;
-  const namesChoices = choices.every((choice) => `${about} ${placeholder}`.includes(choice));
-  const notes = [defaultValue && ` (default: ${defaultValue})`, repeatable && " (repeatable)"];
-  const description = [about, !namesChoices && `: ${choices.join(", ")}`, ...notes].filter(Boolean).join("");
-  return { term: commands.formatFlags(name, kind), description };
-};
-
-const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
-const types = ["choice", "file", "folder", "duration", "size", "number", "url"] as const;
-
-const describeValue = (name: string, { choices }: OptionKind<unknown>) => {
-  const type = choices ? "choice" : (typesByPlaceholder[name] ?? name);
-  return { name, kind: types.find((known) => known === type) ?? ("text" as const), choices: choices ?? null };
-};
-
-const describeCommand = (command: Command) => ({
-  name: command.words,
-  about: command.about,
-  usage: commands.formatUsage(command),
-  arguments: Object.entries(command.args).map(([name, kind]) => ({
-    ...describeValue(name, kind),
-    about: kind.about,
-    required: kind.required === true,
-    repeatable: kind.repeatable === true,
-  })),
-  options: Object.entries(command.options).map(([name, kind]) => ({
-    name: `--${name}`,
-    short: kind.short ? `-${kind.short}` : null,
-    about: kind.about,
-    value: kind.placeholder ? describeValue(kind.placeholder, kind) : null,
-    default: kind.default ?? null,
-    repeatable: kind.repeatable === true,
-    group: kind.group ?? null,
-  })),
-  verbs: command.subcommands.map(commands.lastWord),
-  examples: command.examples,
-});
-
-export const describeCommands = async (program: Program) =>
-  commands.listCommands(await commands.loadTree(program)).map(describeCommand);
+export const formatFullHelp = ({ command, parser }: HelpRequest, columns: number) =>
+  new FullHelp(command, columns).formatHelp(parser);

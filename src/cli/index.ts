@@ -1,7 +1,6 @@
-/** Defines commands, parses argv, and formats help. */
+/** Defines commands, and parses argv. */
 export * from "./argv.ts";
 export * from "./command.ts";
 export * from "./globals.ts";
-export * from "./help.ts";
 export * from "./kinds.ts";
 export * from "./outputs.ts";

@@ -1,5 +1,5 @@
 /** Defines the kinds of options and arguments, and parses values. */
-import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../failures.ts";
+import { invalidOptionValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 
 /** Where the completion of a value comes from. A placeholder `file`, `dir` or `folder` needs none. */
@@ -22,30 +22,36 @@ export type CompletionSource =
   | "splits"
   | "topics";
 
-export type OptionKind<Value> = Readonly<{
-  about: string;
+/** The record of an option or argument, from which commander's object, the help and the completion are made. */
+export interface OptionKind<Value, Initial = Value> {
+  readonly about: string;
   /** Name of the value in the help; missing or empty for a flag. */
-  placeholder?: string;
-  choices?: readonly string[];
-  repeatable?: boolean;
+  readonly placeholder?: string;
+  readonly choices?: readonly string[];
+  /** True if the values of all uses are joined. `parse` returns a list. */
+  readonly repeatable?: boolean;
   /** Text of the default in the help. */
-  default?: string;
-  required?: boolean;
-  short?: string;
+  readonly default?: string;
+  /** The value if the option is not given. */
+  readonly initial?: Initial;
+  /** The value that `--no-name` gives to the option `--name`. */
+  readonly preset?: string;
+  readonly required?: boolean;
+  readonly short?: string;
   /** Heading in the help. */
-  group?: string;
-  completion?: CompletionSource;
+  readonly group?: string;
+  readonly completion?: CompletionSource;
   /** True if agents may use the option: it names no file, reveals no content, writes nothing and never waits. */
-  forAgents?: boolean;
+  readonly forAgents?: boolean;
   /** True if the option conflicts with `--follow`. */
-  needsWholeFile?: boolean;
+  readonly needsWholeFile?: boolean;
   /** Name of an option that this option requires. */
-  needs?: string;
+  readonly needs?: string;
   /** Maps each conflicting option to the reason of the conflict. */
-  conflicts?: Readonly<Record<string, string>>;
-  /** `words` may be empty. @throws Failure */
-  parse: (words: readonly string[], name: string) => Value;
-}>;
+  readonly conflicts?: Readonly<Record<string, string>>;
+  /** @throws Failure */
+  readonly parse: (word: string, name: string) => Value;
+}
 
 export type OptionKinds = Readonly<Record<string, OptionKind<unknown>>>;
 
@@ -54,30 +60,25 @@ type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}
   : Name;
 
 export type Values<Of extends OptionKinds> = {
-  readonly [Name in keyof Of & string as CamelCase<Name>]: Of[Name] extends OptionKind<infer Value> ? Value : never;
+  readonly [Name in keyof Of & string as CamelCase<Name>]: Of[Name] extends OptionKind<infer Value, infer Initial>
+    ? Value | Initial
+    : never;
 };
 
-export const flag = (about: string): OptionKind<boolean> => ({ about, parse: (words) => words.length > 0 });
+export const flag = (about: string): OptionKind<boolean> => ({ about, initial: false, parse: () => true });
 
 export const custom = <Value>(
   about: string,
   placeholder: string,
   parse: (word: string, name: string) => Value,
-): OptionKind<Value | undefined> => ({
-  about,
-  placeholder,
-  parse: (words, name) => {
-    const word = words.at(-1);
-    return word === undefined ? undefined : parse(word, name);
-  },
-});
+): OptionKind<Value, undefined> => ({ about, placeholder, parse });
 
 export const text = (about: string, placeholder = "text") => custom(about, placeholder, (word) => word);
 
-export const withDefault = <Value>(kind: OptionKind<Value>, defaultValue: string): OptionKind<NonNullable<Value>> => ({
+export const withDefault = <Value>(kind: OptionKind<Value, unknown>, word: string): OptionKind<Value> => ({
   ...kind,
-  default: defaultValue,
-  parse: (words, name) => required(kind).parse(words.length === 0 ? [defaultValue] : words, name),
+  default: word,
+  initial: kind.parse(word, "default"),
 });
 
 type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion" | "forAgents" | "needsWholeFile">;
@@ -88,15 +89,10 @@ export const withFacts = <Kind extends OptionKind<unknown>>(kind: Kind, facts: O
   ...facts,
 });
 
-export const required = <Value>(kind: OptionKind<Value>): OptionKind<NonNullable<Value>> => ({
+/** commander refuses a command line without a required argument. */
+export const required = <Value>({ initial: _, ...kind }: OptionKind<Value, unknown>): OptionKind<Value> => ({
   ...kind,
   required: true,
-  parse: (words, name) => {
-    const value = kind.parse(words, name);
-    if (value !== undefined && value !== null) return value;
-    // `validateArgv` refuses missing arguments earlier.
-    throw new Error(`nothing was typed for ${name}`);
-  },
 });
 
 const maxCount = 999_999_999;
@@ -119,7 +115,7 @@ export const choice = <const Word extends string>(
   about: string,
   choices: readonly Word[],
   placeholder = choices.join("|"),
-): OptionKind<Word | undefined> => ({
+): OptionKind<Word, undefined> => ({
   ...custom(about, placeholder, (word, name) => parseChoice(word, name, choices)),
   choices,
 });
@@ -131,27 +127,17 @@ const parseChoice = <Word extends string>(word: string, name: string, choices: r
   throw invalidOptionValue(name, word, wanted, findNearest(word, choices));
 };
 
-export const repeated = (about: string, placeholder = ""): OptionKind<readonly string[]> => ({
-  about,
-  placeholder,
-  repeatable: true,
-  parse: (words) => words,
-});
-
-export const choices = <const Word extends string>(
+export const list = <Item>(
   about: string,
-  words: readonly Word[],
   placeholder: string,
-): OptionKind<readonly Word[]> => ({
-  ...repeated(about, placeholder),
-  choices: words,
-  parse: (typed, name) => typed.map((word) => parseChoice(word, name, words)),
-});
+  parse: (word: string, name: string) => readonly Item[],
+): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse });
 
-export const commaList = (about: string, placeholder: string): OptionKind<readonly string[]> => ({
-  ...repeated(about, placeholder),
-  parse: (words) => words.flatMap((word) => word.split(",").map((each) => each.trim())),
-});
+export const repeated = (about: string, placeholder = "") => list(about, placeholder, (word) => [word]);
+
+export const splitAtCommas = (word: string) => word.split(",").map((each) => each.trim());
+
+export const commaList = (about: string, placeholder: string) => list(about, placeholder, splitAtCommas);
 
 export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 export const forAgents = <Of extends OptionKinds>(kinds: Of): Of => extendKinds(kinds, { forAgents: true });
@@ -160,20 +146,4 @@ export const needing = <Of extends OptionKinds>(needs: string, kinds: Of): Of =>
 const extendKinds = <Of extends OptionKinds>(kinds: Of, extra: Partial<OptionKind<unknown>>): Of =>
   Object.fromEntries(Object.entries(kinds).map(([name, kind]): readonly unknown[] => [name, { ...kind, ...extra }]));
 
-/** @throws Failure `invalid-option-value`, `required-option-missing`, `conflicting-options` */
-export const parseKinds = <Of extends OptionKinds>(
-  kinds: Of,
-  { typed, nameOf }: { typed: (name: string) => readonly string[]; nameOf(name: string): string },
-): Values<Of> =>
-  Object.fromEntries(
-    Object.entries(kinds).map(([name, kind]): readonly unknown[] => {
-      const words = typed(name);
-      if (kind.needs && words.length > 0 && typed(kind.needs).length === 0)
-        throw requiredOptionMissing(nameOf(name), nameOf(kind.needs));
-      const conflict = Object.entries(kind.conflicts ?? {}).find(([other]) => typed(other).length > 0);
-      if (words.length > 0 && conflict) throw conflictingOptions(nameOf(name), nameOf(conflict[0]), conflict[1]);
-      return [camelCase(name), kind.parse(words, nameOf(name))];
-    }),
-  );
-
-const camelCase = (name: string) => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+export const camelCase = (name: string) => name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());

@@ -248,8 +248,8 @@ export const invalidReply = (
     ? `unexpected JSON from ${url}: \`${invalidPath}\` is missing or invalid`
     : `expected ${kind === "json" ? "a JSON object" : "JSON"} from ${url}, found ${found[kind]}`;
   const hint = `check ${urlSettings[endpoint.host]}`;
-  const details = { hint, isHtmlPage: kind === "html", ...toDetails(request, status, message) };
-  return new Failure("refused", "invalid-reply", text, details);
+  const details = { hint, ...toDetails(request, status, message) };
+  return new Failure("refused", kind === "html" ? "html-reply" : "invalid-reply", text, details);
 };
 
 const systemTexts: Readonly<Record<string, string>> = {
@@ -287,6 +287,7 @@ type ConnectionError = Pick<TransportError, "code" | "status">;
 
 type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "attempts"> & { setting: string };
 
+/** The cause's message says why the connection ended, such as `no data arrived for 5 s`. */
 export const connectionFailed = (cause: ConnectionError, context: ConnectionContext, details: FailureDetails = {}) => {
   const { code: systemCode } = cause;
   const { setting, silenceMs, attempts, route } = context;
@@ -301,7 +302,13 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
   const isLate = systemCode === "CONNECT_ENDLESS";
   const retry = isLate ? "increase --max-wait" : "rerun the same command when the service is up";
   const remedy = fix ?? (isConnecting ? check : undefined);
-  const facts = { hint: fix ?? `${check}, or ${retry}`, remedy, systemCode, endedBy, ...details, cause };
+  const facts = {
+    hint: fix ?? `${check}, or ${retry}`,
+    remedy,
+    systemCode,
+    ...details,
+    cause: new Error(endedBy, { cause }),
+  };
   return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(attempts)}: ${endedBy}`, facts);
 };
 

@@ -4,6 +4,7 @@ import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
 import { countWriters, createFileWriter, type NewEntry } from "./file-writer.ts";
+import type { WrittenFiles } from "./prior-outcomes.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
 const createTableStatements = (id: string, ownColumns = "") => [
@@ -99,37 +100,16 @@ export const openLedger = async (
       counts: entries.toCounts(await database.query(entries.countsSql)),
       writers: (await writer.countRuns?.()) ?? 0,
     }),
-    writtenFiles: {
-      async readDigest(path: string) {
-        const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
-        return row?.text("digest");
-      },
-      async recordDigest(path: string, digest: string) {
-        const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
-          ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
-        await database.query(sql, [resolve(path), digest]);
-      },
-    },
+    writtenFiles: openDigests(database),
     entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
     scopeEntries: (scope: entries.LedgerScope, from = 0) => {
       const values = [...entries.toScopeValues(scope), from];
       const sql = `${entries.isScopeSql} AND request.id >= ?`;
       return entries.readEntries(database, { sql, values, hasContents });
     },
-    async makeScope(scope: entries.LedgerScope) {
-      const values = entries.toScopeValues(scope);
-      const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?)
-        ON CONFLICT DO NOTHING`;
-      const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
-      const [, [row] = []] = await database.transact([make, find].map((sql) => ({ sql, values })));
-      return row?.integer("id") ?? 0;
-    },
+    makeScope: async (scope: entries.LedgerScope) => await makeScope(database, scope),
     readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
-    async saveFacts({ destination, account }: entries.LedgerScope, facts: DestinationFacts) {
-      const { passed = null, refused } = facts.sizes;
-      const sizes = [passed, refused?.bytes ?? null, refused?.at ?? null];
-      await database.query(saveFactsSql, [destination, account, ...sizes, facts.echoesKey ? 1 : 0]);
-    },
+    saveFacts: async (scope: entries.LedgerScope, facts: DestinationFacts) => await saveFacts(database, scope, facts),
     async resolve(id: string, state: "assumed_logged" | "released") {
       const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
         WHERE id = ? AND state = 'unknown' RETURNING id`;
@@ -138,24 +118,46 @@ export const openLedger = async (
       return resolved?.length === 1;
     },
     /** Does not delete requests that are in flight or unknown. */
-    async forget({ matchesScope, ...filter }: entries.EntryFilter) {
-      const scopeRows = await database.query(`SELECT id, ${entries.scopeColumns} FROM rollcall.scope`);
-      const scopes = scopeRows.filter((row) => matchesScope?.(entries.toScope(row)) ?? true);
-      if (scopes.length === 0) return 0;
-      const { sql: condition, values } = entries.toCondition(filter);
-      const sql = `DELETE FROM rollcall.request WHERE scope IN (${scopes.map((row) => row.integer("id")).join()})
-        AND state IN ('logged', 'assumed_logged', 'refused', 'not_sent', 'released')
-        AND id IN (SELECT request.id FROM ${entries.scopedRequestsSql} WHERE ${condition})`;
-      const [rows, counts = rows] = await database.transact(
-        // A request that another run retries meanwhile is not deleted, and keeps its claims.
-        isShared
-          ? [{ sql: `WITH gone AS (${sql} RETURNING id), ${freedSql} SELECT count(*) AS forgotten FROM gone`, values }]
-          : [{ sql, values }, { sql: "SELECT changes() AS forgotten" }],
-      );
-      return counts?.[0]?.integer("forgotten") ?? 0;
-    },
+    forget: async (filter: entries.EntryFilter) => await forgetRequests(database, filter),
     close: async () => await database.close(writer.end),
   };
+};
+
+const openDigests = (database: db.Database): WrittenFiles => ({
+  async readDigest(path) {
+    const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
+    return row?.text("digest");
+  },
+  async recordDigest(path, digest) {
+    const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
+      ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
+    await database.query(sql, [resolve(path), digest]);
+  },
+});
+
+const makeScope = async (database: db.Database, scope: entries.LedgerScope) => {
+  const values = entries.toScopeValues(scope);
+  const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+  const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
+  const [, [row] = []] = await database.transact([make, find].map((sql) => ({ sql, values })));
+  return row?.integer("id") ?? 0;
+};
+
+const forgetRequests = async (database: db.Database, { matchesScope, ...filter }: entries.EntryFilter) => {
+  const scopeRows = await database.query(`SELECT id, ${entries.scopeColumns} FROM rollcall.scope`);
+  const scopes = scopeRows.filter((row) => matchesScope?.(entries.toScope(row)) ?? true);
+  if (scopes.length === 0) return 0;
+  const { sql: condition, values } = entries.toCondition(filter);
+  const sql = `DELETE FROM rollcall.request WHERE scope IN (${scopes.map((row) => row.integer("id")).join()})
+    AND state IN ('logged', 'assumed_logged', 'refused', 'not_sent', 'released')
+    AND id IN (SELECT request.id FROM ${entries.scopedRequestsSql} WHERE ${condition})`;
+  const [rows, counts = rows] = await database.transact(
+    // A request that another run retries meanwhile is not deleted, and keeps its claims.
+    database.isShared
+      ? [{ sql: `WITH gone AS (${sql} RETURNING id), ${freedSql} SELECT count(*) AS forgotten FROM gone`, values }]
+      : [{ sql, values }, { sql: "SELECT changes() AS forgotten" }],
+  );
+  return counts?.[0]?.integer("forgotten") ?? 0;
 };
 
 /** The codes mean `read_only_sql_transaction` and `insufficient_privilege` in PostgreSQL. */
@@ -193,10 +195,25 @@ const saveFactsSql = `
     refused_bytes = excluded.refused_bytes, refused_at = excluded.refused_at,
     echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
 
-export type DestinationFacts = Awaited<ReturnType<typeof readFacts>>;
-
 /** The sizes are lengths of request bodies in bytes. `at` is in milliseconds since 1970. */
-const readFacts = async (database: db.Database, { destination, account }: entries.LedgerScope) => {
+export type DestinationFacts = Readonly<{
+  sizes: { passed: number | undefined; refused: { bytes: number; at: number } | undefined };
+  echoesKey: boolean;
+}>;
+
+const saveFacts = async (
+  database: db.Database,
+  { destination, account }: entries.LedgerScope,
+  { sizes: { passed, refused }, echoesKey }: DestinationFacts,
+) => {
+  const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
+  await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
+};
+
+const readFacts = async (
+  database: db.Database,
+  { destination, account }: entries.LedgerScope,
+): Promise<DestinationFacts> => {
   const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
     WHERE destination = ? AND account = ?`;
   const [row] = await database.query(sql, [destination, account]);

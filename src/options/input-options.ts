@@ -103,15 +103,14 @@ export const trajectoryFiles = cli.repeated(
 export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts, or - for standard input (the default)");
 export const ledgerOption = cli.text("file or database (postgres://…) that records the requests", "file");
 
-const parseReport = (word: string, option: string) => {
+const parseReport = (word: string, option: string): readonly ReportRequest[] => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
   const form = reportFormats.find((one) => one === name);
-  if (form !== undefined && file !== "" && file !== "-") return { form, file };
+  if (form !== undefined && file !== "" && file !== "-") return [{ form, file }];
   throw invalidOptionValue(option, word, "github or junit, optionally with a file: junit=report.xml");
 };
 
-export const reportOption: cli.OptionKind<readonly ReportRequest[]> = {
-  ...cli.repeated("report for a build system: github or junit, or junit=report.xml to write a file", "form"),
-  completion: "report-forms",
-  parse: (words, option) => words.map((word) => parseReport(word, option)),
-};
+export const reportOption = cli.withFacts(
+  cli.list("report for a build system: github or junit, or junit=report.xml to write a file", "form", parseReport),
+  { completion: "report-forms" },
+);

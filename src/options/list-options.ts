@@ -6,12 +6,16 @@ import { invalidOptionValue } from "../failures.ts";
 import { parseDeadline } from "../units.ts";
 import { ageOption, countOption, timeOption, unitOption } from "./unit-options.ts";
 
-const parsedList = <Item>(about: string, placeholder: string, parseItem: (item: string, option: string) => Item) => {
-  const kind = cli.commaList(about, placeholder);
-  const parse = (typed: readonly string[], option: string) =>
-    typed.length === 0 ? undefined : kind.parse(typed, option).map((item) => parseItem(item, option));
-  return { ...kind, parse };
-};
+const parsedList = <Item>(
+  about: string,
+  placeholder: string,
+  parseItem: (item: string, option: string) => Item,
+): cli.OptionKind<readonly Item[], undefined> => ({
+  about,
+  placeholder,
+  repeatable: true,
+  parse: (word, option) => cli.splitAtCommas(word).map((item) => parseItem(item, option)),
+});
 
 const wordsOption = (about: string, placeholder = "name") =>
   cli.withFacts(

@@ -9,7 +9,7 @@ import { openRejects } from "./rejects.ts";
 import { canResend } from "./request.ts";
 import { emptySendResult } from "./send-result.ts";
 import { collectDedupKeys, sendJobs } from "./sender.ts";
-import { createSender, type Job, type Sender, toSendResult } from "./sender-state.ts";
+import { type Job, Sender, toSendResult } from "./sender-state.ts";
 
 export type Delivery = ReturnType<typeof openDelivery>;
 
@@ -63,7 +63,7 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
     findIdempotencyKey: ({ request, recorded }: Job) =>
       recorded?.key ?? runLedger.findPlannedKey(collectDedupKeys(request, dedupKeys)),
     async sendJobs(jobs: readonly Job[], isAfterSignal = false): Promise<Sender> {
-      sender ??= createSender(dataset, { ...options, client: await options.client(), envelope: envelope() });
+      sender ??= new Sender(dataset, { ...options, client: await options.client(), envelope: envelope() });
       await sendJobs(sender, jobs, isAfterSignal);
       return sender;
     },

@@ -43,7 +43,10 @@ export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
   const hint = isConverted
     ? `fix the input (${file}.reasons lists the problems)${again}`
     : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`;
-  return new Failure(outcomes.rejected.code, "log-rejected", message, { hint, isConverted, ...details });
+  return new Failure(outcomes.rejected.code, isConverted ? "records-rejected" : "log-rejected", message, {
+    hint,
+    ...details,
+  });
 };
 
 export const logUnresolved = (facts: LogCounts, details: FailureDetails) => {
@@ -89,7 +92,10 @@ export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
   const end = recordFailure ? `, and ${ledgerFailed}: ${recordFailure.message}` : "";
   const message = `${subject} may or may not have been logged${reasons}${end}. ${formatCounts(facts)}`;
   const wholeHint = recordFailure ? `${repairLedgerHint}. Then ${hint}` : hint;
-  return new Failure(outcomes.unknown.code, "log-unknown", message, { ...details, canResolve, hint: wholeHint });
+  return new Failure(outcomes.unknown.code, canResolve ? "log-resolvable" : "log-unknown", message, {
+    ...details,
+    hint: wholeHint,
+  });
 };
 
 const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
@@ -133,8 +139,8 @@ const fixNamedHint = "fix the reported problems";
 
 const describeEnd = (failure: Failure) => {
   if (failure.kind === "interrupted") return "the run was interrupted before the answer arrived";
-  const { endedBy, http } = failure.details;
-  if (endedBy) return endedBy;
+  const { cause, http } = failure.details;
+  if (failure.kind === "connection-failed" && cause instanceof Error) return cause.message;
   if (!http?.status) return "the answer does not say whether the request was logged";
   return `the service answered ${http.status}${http.said ? ` (${http.said})` : ""}`;
 };

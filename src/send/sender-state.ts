@@ -13,48 +13,35 @@ import { emptySendResult, type SendResult } from "./send-result.ts";
 /** A job with `recorded` repeats the bytes and the key of an earlier request. */
 export type Job = Readonly<{ request: PlannedRequest; recorded?: RecordedRequest }>;
 
-export interface Sender {
+export class Sender {
   readonly dataset: Dataset;
   readonly options: SendOptions;
-  readonly sent: SendResult;
-  readonly progress: { requests: number; bytes: number; ofBytes: number; groups: number };
-  queue: Job[];
-  jobCount: number;
-  startedCount: number;
-  inFlightBytes: number;
-  replyBytes: number;
+  readonly sent = emptySendResult();
+  readonly progress = { requests: 0, bytes: 0, ofBytes: 0, groups: 0 };
+  queue: Job[] = [];
+  jobCount = 0;
+  startedCount = 0;
+  inFlightBytes = 0;
+  replyBytes = 0;
   /** After a 413, the maximum size of a request with several groups. */
-  limit: number;
+  limit = Number.POSITIVE_INFINITY;
   retryBudget: RetryBudget;
   signals: Pick<Host, "signal" | "urgent">;
-  isInterrupted: boolean;
+  isInterrupted = false;
   /** The groups that other runs claimed. */
-  takenGroups: number[];
+  takenGroups: number[] = [];
   /** True if other runs send the same groups. */
-  isSharing: boolean;
-  readonly lanes: Promise<void>[];
-  runningCount: number;
-}
+  isSharing = false;
+  readonly lanes: Promise<void>[] = [];
+  runningCount = 0;
 
-export const createSender = (dataset: Dataset, options: SendOptions): Sender => ({
-  dataset,
-  options,
-  sent: emptySendResult(),
-  progress: { requests: 0, bytes: 0, ofBytes: 0, groups: 0 },
-  queue: [],
-  jobCount: 0,
-  startedCount: 0,
-  inFlightBytes: 0,
-  replyBytes: 0,
-  limit: Number.POSITIVE_INFINITY,
-  retryBudget: options.client.retryBudget(),
-  signals: options.host,
-  isInterrupted: false,
-  takenGroups: [],
-  isSharing: false,
-  lanes: [],
-  runningCount: 0,
-});
+  constructor(dataset: Dataset, options: SendOptions) {
+    this.dataset = dataset;
+    this.options = options;
+    this.retryBudget = options.client.retryBudget();
+    this.signals = options.host;
+  }
+}
 
 export const toSignalFailure = ({ options: { host } }: Sender) =>
   host.signal.reason instanceof Failure ? host.signal.reason : undefined;

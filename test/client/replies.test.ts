@@ -117,7 +117,7 @@ describe("a successful reply", () => {
     const failure = await failureAt({ status: 200, body });
     expect(failure).toMatchObject({
       code: "refused",
-      kind: "invalid-reply",
+      kind: body.startsWith("<html>") ? "html-reply" : "invalid-reply",
       message: expect.stringContaining(came),
     });
     expect(failure.details.http?.said).toBe(said);

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { describeCommands } from "../../src/cli/index.ts";
+import { describeCommands } from "../../src/commands/commands/command.ts";
 import { program } from "../../src/commands/index.ts";
 import { settingNames, settingTable } from "../../src/settings/index.ts";
 import { runRollcall } from "../support/run.ts";

@@ -1,9 +1,9 @@
 import { version } from "../../../package.json" with { type: "json" };
-import { command, describeCommands, listOutputs } from "../../cli/index.ts";
+import * as cli from "../../cli/index.ts";
 import { printObjects } from "../../output/index.ts";
 import type { CommandsDocument } from "./output.ts";
 
-export const commands = command({
+export const commands = cli.command({
   words: "commands",
   loadOutputs: () => import("./output.ts"),
   group: "more",
@@ -11,7 +11,7 @@ export const commands = command({
   examples: ["rollcall commands", "rollcall commands --json"],
   run: async ({ screen }, _, program) => {
     const { codeTopics } = await import("../explain/topics.ts");
-    const outputs = await listOutputs(program);
+    const outputs = await cli.listOutputs(program);
     const [root, ...rows] = await describeCommands(program);
     const document: CommandsDocument = {
       name: "rollcall",
@@ -33,3 +33,37 @@ export const commands = command({
     });
   },
 });
+
+const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
+const types = ["choice", "file", "folder", "duration", "size", "number", "url"] as const;
+
+const describeValue = (name: string, { choices }: cli.OptionKind<unknown>) => {
+  const type = choices ? "choice" : (typesByPlaceholder[name] ?? name);
+  return { name, kind: types.find((known) => known === type) ?? ("text" as const), choices: choices ?? null };
+};
+
+const describeCommand = (command: cli.Command) => ({
+  name: command.words,
+  about: command.about,
+  usage: cli.formatUsage(command),
+  arguments: Object.entries(command.args).map(([name, kind]) => ({
+    ...describeValue(name, kind),
+    about: kind.about,
+    required: kind.required === true,
+    repeatable: kind.repeatable === true,
+  })),
+  options: Object.entries(command.options).map(([name, kind]) => ({
+    name: `--${name}`,
+    short: kind.short ? `-${kind.short}` : null,
+    about: kind.about,
+    value: kind.placeholder ? describeValue(kind.placeholder, kind) : null,
+    default: kind.default ?? null,
+    repeatable: kind.repeatable === true,
+    group: kind.group ?? null,
+  })),
+  verbs: command.subcommands.map(cli.lastWord),
+  examples: command.examples,
+});
+
+export const describeCommands = async (program: cli.Program) =>
+  cli.listCommands(await cli.loadTree(program)).map(describeCommand);

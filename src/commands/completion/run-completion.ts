@@ -79,8 +79,8 @@ const findCandidates = async (
   program: cli.Program,
   { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
-  const { command, ancestors, given, operands } = await cli.parseArgv(program, [...before, cursorMark]);
-  const options = Object.entries(cli.listOptions(command, ancestors[0] ?? command));
+  const { root, command, given, operands } = await cli.parseArgv(program, [...before, cursorMark]);
+  const options = Object.entries(cli.listOptions(command, root));
   const typedOperands = operands.filter((word) => !/^-./.test(word));
   const valuesFor = async (name: string, kind: cli.OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
     const values = await suggestValues({ context, command, given, name, kind, typed: current.slice(prefix.length) });

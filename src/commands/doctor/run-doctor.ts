@@ -176,8 +176,7 @@ const checkCredential = async (
     if (!failure) return ok(`the service accepted the key from ${from}`, { ...facts, accepted: true });
     if (failure.code === "unavailable") return untried("the service is unavailable");
     const found = toFinding(failure, { ...facts, accepted: answer === "refused" ? false : null });
-    const isPage = isFailure(failure, "invalid-reply") && failure.details.isHtmlPage === true;
-    if (answer === "refused" || isPage) return found;
+    if (answer === "refused" || isFailure(failure, "html-reply")) return found;
     return { ...found, status: "warning", message: `the key from ${from} could not be tested: ${found.message}` };
   } catch (thrown) {
     if (isFailure(thrown, "setting-invalid")) return skipped(`${thrown.details.where?.setting} is invalid`);

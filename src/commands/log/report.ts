@@ -159,16 +159,14 @@ export const withNextCommand = (run: LogRun, result: LogResult) => {
   const args = listLedgerArgs(run);
   const next = (...words: readonly string[]) => failure?.withDetails({ next: formatOwnCommand([...words, ...args]) });
   const rerun = () => failure?.withDetails({ next: formatOwnCommand(context.host.argv) });
+  if (isFailure(failure, "records-rejected")) return ledger === null ? failure : rerun();
   if (isFailure(failure, "log-rejected") && rejectsFile !== undefined) {
-    if (failure.details.isConverted === true) return ledger === null ? failure : rerun();
     // The dedup keys of groups depend on these options.
     const identity = toOptionArgs({ split, batch, groupBy: typed.groupBy, from: typed.from });
     return next("log", modelId, rejectsFile, ...identity);
   }
-  const resolvesItself = isFailure(failure, "log-unknown") && failure.details.canResolve === true;
-  if (failure?.code === "unknown_outcome" && !resolvesItself) {
+  if (failure?.code === "unknown_outcome" && !isFailure(failure, "log-resolvable"))
     return ledger === null ? failure : next("ledger", "status");
-  }
   return failure?.retryable === true ? rerun() : failure;
 };
 

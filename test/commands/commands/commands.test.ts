@@ -83,8 +83,8 @@ describe("the command tree", () => {
   it("has only the command that argv names, or all commands if argv names none", async () => {
     const all = (await loadTree(program)).subcommands.map(lastWord);
     const loaded = async (words: readonly string[]) => {
-      const { command, ancestors } = await parseArgv(program, words);
-      return (ancestors[0] ?? command).subcommands.map(lastWord);
+      const { root } = await parseArgv(program, words);
+      return root.subcommands.map(lastWord);
     };
     expect(await loaded(["models"])).toEqual(["models"]);
     expect(await loaded(["--profile", "log", "check", "log"])).toEqual(["check"]);

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { describeCommands } from "../../../src/cli/index.ts";
+import { describeCommands } from "../../../src/commands/commands/command.ts";
 import { program } from "../../../src/commands/index.ts";
 import { runCommandLine } from "../../../src/run.ts";
 import { testHost } from "../../support/host.ts";
