@@ -1,6 +1,6 @@
 /** Sends requests to the service, and retries reads. */
 import { promisify } from "node:util";
-import type { Credential, Endpoint, Schema, SchemaInput } from "../contract/endpoint.ts";
+import type { Credential, Endpoint, PathValues } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { bomLength } from "../json/json-bytes.ts";
@@ -23,8 +23,8 @@ interface RequestContent
   headers?: Readonly<Record<string, string>>;
 }
 
-type StreamedRequest<P extends Schema> = Readonly<{
-  parameters: SchemaInput<P>;
+type StreamedRequest<Path extends string> = Readonly<{
+  parameters: PathValues<Path>;
   body: exchanges.StreamedBody;
   headers?: Readonly<Record<string, string>>;
   /** The time since the end of the first attempt. */
@@ -32,7 +32,7 @@ type StreamedRequest<P extends Schema> = Readonly<{
   signal?: AbortSignal;
 }>;
 
-type PlainRequest<P extends Schema, B extends Schema> = Readonly<{ parameters: SchemaInput<P>; body: SchemaInput<B> }>;
+type PlainRequest<Path extends string, Body> = Readonly<{ parameters: PathValues<Path>; body: Body }>;
 
 /** A retry may log the groups again (guarantees.md). */
 export type Attempt =
@@ -55,15 +55,15 @@ export type Answer = Readonly<{
 }>;
 
 export interface Client {
-  send<P extends Schema, B extends Schema, R>(
-    endpoint: Endpoint<P, B, R>,
-    request: PlainRequest<P, B>,
-  ): Promise<Readonly<{ value: R; bytes: Uint8Array }>>;
+  send<Path extends string, Body, Reply>(
+    endpoint: Endpoint<Path, Body, Reply>,
+    request: PlainRequest<Path, Body>,
+  ): Promise<Readonly<{ value: Reply; bytes: Uint8Array }>>;
   /** @throws Failure of the URL or the credential; errors of `body.chunks` */
-  attempt<P extends Schema>(endpoint: Endpoint<P>, request: StreamedRequest<P>): Promise<Attempt>;
-  describeRequest<P extends Schema>(
-    endpoint: Endpoint<P>,
-    request: Pick<StreamedRequest<P>, "parameters" | "headers">,
+  attempt<Path extends string>(endpoint: Endpoint<Path>, request: StreamedRequest<Path>): Promise<Attempt>;
+  describeRequest<Path extends string>(
+    endpoint: Endpoint<Path>,
+    request: Pick<StreamedRequest<Path>, "parameters" | "headers">,
   ): { method: string; url: string; headers: readonly string[] };
   retryBudget(): retries.RetryBudget;
   close(): Promise<void>;
@@ -118,14 +118,14 @@ const attemptWithCredential = async (session: Session, context: failures.Request
   return another ? await attemptOnce(session, context, { ...content, credential: another }) : tried;
 };
 
-const send = async <P extends Schema, B extends Schema, R>(
+const send = async <Path extends string, Body, Reply>(
   session: Session,
-  request: PlainRequest<P, B> & { endpoint: Endpoint<P, B, R>; announceRetry: retries.RetryNotices },
+  request: PlainRequest<Path, Body> & { endpoint: Endpoint<Path, Body, Reply>; announceRetry: retries.RetryNotices },
 ) => {
   const { endpoint } = request;
   const { host, trace, timeoutMs: silenceMs = retries.readSilenceMs } = session.options;
   const target = findTarget(session.options, endpoint, request.parameters);
-  const json: unknown = endpoint.body.parse(request.body);
+  const json = endpoint.toJson?.(request.body);
   const body = json === undefined ? undefined : Buffer.from(JSON.stringify(json));
   const budget = retries.openReadBudget(session.options, silenceMs);
   for (let attempts = 1; ; attempts++) {
@@ -154,8 +154,8 @@ const findRetry = ({ status, bytes, error, retryAfterMs }: failures.AttemptResul
   return error && isRetryable(error, waitsForHost) ? { reason: error.code, minMs: undefined } : undefined;
 };
 
-const readReply = <P extends Schema, B extends Schema, R>(
-  endpoint: Endpoint<P, B, R>,
+const readReply = <Path extends string, Body, Reply>(
+  endpoint: Endpoint<Path, Body, Reply>,
   context: failures.RequestContext,
   reply: failures.AttemptResult & { status: number },
 ) => {
@@ -165,10 +165,10 @@ const readReply = <P extends Schema, B extends Schema, R>(
   throw failures.invalidReply(context, { status: reply.status, bytes, invalidPath: parsed?.invalidPath });
 };
 
-const attempt = async <P extends Schema>(
+const attempt = async <Path extends string>(
   session: Session,
-  endpoint: Endpoint<P>,
-  request: StreamedRequest<P>,
+  endpoint: Endpoint<Path>,
+  request: StreamedRequest<Path>,
 ): Promise<Attempt> => {
   const { host, maxWaitMs, timeoutMs: silenceMs = logSilenceMs } = session.options;
   const { body, headers = {}, sinceFirstAttemptMs = 0, signal = host.signal } = request;

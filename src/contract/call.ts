@@ -1,9 +1,16 @@
 /** Describes the operation that reads a traced call (interface 4.3). */
-import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { objectReader } from "./replies.ts";
 
-const isIncluded = z._default(z.boolean(), false);
+type CallRequest = Readonly<{
+  project_id: string;
+  id: string;
+  include_costs?: boolean;
+  include_storage_size?: boolean;
+  include_total_storage_size?: boolean;
+}>;
+
+const nothing = { include_costs: false, include_storage_size: false, include_total_storage_size: false };
 
 /** Assumed (interface 4.3): `call` is null if the call does not exist. */
 export const readCall = endpoint({
@@ -13,13 +20,6 @@ export const readCall = endpoint({
   path: "/call/read",
   use: "calls",
   repeatable: true,
-  parameters: z.object({}),
-  body: z.strictObject({
-    project_id: z.string(),
-    id: z.string(),
-    include_costs: isIncluded,
-    include_storage_size: isIncluded,
-    include_total_storage_size: isIncluded,
-  }),
+  toJson: ({ project_id, id, ...included }: CallRequest) => ({ project_id, id, ...nothing, ...included }),
   reply: objectReader("call"),
 });

@@ -1,5 +1,4 @@
 /** Describes endpoints of the service. */
-import type * as z from "zod/mini";
 import type { ReplyReader } from "./replies.ts";
 
 /** By default, `log` and `base` have the same URL. */
@@ -18,25 +17,28 @@ export type Credential = Readonly<{
   username?: string | undefined;
 }>;
 
-export type Schema = z.ZodMiniType;
-export type SchemaInput<Of extends Schema> = z.input<Of>;
-export type SchemaOutput<Of extends Schema> = z.output<Of>;
+type PathName<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | PathName<Rest>
+  : never;
+
+/** The values of the names in braces. */
+export type PathValues<Path extends string> = Readonly<Record<PathName<Path>, string>>;
 
 /** An operation of the service (interface 4). */
-export type Endpoint<Parameters extends Schema = Schema, Body extends Schema = Schema, Reply = unknown> = Readonly<{
+export type Endpoint<Path extends string = string, Body = never, Reply = unknown> = Readonly<{
   name: string;
   method: "GET" | "POST";
   host: EndpointHost;
-  path: `/${string}`;
+  path: Path;
   /** Undefined for public operations. */
   use?: CredentialUse;
   repeatable: boolean;
-  parameters: Parameters;
-  body: Body;
+  /** Returns the JSON value of a request; undefined for a request without a body. */
+  toJson?: (body: Body) => unknown;
   reply: ReplyReader<Reply>;
 }>;
 
-export const endpoint = <P extends Schema, B extends Schema, R>(value: Endpoint<P, B, R>) => value;
+export const endpoint = <const Path extends string, Body, Reply>(value: Endpoint<Path, Body, Reply>) => value;
 
 /** Encodes each value as one path segment, because model ids can contain `/`. */
 export const fillPath = (path: string, values: Readonly<Record<string, string>>) =>

@@ -75,8 +75,6 @@ export const logTrajectories = endpoint({
   path: "/v1/preview/models/{model_id}/log",
   use: "log",
   repeatable: false,
-  parameters: z.object({ model_id: z.string().check(z.minLength(1)) }),
-  body: LogRequest,
   // Assumed: with a success status, any body is valid.
   reply: () => ({ value: undefined }),
 });

@@ -1,9 +1,8 @@
 /** Describes inference models (interface 2.3, 4.2) and public catalogs (interface 2.5, 4.4, 4.5). */
-import * as z from "zod/mini";
 import { endpoint } from "./endpoint.ts";
 import { readListReply, type ServiceObject } from "./replies.ts";
 
-const list = { method: "GET", repeatable: true, body: z.undefined(), reply: readListReply } as const;
+const list = { method: "GET", repeatable: true, toJson: (_: undefined) => undefined, reply: readListReply } as const;
 
 export const listModels = endpoint({
   ...list,
@@ -11,20 +10,16 @@ export const listModels = endpoint({
   host: "inference",
   path: "/v1/models",
   use: "inference",
-  parameters: z.object({}),
 });
 
 /** A catalog entry (interface 2.5). */
 export type CatalogModel = ServiceObject;
-
-const provider = z.string().check(z.minLength(1));
 
 export const listAnalysisModels = endpoint({
   ...list,
   name: "list the analysis catalog",
   host: "base",
   path: "/inference/analysis/{analysis_provider}/models",
-  parameters: z.object({ analysis_provider: provider }),
 });
 
 export const listRouterModels = endpoint({
@@ -32,5 +27,4 @@ export const listRouterModels = endpoint({
   name: "list the router catalog",
   host: "base",
   path: "/inference/router/{router_provider}/models",
-  parameters: z.object({ router_provider: provider }),
 });

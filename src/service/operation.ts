@@ -1,6 +1,7 @@
 /** Operations of the interface. */
 import { isUtf8 } from "node:buffer";
-import type { Endpoint, Schema, SchemaOutput } from "../contract/endpoint.ts";
+import type * as z from "zod/mini";
+import type { Endpoint } from "../contract/endpoint.ts";
 import { type Issue, maxFaults, type ValidationItem } from "../contract/log.ts";
 import { ignoreErrors } from "../files.ts";
 import { countNested, getValue } from "../json/json-bytes.ts";
@@ -34,18 +35,16 @@ export type Operation = Readonly<{
 /** Parsing a larger body would delay other requests. */
 const maxParsedBytes = 2 ** 20;
 
-export const defineOperation = <P extends Schema, B extends Schema>(
-  endpoint: Endpoint<P, B>,
+export const defineOperation = (
+  endpoint: Endpoint,
   errorFormat: ErrorFormat,
-  answer: (request: { parameters: SchemaOutput<P>; body: SchemaOutput<B> }) => Promise<Body>,
+  answer: (request: { parameters: Readonly<Record<string, string>>; body: unknown }) => Promise<Body>,
 ): Operation => ({
   endpoint,
   errorFormat,
   maxBodyBytes: maxParsedBytes,
-  answer: async ({ body: chunks, ...request }) => {
-    const parameters = parseOrRefuse(endpoint.parameters, request.parameters, "path");
-    const value = chunks && parseBounded(readBody(Buffer.concat(chunks)));
-    const body = parseOrRefuse(endpoint.body, value, "body");
+  answer: async ({ body: chunks, parameters }) => {
+    const body = chunks && parseBounded(readBody(Buffer.concat(chunks)));
     return { body: await answer({ parameters, body }) };
   },
 });
@@ -81,8 +80,11 @@ export const parseBounded = (value: JsonValue) => {
 
 export type Loc = readonly (string | number)[];
 
-export const parseOrRefuse = <Of extends Schema>(schema: Of, value: unknown, source: "body" | "path") => {
-  const faults = findFaults(schema, value, [source]);
+type Schema = z.ZodMiniType;
+
+/** @throws HttpRefusal 422 */
+export const parseBody = <Of extends Schema>(schema: Of, value: unknown) => {
+  const faults = findFaults(schema, value, ["body"]);
   if (faults.length > 0) throw invalidRequest(faults);
   return schema.parse(value);
 };

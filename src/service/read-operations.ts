@@ -2,14 +2,14 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import * as z from "zod/mini";
 import { readCall } from "../contract/call.ts";
-import type { SchemaOutput } from "../contract/endpoint.ts";
 import { Trajectory } from "../contract/log.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../contract/models.ts";
 import { readListReply } from "../contract/replies.ts";
 import { toBuffer } from "../json/json-bytes.ts";
 import { composeArray, composeMembers, composeObject, parseRawJson, sliceMembers } from "../json/raw-json.ts";
-import { defineOperation } from "./operation.ts";
+import { defineOperation, parseBody } from "./operation.ts";
 import { detailError, HttpRefusal, openAiError, reasonError } from "./refusal.ts";
 import sample from "./sample-catalog.json";
 import type { Store } from "./store/store.ts";
@@ -25,18 +25,28 @@ export const modelsOperation = (store: Store) =>
 /** Interface 4.4 and 4.5. */
 export const catalogOperations = (dataDir: string) => [
   defineOperation(listAnalysisModels, detailError, ({ parameters }) =>
-    readCatalog(dataDir, "analysis", parameters.analysis_provider),
+    readCatalog(dataDir, "analysis", parameters.analysis_provider ?? ""),
   ),
   defineOperation(listRouterModels, detailError, ({ parameters }) =>
-    readCatalog(dataDir, "router", parameters.router_provider),
+    readCatalog(dataDir, "router", parameters.router_provider ?? ""),
   ),
 ];
+
+const isIncluded = z._default(z.boolean(), false);
+const CallRequest = z.strictObject({
+  project_id: z.string(),
+  id: z.string(),
+  include_costs: isIncluded,
+  include_storage_size: isIncluded,
+  include_total_storage_size: isIncluded,
+});
 
 /** Interface 4.3. Copies the values of the trajectory byte for byte. Assumed: for an unknown id, `call` is null. */
 export const callOperation = (store: Store) =>
   defineOperation(readCall, reasonError, async ({ body }) => {
-    const call = await store.findCall(body.project_id, body.id);
-    return composeObject({ call: call ? formatCall(call, body) : "null" });
+    const request = parseBody(CallRequest, body);
+    const call = await store.findCall(request.project_id, request.id);
+    return composeObject({ call: call ? formatCall(call, request) : "null" });
   });
 
 type CatalogKind = keyof typeof sample;
@@ -70,7 +80,7 @@ type StoredCall = NonNullable<Awaited<ReturnType<Store["findCall"]>>>;
 const json = JSON.stringify;
 
 /** Interface 2.4. Fields that trajectories lack are null. */
-const formatCall = (call: StoredCall, request: SchemaOutput<typeof readCall.body>) => {
+const formatCall = (call: StoredCall, request: z.infer<typeof CallRequest>) => {
   const trajectory = sliceMembers(toBuffer(call.bytes).toString("utf8"));
   const { messages, choices, output } = splitConversation(trajectory.get("messages_and_choices") ?? "[]", call.model);
   const [size, loggedAt] = [json(call.bytes.length), json(new Date(call.loggedAt).toISOString())];

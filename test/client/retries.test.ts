@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { readCall } from "../../src/contract/call.ts";
-import type { Endpoint } from "../../src/contract/endpoint.ts";
 import { listModels } from "../../src/contract/models.ts";
 import { type Answer, findClosedPort, json, scriptedServer } from "../support/server.ts";
 import { clientAt, failureOf, list, listFailureOf, type Overrides, rawServer, wireReply } from "./open.ts";
@@ -42,7 +41,7 @@ describe("a read", () => {
 
   it("ends after one attempt if its endpoint is not repeatable", async () => {
     const server = await scriptedServer([{ answer: busy() }]);
-    const once: Endpoint = { ...listModels, repeatable: false };
+    const once = { ...listModels, repeatable: false };
     expect(await failureOf(clientAt(server.url).client.send(once, list))).toMatchObject({ code: "unavailable" });
   });
 

@@ -43,7 +43,7 @@ const modules: Readonly<Record<string, Module>> = {
   view: { imports: "calls dataset http-server index", packages: "hono preact zod", uses: "files" },
   service: {
     imports: "check contract database dataset http-server index",
-    packages: "hono @hono/node-server",
+    packages: "hono @hono/node-server zod",
     uses: "files network processes",
   },
   "http-server": { packages: "@hono/node-server", uses: "network" },
@@ -252,8 +252,8 @@ const loads: Readonly<Record<string, readonly string[]>> = {
   "src/commands/mcp/run-mcp.ts": ["commander"],
   "src/commands/check/run-check.ts": ["commander", "zod"],
   "src/commands/log/run-log.ts": ["commander", "zod"],
-  "src/commands/models/run-models.ts": ["commander", "zod"],
-  "src/commands/call/run-call.ts": ["commander", "zod"],
+  "src/commands/models/run-models.ts": ["commander"],
+  "src/commands/call/run-call.ts": ["commander"],
 };
 
 describe("the bundle", async () => {
