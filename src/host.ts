@@ -77,14 +77,9 @@ export const repeatInterrupt = () => void globalThis.process.emit("SIGINT");
 
 const signalNames = ["SIGHUP", "SIGINT", "SIGTERM"] as const;
 
-export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
-  try {
-    nameProgramAfter(process.argv[1] ?? "rollcall", process.cwd());
-  } catch {
-    // The current folder was deleted, so the program keeps its usual name.
-  }
-  const abort = new AbortController();
-  const urgentAbort = new AbortController();
+/** The first signal aborts `signal`, and the second signal aborts `urgent`. */
+const listenForSignals = (process: NodeJS.Process) => {
+  const [abort, urgentAbort] = [new AbortController(), new AbortController()];
   // Each request in flight adds a listener.
   setMaxListeners(0, abort.signal, urgentAbort.signal);
   let lentCount = 0;
@@ -99,49 +94,6 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     return () => process.off(name, listener);
   });
   return {
-    env: process.env,
-    platform: process.platform,
-    argv: process.argv.slice(2),
-    nodeVersion: process.versions.node,
-    // These getters open only the streams that the run uses.
-    get stdin() {
-      return process.stdin;
-    },
-    get stdout() {
-      return process.stdout;
-    },
-    get stderr() {
-      return process.stderr;
-    },
-    terminal: {
-      get stdin() {
-        return process.getBuiltinModule("node:tty").isatty(0);
-      },
-      get stdout() {
-        return process.stdout.isTTY === true;
-      },
-      get stderr() {
-        return process.stderr.isTTY === true;
-      },
-      get columns() {
-        // A terminal of unknown width has 0 columns.
-        return process.stdout.columns || process.stderr.columns || 80;
-      },
-      get rows() {
-        return process.stdout.rows || process.stderr.rows || 24;
-      },
-      get isSizeUnknown() {
-        return process.stderr.columns === 0;
-      },
-    },
-    now: Date.now,
-    // Loading `performance` would take a millisecond.
-    elapsed: () => Number(process.hrtime.bigint()) / 1e6,
-    sleep: async (ms, signal) => {
-      const { setTimeout: wait } = process.getBuiltinModule("node:timers/promises");
-      await wait(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
-    },
-    random: Math.random,
     signal: abort.signal,
     urgent: urgentAbort.signal,
     lendTerminal: () => {
@@ -151,5 +103,61 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     close: () => {
       for (const removeListener of listeners) removeListener();
     },
+  };
+};
+
+/** These getters open only the streams that the run uses. */
+const openTerminal = (process: NodeJS.Process): Host["terminal"] => ({
+  get stdin() {
+    return process.getBuiltinModule("node:tty").isatty(0);
+  },
+  get stdout() {
+    return process.stdout.isTTY === true;
+  },
+  get stderr() {
+    return process.stderr.isTTY === true;
+  },
+  get columns() {
+    // A terminal of unknown width has 0 columns.
+    return process.stdout.columns || process.stderr.columns || 80;
+  },
+  get rows() {
+    return process.stdout.rows || process.stderr.rows || 24;
+  },
+  get isSizeUnknown() {
+    return process.stderr.columns === 0;
+  },
+});
+
+export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
+  try {
+    nameProgramAfter(process.argv[1] ?? "rollcall", process.cwd());
+  } catch {
+    // The current folder was deleted, so the program keeps its usual name.
+  }
+  return {
+    ...listenForSignals(process),
+    env: process.env,
+    platform: process.platform,
+    argv: process.argv.slice(2),
+    nodeVersion: process.versions.node,
+    get stdin() {
+      return process.stdin;
+    },
+    get stdout() {
+      return process.stdout;
+    },
+    get stderr() {
+      return process.stderr;
+    },
+    terminal: openTerminal(process),
+    now: Date.now,
+    // Loading `performance` would take a millisecond.
+    elapsed: () => Number(process.hrtime.bigint()) / 1e6,
+    sleep: async (ms, signal) => {
+      const { setTimeout: wait } = process.getBuiltinModule("node:timers/promises");
+      await wait(ms, undefined, signal && { signal }).catch(() => signal?.throwIfAborted());
+    },
+    random: Math.random,
   };
 };

@@ -50,8 +50,7 @@ const { slots } = messageShape;
 const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name"], kindsAsFacts);
 
-export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: RuleReporter) => {
-  let areObjects = json.countNumbers(table, list) === 0;
+const resetFacts = (facts: MessageFacts) => {
   facts.choices = 0;
   facts.choicesWithLogprobs = 0;
   facts.hasAssistantTurn = false;
@@ -60,6 +59,11 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
   facts.promptEnd = 0;
   facts.eventCount = 0;
   facts.lastCallsIndex = -1;
+};
+
+export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: RuleReporter) => {
+  let areObjects = json.countNumbers(table, list) === 0;
+  resetFacts(facts);
   let [hasTask, messagesEnd] = [false, 0];
   const end = json.nodeAfter(table, list);
   for (let entry = list + nodeSize; entry < end; entry = json.nodeAfter(table, entry)) {

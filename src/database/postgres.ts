@@ -62,31 +62,38 @@ const maxRetryWaitMs = 5000;
 /** PostgreSQL ends an idle transaction after 15 s, because other runs may wait for its locks. */
 const beginSql = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '15s'";
 
+const withClient = async <Result>(pool: Pool, work: (client: pg.PoolClient) => Promise<Result>) => {
+  const client = await pool.connect();
+  // Without a listener, the error event of a broken connection would end the process.
+  client.on("error", () => undefined);
+  let isReusable = false;
+  try {
+    const result = await work(client);
+    isReusable = true;
+    return result;
+  } finally {
+    client.removeAllListeners("error");
+    // Closing the connection ends its transaction.
+    client.release(!isReusable);
+  }
+};
+
+const runStatement = async (client: pg.PoolClient, { sql, values = [] }: Statement) => {
+  let count = 0;
+  const numbered = sql.replaceAll("?", () => `$${++count}`);
+  return (await client.query(numbered, [...values])).rows;
+};
+
 const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOptions): Database => {
   const { host, maxWaitMs, onUnavailable, path } = options;
   const about = { path, title };
   const pool = openPool(options, postgres.maxConnections ?? defaultMaxConnections);
   let isClosing = false;
-  const withClient = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
-    const client = await pool.connect();
-    // Without a listener, the error event of a broken connection would end the process.
-    client.on("error", () => undefined);
-    let isReusable = false;
-    try {
-      const result = await work(client);
-      isReusable = true;
-      return result;
-    } finally {
-      client.removeAllListeners("error");
-      // Closing the connection ends its transaction.
-      client.release(!isReusable);
-    }
-  };
   const withRetries = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
     const from = host.elapsed();
     for (let wait = firstWaitMs; ; wait = Math.min(2 * wait, maxRetryWaitMs)) {
       try {
-        return await withClient(work);
+        return await withClient(pool, work);
       } catch (thrown) {
         const code = findRetryableCode(thrown);
         if (!code) throw toFailure(thrown, about);
@@ -97,11 +104,8 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
       }
     }
   };
-  const queryOn = async (client: pg.PoolClient, { sql, values = [] }: Statement) => {
-    let count = 0;
-    const numbered = sql.replaceAll("?", () => `$${++count}`);
-    return (await client.query(numbered, [...values])).rows.map((row) => toRow(row, about));
-  };
+  const queryOn = async (client: pg.PoolClient, statement: Statement) =>
+    (await runStatement(client, statement)).map((row) => toRow(row, about));
   return {
     path,
     isShared: true,
@@ -133,6 +137,8 @@ const queryTimeoutMs = 10_000;
 const defaultMaxConnections = 3;
 
 const bigintType = 20;
+
+type Pool = ReturnType<typeof openPool>;
 
 /** `passwordCommand` may prompt, so it runs only after a refusal. */
 const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOptions, max: number) => {

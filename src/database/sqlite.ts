@@ -162,10 +162,27 @@ const transaction = <Result>(
   }
 };
 
+/** Moves all commits to the file. Returns false if another process uses the log. */
+const emptyLog = ({ connection, about }: SqliteFile) =>
+  toRow(connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get(), about).integer("busy") === 0;
+
+/** Retries, because SQLite does not wait if another process moves commits at the same time. */
+const waitForEmptyLog = (file: SqliteFile, lockMs: number) => {
+  file.connection.exec(`PRAGMA busy_timeout = ${checkpointWaitMs}`);
+  let isEmpty = emptyLog(file);
+  for (let waited = 0; !isEmpty && waited < lockMs; waited += checkpointWaitMs) {
+    pause(checkpointWaitMs);
+    isEmpty = emptyLog(file);
+  }
+  file.connection.exec(`PRAGMA busy_timeout = ${lockMs}`);
+  return isEmpty;
+};
+
 const createDatabase = (
-  { connection, about }: SqliteFile,
+  file: SqliteFile,
   { checkpointTime, lockMs }: { checkpointTime: DatabaseSchema["file"]["checkpointTime"]; lockMs: number },
 ): Database => {
+  const { connection, about } = file;
   const identity = () => [about.path, `${about.path}-wal`].map(readFileIdentity).join();
   const identityAtOpen = identity();
   const runStatement = ({ sql, values = [] }: Statement) => {
@@ -178,20 +195,6 @@ const createDatabase = (
     // A failed checkpoint loses no data, and the next commit reports a broken disk.
     ignoreErrors(() => connection.exec("PRAGMA wal_checkpoint(PASSIVE)"));
   };
-  /** Moves all commits to the file. Returns false if another process uses the log. */
-  const emptyLog = () =>
-    toRow(connection.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get(), about).integer("busy") === 0;
-  /** Retries, because SQLite does not wait if another process moves commits at the same time. */
-  const waitForEmptyLog = () => {
-    connection.exec(`PRAGMA busy_timeout = ${checkpointWaitMs}`);
-    let isEmpty = emptyLog();
-    for (let waited = 0; !isEmpty && waited < lockMs; waited += checkpointWaitMs) {
-      pause(checkpointWaitMs);
-      isEmpty = emptyLog();
-    }
-    connection.exec(`PRAGMA busy_timeout = ${lockMs}`);
-    return isEmpty;
-  };
   return {
     path: about.path,
     isShared: false,
@@ -200,7 +203,7 @@ const createDatabase = (
       withFileFailures(about, () => {
         const answers = transaction(connection, () => statements.map(runStatement), shouldCommit);
         if (checkpointTime === "after answers") checkpoint ??= setTimeout(checkpointLog, checkpointDelayMs).unref();
-        if (checkpointTime === "in transactions" && !waitForEmptyLog()) throw databaseLocked(about);
+        if (checkpointTime === "in transactions" && !waitForEmptyLog(file, lockMs)) throw databaseLocked(about);
         return answers;
       }),
     isFileInPlace: () => identity() === identityAtOpen,
@@ -209,7 +212,7 @@ const createDatabase = (
       clearTimeout(checkpoint);
       ignoreErrors(() => connection.exec("PRAGMA busy_timeout = 0"));
       // `close` does not checkpoint, because libsql keeps the file open until V8 collects the statements.
-      if (checkpointTime === "in transactions") ignoreErrors(emptyLog);
+      if (checkpointTime === "in transactions") ignoreErrors(() => emptyLog(file));
       else checkpointLog();
       connection.close();
     },

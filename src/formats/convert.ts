@@ -47,12 +47,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   const { receipt } = run;
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
-  // Unused ids are not an error, because a file of rewards can cover several runs.
-  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !run.usedRewards.has(id));
-  const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout`;
-  if (unusedIds.length > 0) run.notes.set(`${unusedText}: ${formatList(unusedIds, maxNamedIds)}`, 1);
-  for (const { name: part } of options.rewardFrom ?? [])
-    if (run.usedRewards.size > 0 && !run.usedRewards.has(part)) run.problems.report("reward-part-missing", { part });
+  reportUnusedRewards(options, run);
   const converted = results.map(({ source }, at) => {
     const close = async () => await input.closeSources([source, ...otherSources]);
     return at > 0 ? source : { ...source, bytes: { ...source.bytes, close } };
@@ -73,6 +68,18 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     },
     skipped: skipped.filter((file) => !run.documents.foundNames.has(file) && !isCompanion(file, [...byFormat.keys()])),
   };
+};
+
+/** Unused ids are not an error, because a file of rewards can cover several runs. */
+const reportUnusedRewards = (
+  { rewards, rewardFrom = [] }: FormatOptions,
+  { usedRewards, notes, problems }: ConversionRun,
+) => {
+  const unusedIds = [...(rewards?.keys() ?? [])].filter((id) => !usedRewards.has(id));
+  const unusedText = `--rewards contains ${pluralize(unusedIds.length, "id")} without a rollout`;
+  if (unusedIds.length > 0) notes.set(`${unusedText}: ${formatList(unusedIds, maxNamedIds)}`, 1);
+  for (const { name: part } of rewardFrom)
+    if (usedRewards.size > 0 && !usedRewards.has(part)) problems.report("reward-part-missing", { part });
 };
 
 type ConversionRun = ReturnType<typeof openRun>;

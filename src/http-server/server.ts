@@ -1,6 +1,6 @@
 /** Listens for HTTP requests, with limits on headers and time. */
 import { once } from "node:events";
-import { createServer, type RequestListener, type ServerResponse } from "node:http";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { cannotListen, type Listener } from "./failures.ts";
@@ -25,7 +25,7 @@ const limits = {
 const maxCloseMs = 10_000;
 
 export const listen = async (options: ListenOptions) => {
-  const { address, port, trace, elapsed, maxHeaderBytes = limits.maxHeaderSize } = options;
+  const { trace, elapsed, maxHeaderBytes = limits.maxHeaderSize } = options;
   const connections = new Set<Duplex>();
   const responses = new Map<Duplex, ServerResponse>();
   let isClosing = false;
@@ -52,15 +52,8 @@ export const listen = async (options: ListenOptions) => {
     socket.on("close", () => connections.delete(socket));
   });
   server.on("checkContinue", handle);
-  server.listen(port, address);
-  await once(server, "listening").catch((cause: unknown) => {
-    throw cannotListen(options, cause);
-  });
-  server.on("error", () => undefined);
-  const bound = server.address();
-  const boundPort = typeof bound === "object" ? bound?.port : port;
   return {
-    url: `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`,
+    url: await startListening(server, options),
     /** Waits for requests in flight. After `maxCloseMs`, aborts these requests and resolves with false. */
     close: async () => {
       isClosing = true;
@@ -84,6 +77,19 @@ export const listen = async (options: ListenOptions) => {
       });
     },
   };
+};
+
+/** Returns the URL of the server. @throws Failure `cannot-listen` */
+const startListening = async (server: Server, options: ListenOptions) => {
+  const { address, port } = options;
+  server.listen(port, address);
+  await once(server, "listening").catch((cause: unknown) => {
+    throw cannotListen(options, cause);
+  });
+  server.on("error", () => undefined);
+  const bound = server.address();
+  const boundPort = typeof bound === "object" ? bound?.port : port;
+  return `http://${address.includes(":") ? `[${address}]` : address}:${boundPort}`;
 };
 
 const closeAfterResponse = (outgoing: ServerResponse) => {

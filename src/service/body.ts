@@ -1,5 +1,6 @@
 /** Reads bodies within limits of size and memory. */
 import { EventEmitter, once } from "node:events";
+import type { IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import * as zlib from "node:zlib";
 import type { HttpBindings } from "@hono/node-server";
@@ -22,15 +23,7 @@ export const openBodyReader = () => {
     maxBytes: number,
     use: (body: Chunks) => Promise<Result>,
   ) => {
-    const { headers } = incoming;
-    if (!/^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
-      throw new HttpRefusal(415, "Content-Type must be application/json");
-    }
-    if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-    const encoding = headers["content-encoding"]?.trim().toLowerCase().replace(/^x-/, "") ?? "identity";
-    if (!encodings.includes(encoding)) {
-      throw new HttpRefusal(415, `unknown Content-Encoding, expected one of ${encodings.join(", ")}`);
-    }
+    const encoding = requireHeaders(incoming.headers, maxBytes);
     let ownBytes = 0;
     const collect = async (chunks: AsyncIterable<Uint8Array>, fault: string) => {
       const collected: Chunks = [];
@@ -52,7 +45,7 @@ export const openBodyReader = () => {
     };
     requests.add(incoming);
     try {
-      if (/^100-continue$/i.test(headers.expect ?? "")) outgoing.writeContinue();
+      if (/^100-continue$/i.test(incoming.headers.expect ?? "")) outgoing.writeContinue();
       const received = await collect(incoming.iterator({ destroyOnReturn: false }), "the body was cut off");
       if (encoding === "identity") return await use(received);
       const fault = "the compressed body is damaged or cut off";
@@ -66,6 +59,17 @@ export const openBodyReader = () => {
       memory.emit("released");
     }
   };
+};
+
+/** Returns the encoding of the body. @throws HttpRefusal 413, 415 */
+const requireHeaders = (headers: IncomingHttpHeaders, maxBytes: number) => {
+  if (!/^\s*application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(headers["content-type"] ?? "")) {
+    throw new HttpRefusal(415, "Content-Type must be application/json");
+  }
+  if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLarge(maxBytes);
+  const encoding = headers["content-encoding"]?.trim().toLowerCase().replace(/^x-/, "") ?? "identity";
+  if (encodings.includes(encoding)) return encoding;
+  throw new HttpRefusal(415, `unknown Content-Encoding, expected one of ${encodings.join(", ")}`);
 };
 
 const ownBuffer = (chunk: Uint8Array): Uint8Array<ArrayBuffer> =>

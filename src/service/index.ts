@@ -1,6 +1,6 @@
 /** Runs the local service. */
 import { constants } from "node:buffer";
-import { toFailure } from "../failure.ts";
+import { type Problem, toFailure } from "../failure.ts";
 import { checkDatabaseMode } from "../files.ts";
 import { isLoopback } from "../host.ts";
 import { listen } from "../http-server/index.ts";
@@ -17,20 +17,29 @@ export { examineStore, type Store, storeIdentity } from "./store/store.ts";
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
+const checkAddress = ({ address, allowHosts, warn }: ServiceOptions) => {
+  if (isLoopback(address)) return;
+  if (allowHosts.length === 0) throw allowHostMissing(address);
+  warn({
+    rule: "exposed-address",
+    severity: "warning",
+    message: `other machines can reach ${address}, and clients send the key to it in plain text`,
+    advice: "use this address only in a network that you trust, or put a proxy with TLS in front of the service",
+  });
+};
+
+const describeError = (thrown: unknown): Problem => {
+  const { code: rule, message } = toFailure(thrown);
+  const status = isStoreFailure(thrown) ? 503 : 500;
+  return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
+};
+
 /** @throws Failure `usage`, `storage`; with PostgreSQL also `unavailable`, `auth` */
 export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
-  if (!isLoopback(address)) {
-    if (allowHosts.length === 0) throw allowHostMissing(address);
-    warn({
-      rule: "exposed-address",
-      severity: "warning",
-      message: `other machines can reach ${address}, and clients send the key to it in plain text`,
-      advice: "use this address only in a network that you trust, or put a proxy with TLS in front of the service",
-    });
-  }
+  checkAddress(options);
   const { key, path: keyFile } =
-    options.key === undefined ? await loadLocalKey(dataDir, { host, warn }) : { key: options.key, path: undefined };
+    options.key === undefined ? await loadLocalKey(dataDir, options) : { key: options.key, path: undefined };
   checkDatabaseMode(storePath(options), warn);
   // After the first signal, requests in flight still need the store, so only the second signal ends its waits.
   const store = await openStore(options, { ...host, signal: host.urgent });
@@ -54,18 +63,14 @@ export const openService = async (options: ServiceOptions) => {
     isStopping: () => closing !== undefined,
     onError: (thrown) => {
       lastError = thrown;
-      const { code: rule, message } = toFailure(thrown);
-      const status = isStoreFailure(thrown) ? 503 : 500;
-      warn({ rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` });
+      warn(describeError(thrown));
     },
   });
-  const serverName = "the local service";
-  const server = await listen({ app, serverName, address, port, trace, elapsed: host.elapsed }).catch(
-    async (thrown) => {
-      await store.close();
-      throw thrown;
-    },
-  );
+  const listener = { app, address, port, trace, elapsed: host.elapsed };
+  const server = await listen({ ...listener, serverName: "the local service" }).catch(async (thrown) => {
+    await store.close();
+    throw thrown;
+  });
   return {
     url: server.url,
     store: store.id,

@@ -50,28 +50,7 @@ export const createQueries = (database: Database) => ({
     };
   },
 
-  async *projectRequests(project: string) {
-    const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
-      WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`;
-    for (let last: Uint8Array = new Uint8Array(ids.idBytes + 1).fill(255); ; ) {
-      const rows = await database.query(sql, [project, last]);
-      for (const row of rows) {
-        const id = row.bytes("id");
-        yield {
-          model: parseName(row.text("model")),
-          split: parseName(row.text("split")),
-          loggedAt: row.integer("logged_at"),
-          callIds: ids.formatIds(id, row.integer("calls")),
-          readBody: async () => {
-            const pieces = await database.query(readBodySql, [id]);
-            return Buffer.concat(pieces.map((piece) => piece.bytes("bytes")));
-          },
-        };
-      }
-      last = rows.at(-1)?.bytes("id") ?? last;
-      if (rows.length < pageRows) return;
-    }
-  },
+  projectRequests: (project: string) => listRequests(database, project),
 
   /** `created` is in Unix seconds. */
   async listModels() {
@@ -86,6 +65,30 @@ export const createQueries = (database: Database) => ({
     return [...models].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map(([, model]) => model);
   },
 });
+
+/** The newest request is first. */
+async function* listRequests(database: Database, project: string) {
+  const sql = `SELECT id, calls, model, split, logged_at FROM rollcall.logged
+    WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${pageRows}`;
+  for (let last: Uint8Array = new Uint8Array(ids.idBytes + 1).fill(255); ; ) {
+    const rows = await database.query(sql, [project, last]);
+    for (const row of rows) {
+      const id = row.bytes("id");
+      yield {
+        model: parseName(row.text("model")),
+        split: parseName(row.text("split")),
+        loggedAt: row.integer("logged_at"),
+        callIds: ids.formatIds(id, row.integer("calls")),
+        readBody: async () => {
+          const pieces = await database.query(readBodySql, [id]);
+          return Buffer.concat(pieces.map((piece) => piece.bytes("bytes")));
+        },
+      };
+    }
+    last = rows.at(-1)?.bytes("id") ?? last;
+    if (rows.length < pageRows) return;
+  }
+}
 
 const readBody = async (database: Database, request: Uint8Array, { start, end }: Span) => {
   const first = Math.floor(start / ids.pieceBytes);
