@@ -11,7 +11,7 @@ import {
 } from "../json/raw-json.ts";
 import { convertBlocks, convertReply } from "../messages/anthropic.ts";
 import { type ConversionNotes, toTools } from "../messages/chat.ts";
-import { findIn, openGemini } from "../messages/gemini.ts";
+import { findIn, GeminiConverter } from "../messages/gemini.ts";
 import { type Json, JsonWriter } from "../messages/output-json.ts";
 import { convertInput, convertOutput } from "../messages/responses.ts";
 import { ConversionError, Value } from "../messages/value.ts";
@@ -127,7 +127,7 @@ const hasCandidates = (output: RawJson | undefined) =>
 const historyKey = "automatic_function_calling_history";
 
 const readGeminiCall = (run: ConversionNotes, call: RawJson, value: Value): CallConversation => {
-  const gemini = openGemini(run);
+  const gemini = new GeminiConverter(run);
   const inputs = value.get("inputs");
   const output = value.get("output");
   const system = findIn(inputs?.get("config"), "system_instruction") ?? findIn(inputs, "system_instruction");

@@ -38,22 +38,18 @@ interface ArtGroup {
   emptyRows: number;
 }
 
-const openRows = (run: FormatRun): Converter => {
-  const files = new Map<string, Map<number, ArtGroup>>();
-  const faults: RecordFault[] = [];
-  /** The last group_json, which all rows of a group repeat. */
-  let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
+/** The rows of each group by file, and their faults. */
+class ArtGroups {
+  readonly #files = new Map<string, Map<number, ArtGroup>>();
+  readonly #faults: RecordFault[] = [];
 
-  const addRow = (row: Value, { file, position }: SourceRecord, groupIndex: number) => {
-    const json = row.textAt("group_json") ?? "";
-    if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
-    const { jsonDigest } = last;
-    const groups = files.get(file) ?? new Map<number, ArtGroup>();
-    files.set(file, groups);
+  addRow(row: Value, jsonDigest: string, { file, position }: SourceRecord, groupIndex: number) {
+    const groups = this.#files.get(file) ?? new Map<number, ArtGroup>();
+    this.#files.set(file, groups);
     const group = groups.get(groupIndex) ?? { jsonDigest, firstPosition: position, positions: new Map(), emptyRows: 0 };
     groups.set(groupIndex, group);
     const { positions } = group;
-    const addFault = (fault: string) => faults.push({ file, position, group: String(groupIndex), fault });
+    const addFault = (fault: string) => this.#faults.push({ file, position, group: String(groupIndex), fault });
     const index = row.get("trajectory_index")?.number;
     if (index === undefined) group.emptyRows++;
     else if (positions.has(index)) addFault(`trajectory_index ${index} appears twice in group ${groupIndex}`);
@@ -61,40 +57,45 @@ const openRows = (run: FormatRun): Converter => {
     if (group.emptyRows > (positions.size > 0 ? 0 : 1))
       addFault(`group ${groupIndex} has a row without a trajectory, but also other rows`);
     if (group.jsonDigest !== jsonDigest) addFault(`group_json differs between rows of group ${groupIndex}`);
-  };
+  }
 
-  const reportMissing = (groups: ReadonlyMap<number, ArtGroup>, file: string) => {
+  /** Also finds missing rows, so all rows must have been added. */
+  findFaults() {
+    for (const [file, groups] of this.#files) this.#addMissing(groups, file);
+    return this.#faults;
+  }
+
+  #addMissing(groups: ReadonlyMap<number, ArtGroup>, file: string) {
     for (const [at, [groupIndex, { positions, firstPosition }]] of sortByKey(groups).entries()) {
       const group = String(groupIndex);
       const ordered = sortByKey(positions);
       const rank = ordered.findIndex(([index], expected) => index !== expected);
       const [, position] = ordered[rank] ?? [];
       const fault = `group ${groupIndex} has no row with trajectory_index ${rank}`;
-      if (position !== undefined) faults.push({ file, position, group, fault });
+      if (position !== undefined) this.#faults.push({ file, position, group, fault });
       if (groupIndex === at) continue;
-      faults.push({ file, position: firstPosition, group, fault: `no row has group_index ${at}` });
+      this.#faults.push({ file, position: firstPosition, group, fault: `no row has group_index ${at}` });
       return;
     }
-  };
+  }
+}
 
+const openRows = (run: FormatRun): Converter => {
+  const groups = new ArtGroups();
+  /** The last group_json, which all rows of a group repeat. */
+  let last: { json: string; jsonDigest: string; object?: Value } = { json: "", jsonDigest: "" };
   return {
     convert: (record) => {
-      const { value: row, file } = record;
+      const { value: row } = record;
       if (!row.has("group_index")) return convertLine(run, record);
-      const version = row.get("format_version");
-      if (version?.number !== supportedVersion) {
-        if (!run.isFirst(file, record)) return [];
-        const isVersion1 = !version || version.number === 1;
-        const found = isVersion1
-          ? `version 1, without finish_reason and logprobs (${migration})`
-          : `version ${version.raw}`;
-        throw (version ?? row).error(`expected version ${supportedVersion}, found ${found}`);
-      }
+      if (!hasSupportedVersion(run, record)) return [];
       const groupIndex = row.require("group_index");
       const { raw, number = Number.NaN } = groupIndex;
       record.group = raw;
       if (!Number.isInteger(number)) throw groupIndex.error("group_index is not an integer");
-      addRow(row, record, number);
+      const json = row.textAt("group_json") ?? "";
+      if (json !== last.json) last = { json, jsonDigest: hash("sha256", json) };
+      groups.addRow(row, last.jsonDigest, record, number);
       // A receipt counts the values of each row, so the cached object cannot be used.
       if (run.receipt) delete last.object;
       last.object ??= requireObject(row.require("group_json"));
@@ -103,11 +104,19 @@ const openRows = (run: FormatRun): Converter => {
       if (trajectories) throw trajectories.error("group_json contains trajectories");
       return [{ members: groupJson.members(), ...convertRollout(run, row, groupJson) }];
     },
-    findFaults: () => {
-      for (const [file, groups] of files) reportMissing(groups, file);
-      return faults;
-    },
+    findFaults: () => groups.findFaults(),
   };
+};
+
+/** Returns false for further rows of a file whose first row had an unsupported version. @throws ConversionError */
+const hasSupportedVersion = (run: FormatRun, record: SourceRecord) => {
+  const { value: row, file } = record;
+  const version = row.get("format_version");
+  if (version?.number === supportedVersion) return true;
+  if (!run.isFirst(file, record)) return false;
+  const isVersion1 = !version || version.number === 1;
+  const found = isVersion1 ? `version 1, without finish_reason and logprobs (${migration})` : `version ${version.raw}`;
+  throw (version ?? row).error(`expected version ${supportedVersion}, found ${found}`);
 };
 
 const convertRollout = (run: FormatRun, row: Value, group: Value) => {

@@ -15,9 +15,9 @@ export const atif: Format = {
   filePattern: /(?:^|\/)trajectory[^/]*\.json$/,
   recognizes: ({ value }) => value.textAt("schema_version")?.startsWith("ATIF-") && value.get("steps")?.isList,
   open: (run) => {
-    const links = openLinks(run);
+    const links = new Links(run);
     return {
-      preview: links.addDocument,
+      preview: (record) => links.addDocument(record),
       convert: (record) => (links.isPart(record) ? undefined : [convertRollout(run, record, links)]),
     };
   },
@@ -43,11 +43,11 @@ const findId = (document: Value) => {
 
 type History = Readonly<{ turns: readonly Json[]; tools: Json | undefined }>;
 
-export const readAtif = (run: FormatRun, located: LocatedDocument, links = openLinks(run)) => {
+export const readAtif = (run: FormatRun, located: LocatedDocument, links = new Links(run)) => {
   const { value } = located;
   requireVersion(run, value);
-  const { documents, readHistories } = openAtifReader(run, links, modelOf(value));
-  const { parts, histories } = readHistories(located);
+  const reader = new AtifReader(run, links, modelOf(value));
+  const { parts, histories } = reader.readHistories(located);
   const [main = { turns: [], tools: undefined }, ...others] = histories;
   const agent = value.members("agent").filter(([, { isScalar }]) => isScalar);
   return {
@@ -58,7 +58,7 @@ export const readAtif = (run: FormatRun, located: LocatedDocument, links = openL
     startTime: readStartTime(value),
     /** Separate histories change the dedup key. */
     identity: run.options.keepsHistories && parts.length > 1 ? " in parts" : "",
-    documents,
+    documents: reader.documents,
   };
 };
 
@@ -78,40 +78,62 @@ const readStartTime = (document: Value) => {
 
 const modelOf = (document: Value | undefined) => document?.get("agent", "model_name")?.text;
 
-const openAtifReader = (run: FormatRun, links: Links, model: string | undefined) => {
-  const documents: Value[] = [];
-  const seen = new Set<string>();
-  const readReference = (reference: Reference, from: LocatedDocument, missing: string) => {
-    const document = links.find(reference, from);
-    if (!document) run.note(missing);
-    if (!document || seen.has(document.file)) return undefined;
-    seen.add(document.file);
-    documents.push(document.value);
+const copiedContentKeys = ["source", "message", "tool_calls", "observation"];
+
+class AtifReader {
+  /** The documents that the record refers to. */
+  readonly documents: Value[] = [];
+  readonly #seen = new Set<string>();
+  readonly #run: FormatRun;
+  readonly #links: Links;
+  readonly #model: string | undefined;
+
+  constructor(run: FormatRun, links: Links, model: string | undefined) {
+    this.#run = run;
+    this.#links = links;
+    this.#model = model;
+  }
+
+  readHistories(located: LocatedDocument): { parts: LocatedDocument[]; histories: readonly History[] } {
+    this.#seen.add(join(located.file));
+    const parts = [located];
+    for (let next = this.#readContinuation(located); next; next = this.#readContinuation(next)) parts.push(next);
+    const own = this.#historiesOf(parts);
+    const subagents = parts.flatMap((part) => this.#subagentsOf(part));
+    return { parts, histories: [...own, ...subagents.flatMap((one) => this.readHistories(one).histories)] };
+  }
+
+  #readReference(reference: Reference, from: LocatedDocument, missing: string) {
+    const document = this.#links.find(reference, from);
+    if (!document) this.#run.note(missing);
+    if (!document || this.#seen.has(document.file)) return undefined;
+    this.#seen.add(document.file);
+    this.documents.push(document.value);
     return document;
-  };
-  const readContinuation = (located: LocatedDocument) => {
+  }
+
+  #readContinuation(located: LocatedDocument) {
     const { value, file } = located;
     const path = value.textAt("continued_trajectory_ref");
     if (path === undefined) return undefined;
     const missing = `${file} continues in ${join(dirname(file), path)}, which is missing, so the trajectory ends early`;
-    return readReference({ path, ids: [] }, located, missing);
-  };
-  /** If no step has `is_copied_context`, removes the common start of `steps` and `before`. */
-  const withoutCopies = (steps: readonly Value[], before: readonly Value[]) => {
-    const isMarked = steps.some((step) => step.has("is_copied_context"));
-    const contentKeys = ["source", "message", "tool_calls", "observation"];
-    const content = (step: Value | undefined) => contentKeys.map((key) => step?.get(key)?.raw).join(" ");
-    const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
-    const repeated = different < 0 ? steps.length : different;
-    return steps.filter((step, at) => {
-      const isCopied = isMarked ? step.get("is_copied_context")?.isTrue : at < repeated;
-      if (isCopied) run.receipt?.leaveOut(step, "a continuation repeats it");
-      return !isCopied;
-    });
-  };
-  const historiesOf = (parts: readonly LocatedDocument[]): readonly History[] => {
+    return this.#readReference({ path, ids: [] }, located, missing);
+  }
+
+  #subagentsOf(located: LocatedDocument) {
+    return [
+      ...listEmbedded(located.value).map((value) => ({ ...located, value })),
+      ...listSubagents(located.value).flatMap((reference) => {
+        const missing = `a subagent's trajectory is missing: ${reference.path ?? reference.ids[0]}`;
+        return this.#readReference(reference, located, missing) ?? [];
+      }),
+    ];
+  }
+
+  #historiesOf(parts: readonly LocatedDocument[]): readonly History[] {
+    const run = this.#run;
     const first = parts[0]?.value;
-    const isSameModel = model === undefined || (modelOf(first) ?? model) === model;
+    const isSameModel = this.#model === undefined || (modelOf(first) ?? this.#model) === this.#model;
     if (!isSameModel)
       run.note("converted the turns of a subagent to messages, not choices, because another model sampled them");
     const isJoined = parts.length > 1 && !run.options.keepsHistories;
@@ -122,29 +144,26 @@ const openAtifReader = (run: FormatRun, links: Links, model: string | undefined)
         run.note(
           "the agent summarized or edited its context, so later turns follow messages that the model no longer saw",
         );
-      const steps = isJoined && at > 0 ? withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
+      const steps = isJoined && at > 0 ? this.#withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
       const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...convertResults(step)]);
       return { turns, tools: toTools(value.get("agent", "tool_definitions")) };
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
-  };
-  const subagentsOf = (located: LocatedDocument) => [
-    ...listEmbedded(located.value).map((value) => ({ ...located, value })),
-    ...listSubagents(located.value).flatMap((reference) => {
-      const missing = `a subagent's trajectory is missing: ${reference.path ?? reference.ids[0]}`;
-      return readReference(reference, located, missing) ?? [];
-    }),
-  ];
-  const readHistories = (located: LocatedDocument): { parts: LocatedDocument[]; histories: readonly History[] } => {
-    seen.add(join(located.file));
-    const parts = [located];
-    for (let next = readContinuation(located); next; next = readContinuation(next)) parts.push(next);
-    const own = historiesOf(parts);
-    const below = parts.flatMap((part) => subagentsOf(part).flatMap((subagent) => readHistories(subagent).histories));
-    return { parts, histories: [...own, ...below] };
-  };
-  return { documents, readHistories };
-};
+  }
+
+  /** If no step has `is_copied_context`, removes the common start of `steps` and `before`. */
+  #withoutCopies(steps: readonly Value[], before: readonly Value[]) {
+    const isMarked = steps.some((step) => step.has("is_copied_context"));
+    const content = (step: Value | undefined) => copiedContentKeys.map((key) => step?.get(key)?.raw).join(" ");
+    const different = steps.findIndex((step, at) => content(step) !== content(before[at]));
+    const repeated = different < 0 ? steps.length : different;
+    return steps.filter((step, at) => {
+      const isCopied = isMarked ? step.get("is_copied_context")?.isTrue : at < repeated;
+      if (isCopied) this.#run.receipt?.leaveOut(step, "a continuation repeats it");
+      return !isCopied;
+    });
+  }
+}
 
 const findSteps = (document: Value) => {
   const steps = document.require("steps");
@@ -256,63 +275,69 @@ const listReferences = (document: Value): readonly Reference[] => [
   ...listEmbedded(document).flatMap(listReferences),
 ];
 
-type Links = ReturnType<typeof openLinks>;
+/** The references between documents. */
+class Links {
+  readonly #documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
+  readonly #filesById = new Map<string, string[]>();
+  readonly #run: FormatRun;
+  #owners: Map<string, string> | undefined;
 
-const openLinks = (run: FormatRun) => {
-  const documents = new Map<string, { ids: readonly string[]; references: readonly Reference[] }>();
-  const filesById = new Map<string, string[]>();
-  let owners: Map<string, string> | undefined;
+  constructor(run: FormatRun) {
+    this.#run = run;
+  }
+
+  addDocument({ value, file: name }: LocatedDocument) {
+    const file = join(name);
+    const ids = listIds(value);
+    for (const id of ids) this.#filesById.set(id, [...(this.#filesById.get(id) ?? []), file]);
+    this.#documents.set(file, { ids, references: listReferences(value) });
+  }
+
+  /** True if another document refers to the file. @throws ConversionError for circular references */
+  isPart({ file, value }: LocatedDocument) {
+    this.#owners ??= this.#findOwners();
+    const seen = new Set<string>();
+    for (let at: string | undefined = join(file); at !== undefined; at = this.#owners.get(at)) {
+      if (seen.has(at)) throw value.error(`the document refers to itself through ${[...seen].join(", ")}`);
+      seen.add(at);
+    }
+    return seen.size > 1;
+  }
+
+  find(reference: Reference, from: LocatedDocument): LocatedDocument | undefined {
+    for (const file of this.#filesOf(reference, from.file)) {
+      const value = this.#run.readDocument(from, relative(dirname(from.file), file));
+      if (value?.get("steps")) return { value, file };
+    }
+    return undefined;
+  }
+
+  #findOwners() {
+    const found = new Map<string, string>();
+    for (const [from, { references }] of this.#documents) {
+      for (const reference of references) {
+        const file = this.#filesOf(reference, from).find((candidate) => this.#documents.has(candidate));
+        if (file !== undefined && !found.has(file)) found.set(file, from);
+      }
+    }
+    return found;
+  }
+
   /** Ignores an id that several files below the folder of `from` have. */
-  const filesOf = ({ path, ids }: Reference, from: string) => {
+  #filesOf({ path, ids }: Reference, from: string) {
     const fromFile = join(from);
     const folder = dirname(fromFile);
     const isBelow = (file: string) => file !== fromFile && !relative(folder, file).startsWith("..");
     const files = path === undefined ? [] : [join(folder, toLocalPath(path))];
     for (const id of ids) {
       // In newer versions of ATIF, all documents of a run have the same `session_id`.
-      if (id.startsWith("session_id") && documents.get(fromFile)?.ids.includes(id)) continue;
-      const matches = filesById.get(id)?.filter(isBelow) ?? [];
+      if (id.startsWith("session_id") && this.#documents.get(fromFile)?.ids.includes(id)) continue;
+      const matches = this.#filesById.get(id)?.filter(isBelow) ?? [];
       if (matches.length === 1) files.push(...matches);
     }
     return files;
-  };
-  const findOwners = () => {
-    const found = new Map<string, string>();
-    for (const [from, { references }] of documents) {
-      for (const reference of references) {
-        const file = filesOf(reference, from).find((candidate) => documents.has(candidate));
-        if (file !== undefined && !found.has(file)) found.set(file, from);
-      }
-    }
-    return found;
-  };
-
-  return {
-    addDocument({ value, file: name }: LocatedDocument) {
-      const file = join(name);
-      const ids = listIds(value);
-      for (const id of ids) filesById.set(id, [...(filesById.get(id) ?? []), file]);
-      documents.set(file, { ids, references: listReferences(value) });
-    },
-    /** True if another document refers to the file. @throws ConversionError for circular references */
-    isPart({ file, value }: LocatedDocument) {
-      owners ??= findOwners();
-      const seen = new Set<string>();
-      for (let at: string | undefined = join(file); at !== undefined; at = owners.get(at)) {
-        if (seen.has(at)) throw value.error(`the document refers to itself through ${[...seen].join(", ")}`);
-        seen.add(at);
-      }
-      return seen.size > 1;
-    },
-    find(reference: Reference, from: LocatedDocument): LocatedDocument | undefined {
-      for (const file of filesOf(reference, from.file)) {
-        const value = run.readDocument(from, relative(dirname(from.file), file));
-        if (value?.get("steps")) return { value, file };
-      }
-      return undefined;
-    },
-  };
-};
+  }
+}
 
 /** Returns the file name alone if the path is absolute or leads to a parent folder. */
 const toLocalPath = (path: string) => (isAbsolute(path) || relative("", path).startsWith("..") ? basename(path) : path);

@@ -12,74 +12,83 @@ export const findIn = (value: Value | undefined, key: string) =>
   value?.get(key) ?? value?.get(key.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()));
 
 /** Gemini can omit the ids of calls, so one converter is for a whole conversation. */
-export const openGemini = (run: ConversionNotes) => {
-  let calls = 0;
-  const unanswered: Readonly<{ id: Json; name: string | undefined }>[] = [];
+export class GeminiConverter {
+  #calls = 0;
+  readonly #unanswered: Readonly<{ id: Json; name: string | undefined }>[] = [];
+  readonly #run: ConversionNotes;
 
-  const convertCall = (call: Value) => {
-    const id = call.get("id") ?? literal(`call_${calls++}`);
-    unanswered.push({ id, name: call.textAt("name") });
-    return buildCall(id, call.require("name"), toArguments(call.get("args")));
-  };
+  constructor(run: ConversionNotes) {
+    this.#run = run;
+  }
 
-  const convertResult = (result: Value) => {
-    const id = result.get("id");
-    const name = result.get("name");
-    const at = unanswered.findIndex((call) => (id ? isText(call.id, id) : call.name === name?.text));
-    const [call] = at < 0 ? [] : unanswered.splice(at, 1);
-    const response = result.get("response");
-    const only = response?.members().length === 1 ? (response.get("output") ?? response.get("result")) : undefined;
-    const content = only?.isText ? only : response && toText(response);
-    return { role: "tool", tool_call_id: id ?? call?.id ?? name, name, content: content ?? "" };
-  };
+  convertSystem(system: Value) {
+    const texts = splitContents(system).flatMap(({ parts }) => parts.flatMap((part) => textOf(part) ?? []));
+    return { role: "system", content: joinTexts(texts, "\n") ?? "" };
+  }
 
-  const convertParts = (parts: readonly Value[]) => parts.flatMap((part) => toChatPart(run, part));
+  convertContents(contents: Value) {
+    return splitContents(contents).flatMap((content) => this.#convertContent(content));
+  }
 
-  const convertAnswer = (parts: readonly Value[]) => {
+  /** @param chunks a response, or the parts of a streamed response */
+  convertCandidates(chunks: readonly Value[]) {
+    const count = Math.max(...chunks.map((chunk) => chunk.items("candidates").length));
+    return Array.from({ length: count }, (_, at) => {
+      const candidates = chunks.flatMap((chunk) => chunk.get("candidates", at) ?? []);
+      const message = this.#convertAnswer(candidates.flatMap((candidate) => candidate.items("content", "parts")));
+      const last = candidates.findLast((candidate) => findIn(candidate, "finish_reason"));
+      if (!last) return message;
+      const stated = [findIn(last, "finish_reason")];
+      const others = last.members().filter(([key]) => !/^(content|index|finish_?reason)$/i.test(key));
+      const finish = decideFinish(this.#run, { callsTools: message.tool_calls !== undefined, stated });
+      return { ...choice(message, finish), index: last.get("index") ?? at, ...Object.fromEntries(others) };
+    });
+  }
+
+  #convertContent({ role, parts }: Content): readonly Json[] {
+    if (role === "model") return [this.#convertAnswer(parts)];
+    const results = parts.flatMap((part) => findIn(part, "function_response") ?? []);
+    const others = parts.filter((part) => !findIn(part, "function_response"));
+    const [only, ...more] = others;
+    const text = only && more.length === 0 ? textOf(only) : undefined;
+    const message = others.length === 0 ? [] : [{ role, content: text ?? this.#convertParts(others) }];
+    return [...results.map((result) => this.#convertResult(result)), ...message];
+  }
+
+  #convertAnswer(parts: readonly Value[]) {
     const thoughts = parts.filter((part) => part.get("thought")?.isTrue);
     const functionCalls = parts.flatMap((part) => findIn(part, "function_call") ?? []);
     const others = parts.filter((part) => !thoughts.includes(part) && !findIn(part, "function_call"));
     const texts = others.flatMap((part) => textOf(part) ?? []);
     return {
       role: "assistant",
-      content: texts.length === others.length ? (joinTexts(texts) ?? null) : convertParts(others),
+      content: texts.length === others.length ? (joinTexts(texts) ?? null) : this.#convertParts(others),
       reasoning_content: joinTexts(thoughts.flatMap((part) => part.get("text") ?? [])),
-      tool_calls: nonEmpty(functionCalls.map(convertCall)),
+      tool_calls: nonEmpty(functionCalls.map((call) => this.#convertCall(call))),
     };
-  };
+  }
 
-  const convertContent = ({ role, parts }: Content): readonly Json[] => {
-    if (role === "model") return [convertAnswer(parts)];
-    const results = parts.flatMap((part) => findIn(part, "function_response") ?? []);
-    const others = parts.filter((part) => !findIn(part, "function_response"));
-    const [only, ...more] = others;
-    const text = only && more.length === 0 ? textOf(only) : undefined;
-    const message = others.length === 0 ? [] : [{ role, content: text ?? convertParts(others) }];
-    return [...results.map(convertResult), ...message];
-  };
+  #convertParts(parts: readonly Value[]) {
+    return parts.flatMap((part) => toChatPart(this.#run, part));
+  }
 
-  return {
-    convertSystem: (system: Value) => {
-      const texts = splitContents(system).flatMap(({ parts }) => parts.flatMap((part) => textOf(part) ?? []));
-      return { role: "system", content: joinTexts(texts, "\n") ?? "" };
-    },
-    convertContents: (contents: Value) => splitContents(contents).flatMap(convertContent),
-    /** @param chunks a response, or the parts of a streamed response */
-    convertCandidates: (chunks: readonly Value[]) => {
-      const count = Math.max(...chunks.map((chunk) => chunk.items("candidates").length));
-      return Array.from({ length: count }, (_, at) => {
-        const candidates = chunks.flatMap((chunk) => chunk.get("candidates", at) ?? []);
-        const message = convertAnswer(candidates.flatMap((candidate) => candidate.items("content", "parts")));
-        const last = candidates.findLast((candidate) => findIn(candidate, "finish_reason"));
-        if (!last) return message;
-        const stated = [findIn(last, "finish_reason")];
-        const others = last.members().filter(([key]) => !/^(content|index|finish_?reason)$/i.test(key));
-        const finish = decideFinish(run, { callsTools: message.tool_calls !== undefined, stated });
-        return { ...choice(message, finish), index: last.get("index") ?? at, ...Object.fromEntries(others) };
-      });
-    },
-  };
-};
+  #convertCall(call: Value) {
+    const id = call.get("id") ?? literal(`call_${this.#calls++}`);
+    this.#unanswered.push({ id, name: call.textAt("name") });
+    return buildCall(id, call.require("name"), toArguments(call.get("args")));
+  }
+
+  #convertResult(result: Value) {
+    const id = result.get("id");
+    const name = result.get("name");
+    const at = this.#unanswered.findIndex((call) => (id ? isText(call.id, id) : call.name === name?.text));
+    const [call] = at < 0 ? [] : this.#unanswered.splice(at, 1);
+    const response = result.get("response");
+    const only = response?.members().length === 1 ? (response.get("output") ?? response.get("result")) : undefined;
+    const content = only?.isText ? only : response && toText(response);
+    return { role: "tool", tool_call_id: id ?? call?.id ?? name, name, content: content ?? "" };
+  }
+}
 
 const isText = (id: Json, value: Value) => id instanceof Object && "text" in id && id.text === value.text;
 

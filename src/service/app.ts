@@ -1,7 +1,7 @@
 /** Answers the HTTP requests of the local service. */
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { isFailure } from "../failure.ts";
 import type { Bindings } from "../http-server/index.ts";
 import { foreignRequestReason } from "../http-server/index.ts";
@@ -21,31 +21,16 @@ type AppOptions = Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | 
     onError: (thrown: unknown) => void;
   }>;
 
+type ServiceApp = Bindings & { Variables: { exchange: Exchange } };
+
+type ServiceContext = Context<ServiceApp>;
+
 export const createApp = (options: AppOptions) => {
-  const { operations, key, isStopping, onError, onEnd } = options;
-  const { elapsed } = options.host;
-  const withBody = openBodyReader();
-  const app = new Hono<Bindings & { Variables: { exchange: Exchange } }>();
+  const { operations, isStopping, onError } = options;
+  const readBody = openBodyReader();
+  const app = new Hono<ServiceApp>();
   app.use(async (context, next) => {
-    const { incoming, outgoing } = context.env;
-    const started = elapsed();
-    const givenId = String(incoming.headers["x-request-id"] ?? "");
-    const exchange: Exchange = {
-      id: requestIdPattern.test(givenId) ? givenId : randomUUID(),
-      operation: "other",
-      method: incoming.method ?? "",
-      status: null,
-      duration_ms: 0,
-      bytes: 0,
-      stored_bytes: 0,
-    };
-    context.set("exchange", exchange);
-    outgoing.setHeader("X-Request-Id", exchange.id);
-    outgoing.on("close", () => {
-      if (outgoing.headersSent) exchange.status = outgoing.statusCode;
-      exchange.duration_ms = Math.round((elapsed() - started) * 10) / 10;
-      onEnd?.(exchange);
-    });
+    context.set("exchange", startExchange(context.env, options));
     await next();
   });
   // These paths need no credential, so the answers contain no data.
@@ -58,45 +43,74 @@ export const createApp = (options: AppOptions) => {
     if (isStopping()) return answerState(503, "stopping");
     return (await isReady(options)) ? answerState(200, "ready") : answerState(503, "the store does not answer");
   });
-  const checkRequest = ({ incoming }: HttpBindings) => {
-    if (isStopping()) throw new HttpRefusal(503, "the service is stopping", { "Retry-After": "1" });
-    const reason = foreignRequestReason(incoming.headers, options.allowHosts);
-    if (reason !== undefined) throw new HttpRefusal(403, reason);
-  };
-  for (const { endpoint, errorFormat, answer, maxBodyBytes = options.maxBodyBytes } of operations) {
-    const { method } = endpoint;
-    const path = endpoint.path.replaceAll(/\{([a-z_]+)\}/g, ":$1");
-    app.on(method, path, async ({ req, env, var: { exchange } }) => {
-      exchange.operation = endpoint.name.replace(" the ", " ").replaceAll(" ", "_");
-      try {
-        checkRequest(env);
-        requireCredential(req.header("authorization"), endpoint, key);
-        const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
-        // This header tells the client that resending is safe.
-        if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
-        const request = { parameters: req.param(), idempotencyKey };
-        if (method === "GET") return respond(200, (await answer({ ...request, body: undefined })).body);
-        return await withBody(env, Math.min(maxBodyBytes, options.maxBodyBytes), async (body) => {
-          exchange.bytes = body.reduce((sum, { length }) => sum + length, 0);
-          const reply = await answer({ ...request, body });
-          exchange.stored_bytes = reply.storedBytes ?? 0;
-          return respond(200, reply.body);
-        });
-      } catch (thrown) {
-        return refuse(toRefusal(thrown, onError), errorFormat);
-      }
+  for (const operation of operations) {
+    const { method, path: template } = operation.endpoint;
+    const path = template.replaceAll(/\{([a-z_]+)\}/g, ":$1");
+    app.on(method, path, async (context) => {
+      const answering = answerOperation(operation, context, options, readBody);
+      return await answering.catch((thrown: unknown) => refuse(toRefusal(thrown, onError), operation.errorFormat));
     });
     app.all(path, ({ env }) => {
-      checkRequest(env);
+      requireAllowed(env, options);
       throw new HttpRefusal(405, "Method Not Allowed", { Allow: method === "GET" ? "GET, HEAD" : method });
     });
   }
   app.notFound(({ env }) => {
-    checkRequest(env);
+    requireAllowed(env, options);
     throw new HttpRefusal(404, "Not Found");
   });
   app.onError((error) => refuse(toRefusal(error, onError)));
   return app;
+};
+
+const startExchange = ({ incoming, outgoing }: HttpBindings, { host, onEnd }: AppOptions) => {
+  const started = host.elapsed();
+  const givenId = String(incoming.headers["x-request-id"] ?? "");
+  const exchange: Exchange = {
+    id: requestIdPattern.test(givenId) ? givenId : randomUUID(),
+    operation: "other",
+    method: incoming.method ?? "",
+    status: null,
+    duration_ms: 0,
+    bytes: 0,
+    stored_bytes: 0,
+  };
+  outgoing.setHeader("X-Request-Id", exchange.id);
+  outgoing.on("close", () => {
+    if (outgoing.headersSent) exchange.status = outgoing.statusCode;
+    exchange.duration_ms = Math.round((host.elapsed() - started) * 10) / 10;
+    onEnd?.(exchange);
+  });
+  return exchange;
+};
+
+/** @throws HttpRefusal 403, 503 */
+const requireAllowed = ({ incoming }: HttpBindings, { isStopping, allowHosts }: AppOptions) => {
+  if (isStopping()) throw new HttpRefusal(503, "the service is stopping", { "Retry-After": "1" });
+  const reason = foreignRequestReason(incoming.headers, allowHosts);
+  if (reason !== undefined) throw new HttpRefusal(403, reason);
+};
+
+const answerOperation = async (
+  { endpoint, answer, maxBodyBytes = Number.POSITIVE_INFINITY }: Operation,
+  { req, env, var: { exchange } }: ServiceContext,
+  options: AppOptions,
+  readBody: ReturnType<typeof openBodyReader>,
+) => {
+  exchange.operation = endpoint.name.replace(" the ", " ").replaceAll(" ", "_");
+  requireAllowed(env, options);
+  requireCredential(req.header("authorization"), endpoint, options.key);
+  const idempotencyKey = endpoint.repeatable ? undefined : req.header("idempotency-key");
+  // This header tells the client that resending is safe.
+  if (idempotencyKey !== undefined) env.outgoing.setHeader("Idempotency-Key", idempotencyKey);
+  const request = { parameters: req.param(), idempotencyKey };
+  if (endpoint.method === "GET") return respond(200, (await answer({ ...request, body: undefined })).body);
+  return await readBody(env, Math.min(maxBodyBytes, options.maxBodyBytes), async (body) => {
+    exchange.bytes = body.reduce((sum, { length }) => sum + length, 0);
+    const reply = await answer({ ...request, body });
+    exchange.stored_bytes = reply.storedBytes ?? 0;
+    return respond(200, reply.body);
+  });
 };
 
 const requestIdPattern = /^[\w.:=+/-]{1,128}$/;

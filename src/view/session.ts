@@ -16,16 +16,7 @@ export const openSession = (input: ViewInput) => {
   const { dataset, logged, inputOptions } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
-  const groups: GroupFacts[] = Array.from({ length: count }, (_, group) => ({
-    group,
-    file: grouping.locateGroup(dataset, group).file,
-    size: dataset.groups.trajectoriesOf(group),
-    untrainable: findUntrainableReason(dataset, group),
-    rules: none,
-    rewards: none,
-    mean: null,
-    spread: null,
-  }));
+  const groups = listGroupFacts(dataset);
   const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
   for (const { group, rule } of findings) {
     const facts = groups[group ?? -1];
@@ -64,12 +55,7 @@ export const openSession = (input: ViewInput) => {
       for await (const { group, rewards } of grouping.readGroupRewards(dataset, signal)) {
         measured = group + 1;
         const facts = groups[group];
-        if (!facts) continue;
-        // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
-        const isComplete = rewards.every(Number.isFinite);
-        facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);
-        if (isComplete && rewards.length > 0)
-          ({ mean: facts.mean, deviation: facts.spread } = grouping.computeMoments(rewards));
+        if (facts) setRewards(facts, rewards);
       }
       measured = count;
     },
@@ -78,6 +64,29 @@ export const openSession = (input: ViewInput) => {
       await dataset.close();
     },
   };
+};
+
+const listGroupFacts = (dataset: grouping.Dataset) =>
+  Array.from(
+    { length: dataset.groups.count },
+    (_, group): GroupFacts => ({
+      group,
+      file: grouping.locateGroup(dataset, group).file,
+      size: dataset.groups.trajectoriesOf(group),
+      untrainable: findUntrainableReason(dataset, group),
+      rules: none,
+      rewards: none,
+      mean: null,
+      spread: null,
+    }),
+  );
+
+const setRewards = (facts: GroupFacts, rewards: readonly number[]) => {
+  // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
+  const isComplete = rewards.every(Number.isFinite);
+  facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);
+  if (isComplete && rewards.length > 0)
+    ({ mean: facts.mean, deviation: facts.spread } = grouping.computeMoments(rewards));
 };
 
 /** All groups share this list, because 100,000 empty lists would take 20 MB. */
