@@ -35,97 +35,126 @@ type CredentialSource = Readonly<{
   secret?: () => string | Promise<string>;
 }>;
 
+interface CredentialContext {
+  readonly sources: SettingsSources;
+  readonly layers: Layers;
+  readonly readVariable: VariableReader;
+}
+
+type Target = Readonly<{ use: CredentialUse; origin: string }>;
+
 export const openCredentials = (sources: SettingsSources, layers: Layers, readVariable: VariableReader) => {
-  const { host, screen } = sources;
-  const { hideSecret: hide, notice } = screen;
-  const { profile, isProfileNamed } = layers;
-  const commandVariable = toVariableName("credential_command");
-  const findUsername = (use: CredentialUse, saved?: string) => {
-    if (use !== "calls") return undefined;
-    const variable = host.env.ROLLCALL_USERNAME || undefined;
-    const [first, second] = isProfileNamed ? [saved, variable] : [variable, saved];
-    const name = first ?? second ?? "api";
-    return checkUsername(name, name === variable ? { environment: "ROLLCALL_USERNAME" } : {});
-  };
-  const findInEnvironment = async (use: CredentialUse): Promise<CredentialSource | undefined> => {
-    const username = findUsername(use);
-    for (const variable of useTargets[use].variables) {
-      const found = await readVariable(variable);
-      if (!found) continue;
-      hide(found.text);
-      checkSecret(found, [use]);
-      return { state: "ready", from: found.from, username, secret: () => found.text };
-    }
-    return undefined;
-  };
-  const findInLogin = (use: CredentialUse, origin: string): CredentialSource | undefined => {
-    const { profiles, where } = readSaved(host, "credentials", screen.warn);
-    const saved = profiles.get(profile)?.[use];
-    if (saved === undefined) return undefined;
-    if (!isObject(saved) || typeof saved.key !== "string" || typeof saved.origin !== "string") {
-      const fault = `the entry "${use}" of the profile "${profile}" lacks "key" or "origin"`;
-      const hint = `save the key again with \`${failures.loginCommand(profile, use)}\``;
-      throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]), hint);
-    }
-    const { key, origin: boundOrigin } = saved;
-    const from = `the login of the profile ${profile}`;
-    const username = findUsername(use, typeof saved.username === "string" ? saved.username : undefined);
-    hide(key);
-    checkSecret({ text: key, from, where: { setting: use } }, [use]);
-    if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
-    const login = adviseLogin(layers, use, origin, false);
-    const { name } = findUrlSource(layers, urlSettingName(useTargets[use].host));
-    const { option, environment } = resolveSetting(layers, name)?.where ?? {};
-    const urlFrom = option ?? environment ?? name;
-    const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, { boundOrigin, urlFrom });
-    return { state: "elsewhere", from, failure };
-  };
-  const isCommandOfProfile = resolveSetting(layers, "credential_command")?.source === "profile";
-  const findInCommand = (use: CredentialUse, origin: string): CredentialSource | undefined => {
-    const line = readValue(layers, "credential_command");
-    if (!line) return undefined;
-    const owner = isCommandOfProfile
-      ? { from: `credential_command of the profile ${profile}`, profile }
-      : { from: commandVariable };
-    const secret = () => runCredentialCommand(line, { host, hide, use, origin });
-    return { state: "command", ...owner, username: findUsername(use), secret };
-  };
-  const find = async (use: CredentialUse, origin: string): Promise<CredentialSource> => {
-    const fromLogin = () => findInLogin(use, origin);
-    const fromCommand = () => findInCommand(use, origin);
-    const ofProfile = isProfileNamed && (fromLogin() ?? (isCommandOfProfile ? fromCommand() : undefined));
-    if (ofProfile) {
-      const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-      if (unused.length > 0)
-        notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
-      return ofProfile;
-    }
-    const found = (await findInEnvironment(use)) ?? fromLogin() ?? fromCommand();
-    if (found) return found;
-    const login = adviseLogin(layers, use, origin, true);
-    return { state: "missing", failure: failures.credentialMissing({ use, profile, origin, login }) };
-  };
+  const context = { sources, layers, readVariable };
   const resolved = new Map<string, Promise<Credential>>();
   const rerunIds = new Set<string>();
-  const resolve = async (use: CredentialUse, origin: string): Promise<Credential> => {
-    const { secret, from = "", profile, username, failure } = await find(use, origin);
-    if (!secret) throw failure;
-    return { secret: await secret(), from, profile, username };
+  return {
+    /** If the service refuses the key from a command, reruns the command once for each use and origin. */
+    async credential(use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) {
+      const id = `${use} ${origin}`;
+      const isRerun =
+        refused && !rerunIds.has(id) && (await findCredential(context, { use, origin })).state === "command";
+      const resolving = (isRerun ? undefined : resolved.get(id)) ?? resolveCredential(context, { use, origin });
+      if (isRerun) rerunIds.add(id);
+      resolved.set(id, resolving);
+      return await resolving;
+    },
+    credentialSource: async (use: CredentialUse, origin: string) => await findCredential(context, { use, origin }),
   };
-  /** If the service refuses the key from a command, reruns the command once for each use and origin. */
-  const credential = async (use: CredentialUse, { origin, refused }: { origin: string; refused: boolean }) => {
-    const id = `${use} ${origin}`;
-    const isRerun = refused && !rerunIds.has(id) && (await find(use, origin)).state === "command";
-    const resolving = (isRerun ? undefined : resolved.get(id)) ?? resolve(use, origin);
-    if (isRerun) rerunIds.add(id);
-    resolved.set(id, resolving);
-    return await resolving;
-  };
-  return { credential, credentialSource: find };
+};
+
+const resolveCredential = async (context: CredentialContext, target: Target): Promise<Credential> => {
+  const { secret, from = "", profile, username, failure } = await findCredential(context, target);
+  if (!secret) throw failure;
+  return { secret: await secret(), from, profile, username };
+};
+
+const commandVariable = toVariableName("credential_command");
+
+const isCommandOfProfile = (layers: Layers) => resolveSetting(layers, "credential_command")?.source === "profile";
+
+const findCredential = async (context: CredentialContext, target: Target): Promise<CredentialSource> => {
+  const { layers, sources } = context;
+  const { profile, isProfileNamed } = layers;
+  const fromCommand = () => findInCommand(context, target);
+  const ofProfile =
+    isProfileNamed && (findInLogin(context, target) ?? (isCommandOfProfile(layers) ? fromCommand() : undefined));
+  if (ofProfile) {
+    const { host, screen } = sources;
+    const { use } = target;
+    const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
+    if (unused.length > 0)
+      screen.notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
+    return ofProfile;
+  }
+  const found = (await findInEnvironment(context, target)) ?? findInLogin(context, target) ?? fromCommand();
+  if (found) return found;
+  const login = adviseLogin(layers, target, true);
+  return { state: "missing", failure: failures.credentialMissing({ ...target, profile, login }) };
+};
+
+const findInEnvironment = async (
+  context: CredentialContext,
+  { use }: Target,
+): Promise<CredentialSource | undefined> => {
+  const username = findUsername(context, use);
+  for (const variable of useTargets[use].variables) {
+    const found = await context.readVariable(variable);
+    if (!found) continue;
+    context.sources.screen.hideSecret(found.text);
+    checkSecret(found, [use]);
+    return { state: "ready", from: found.from, username, secret: () => found.text };
+  }
+  return undefined;
+};
+
+const findInLogin = (context: CredentialContext, { use, origin }: Target): CredentialSource | undefined => {
+  const { layers, sources } = context;
+  const { profile } = layers;
+  const { profiles, where } = readSaved(sources.host, "credentials", sources.screen.warn);
+  const saved = profiles.get(profile)?.[use];
+  if (saved === undefined) return undefined;
+  if (!isObject(saved) || typeof saved.key !== "string" || typeof saved.origin !== "string") {
+    const fault = `the entry "${use}" of the profile "${profile}" lacks "key" or "origin"`;
+    const hint = `save the key again with \`${failures.loginCommand(profile, use)}\``;
+    throw failures.invalidSettingsFile(fault, where(["profiles", profile, use]), hint);
+  }
+  const { key, origin: boundOrigin } = saved;
+  const from = `the login of the profile ${profile}`;
+  const username = findUsername(context, use, typeof saved.username === "string" ? saved.username : undefined);
+  sources.screen.hideSecret(key);
+  checkSecret({ text: key, from, where: { setting: use } }, [use]);
+  if (boundOrigin === origin) return { state: "ready", from, profile, username, secret: () => key };
+  const login = adviseLogin(layers, { use, origin }, false);
+  const { name } = findUrlSource(layers, urlSettingName(useTargets[use].host));
+  const { option, environment } = resolveSetting(layers, name)?.where ?? {};
+  const urlFrom = option ?? environment ?? name;
+  const failure = failures.credentialWrongOrigin({ use, profile, origin, login }, { boundOrigin, urlFrom });
+  return { state: "elsewhere", from, failure };
+};
+
+const findInCommand = (context: CredentialContext, target: Target): CredentialSource | undefined => {
+  const { layers, sources } = context;
+  const { profile } = layers;
+  const line = readValue(layers, "credential_command");
+  if (!line) return undefined;
+  const owner = isCommandOfProfile(layers)
+    ? { from: `credential_command of the profile ${profile}`, profile }
+    : { from: commandVariable };
+  const { host, screen } = sources;
+  const secret = () => runCredentialCommand(line, { host, hide: screen.hideSecret, ...target });
+  return { state: "command", ...owner, username: findUsername(context, target.use), secret };
+};
+
+const findUsername = ({ sources, layers }: CredentialContext, use: CredentialUse, saved?: string) => {
+  if (use !== "calls") return undefined;
+  const variable = sources.host.env.ROLLCALL_USERNAME || undefined;
+  const [first, second] = layers.isProfileNamed ? [saved, variable] : [variable, saved];
+  const name = first ?? second ?? "api";
+  return checkUsername(name, name === variable ? { environment: "ROLLCALL_USERNAME" } : {});
 };
 
 /** @param isFirst true if no key is saved for the use */
-const adviseLogin = (layers: Layers, use: CredentialUse, origin: string, isFirst: boolean) => {
+const adviseLogin = (layers: Layers, { use, origin }: Target, isFirst: boolean) => {
   const { profile } = layers;
   const setting = urlSettingName(useTargets[use].host);
   const { name, source } = findUrlSource(layers, setting);
