@@ -33,7 +33,7 @@ export const emptySendResult = (stop?: Failure): SendResult => ({
 /** If all answers together are larger, rollcall prints none of them (output.md). */
 export const maxPrintedBytes = 64 * 1024;
 
-export interface PrintedAnswer {
+interface PrintedAnswer {
   status: number;
   bytes: number;
   body: Uint8Array | undefined;
