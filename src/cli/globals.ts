@@ -5,7 +5,7 @@ import { choice, flag, inGroup, text, type Values, withFacts } from "./kinds.ts"
 
 export const globalOptions = {
   ...inGroup("service", {
-    profile: withFacts(text("saved profile to use", "name"), { completion: "profiles" }),
+    profile: withFacts(text("saved profile to use", "name"), { default: "default", completion: "profiles" }),
     local: flag("use the local service, so that nothing leaves the machine"),
     project: withFacts(
       text("project: required for `call read`, optional for `models`, unused by `log`", "team/project"),
@@ -17,11 +17,15 @@ export const globalOptions = {
   }),
   ...inGroup("results", {
     json: flag("one JSON document (errors are JSON too)"),
-    output: { ...choice("table, tsv, json, jsonl or csv", formats, "format"), short: "o" },
+    output: {
+      ...choice("table, tsv, json, jsonl or csv", formats, "format"),
+      short: "o",
+      default: "table on a terminal, tsv in a pipe",
+    },
     fields: withFacts(text("columns or JSON keys, separated by commas", "names"), { completion: "columns" }),
     header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
-    color: choice("auto, always or never", colorModes, "when"),
+    color: withFacts(choice("auto, always or never", colorModes, "when"), { default: "auto" }),
     "no-color": { ...flag("no color"), preset: "never" },
     "no-pager": flag("no pager"),
     debug: flag("show requests and answers, without bodies or secrets"),

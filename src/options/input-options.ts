@@ -19,7 +19,7 @@ export const selectionOptions = cli.inGroup("selection", {
   ),
   best: cli.withFacts(cli.count("in each group, keep the n trajectories with the highest rewards"), wholeFile),
   sample: cli.withFacts(cli.count("keep n random groups"), wholeFile),
-  ...cli.needing("sample", { seed: cli.withFacts(cli.text("seed of --sample"), { default: "0" }) }),
+  ...cli.needing("sample", { seed: cli.withDefault(cli.text("seed of --sample"), "0") }),
   shard: cli.withFacts(
     cli.custom(
       "divide the groups into n parts, and keep the i-th part (3/64 keeps the third of 64 parts)",
@@ -101,7 +101,10 @@ export const trajectoryFiles = cli.repeated(
   "files, folders or URLs of groups or trajectories, or - for standard input (the default)",
 );
 export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts, or - for standard input (the default)");
-export const ledgerOption = cli.text("file or database (postgres://…) that records the requests", "file");
+export const ledgerOption = cli.withFacts(
+  cli.text("file or database (postgres://…) that records the requests", "file"),
+  { default: "ledger.db in the data folder" },
+);
 
 const parseReport = (word: string, option: string): readonly ReportRequest[] => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];

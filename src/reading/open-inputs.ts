@@ -74,7 +74,7 @@ const readSelected = async (
 export const applySelection = async (
   { host, screen }: Context,
   dataset: Dataset,
-  { where, best, sample, seed = "0", shard }: SelectionValues,
+  { where, best, sample, seed, shard }: SelectionValues,
   options: Pick<ReadOptions, "strictness" | "onProgress">,
 ) => {
   try {

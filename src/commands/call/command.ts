@@ -10,6 +10,7 @@ import {
   required,
   text,
   type Values,
+  withDefault,
   withFacts,
 } from "../../cli/index.ts";
 
@@ -61,7 +62,7 @@ const options = {
     full: flag("do not fold long texts on a terminal"),
     "no-content": flag("omit inputs, outputs and other texts"),
   }),
-  ...inGroup("requests", { concurrency: withFacts(count("requests in flight", { max: 64 }), { default: "8" }) }),
+  ...inGroup("requests", { concurrency: withDefault(count("requests in flight", { max: 64 }), "8") }),
 };
 
 export type CallReadOptions = Values<typeof args & typeof options>;

@@ -17,8 +17,6 @@ import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
 
-const defaultConcurrency = 8;
-
 const firstPauseMs = 1000;
 const pauseGrowth = 1.5;
 const maxPauseMs = 15_000;
@@ -54,7 +52,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   };
   const readSelected = async function* () {
     const stop = new AbortController();
-    const { summary, noContent, concurrency = defaultConcurrency } = typed;
+    const { summary, noContent, concurrency } = typed;
     try {
       const signal = AbortSignal.any([host.signal, stop.signal]);
       const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined, signal });

@@ -1,4 +1,4 @@
-import { choice, command, flag, text, type Values, withDefault, withFacts } from "../../cli/index.ts";
+import { choice, command, flag, text, type Values, withDefault } from "../../cli/index.ts";
 import * as inputs from "../../options/input-options.ts";
 
 const args = { file: inputs.rolloutFiles };
@@ -7,12 +7,12 @@ const options = {
   receipt: inputs.receiptOption,
   exact: flag("fail if a value of the input is left out or changed, or if a last finish_reason is not recorded"),
   "group-by": inputs.groupByOption,
-  "on-invalid": withFacts(
+  "on-invalid": withDefault(
     choice(
       "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others",
       ["stop", "skip"],
     ),
-    { default: "stop" },
+    "stop",
   ),
   rejects: inputs.rejectsOption,
   ...inputs.selectionOptions,

@@ -42,27 +42,29 @@ const options = {
       { default: "32MiB" },
     ),
     "one-request": cli.flag("fail if the input does not fit into one request"),
-    concurrency: cli.withFacts(cli.count("requests in flight", { max: 64 }), { default: "1" }),
+    concurrency: cli.withDefault(cli.count("requests in flight", { max: 64 }), "1"),
     compress: cli.withFacts(
       cli.choice("compression of requests: gzip, zstd or none", ["none", "gzip", "zstd"], "form"),
       { default: "none" },
     ),
-    progress: cli.choice("progress display: bar, lines, json or none", meterFormats, "form"),
+    progress: cli.withFacts(cli.choice("progress display: bar, lines, json or none", meterFormats, "form"), {
+      default: "bar on a terminal, lines in a build system, none elsewhere",
+    }),
   }),
   ...cli.inGroup("rejects", {
-    "on-invalid": cli.withFacts(
+    "on-invalid": cli.withDefault(
       cli.choice(
         "stop: send nothing if a group is invalid; skip: write invalid groups to the rejects file, and send the others",
         stopOrSkip,
       ),
-      { default: "stop" },
+      "stop",
     ),
-    "on-refused": cli.withFacts(
+    "on-refused": cli.withDefault(
       cli.choice(
         "stop: end the run if the service refuses groups; skip: write the refused groups to the rejects file, if the service names them, and send the others",
         stopOrSkip,
       ),
-      { default: "stop" },
+      "stop",
     ),
     rejects: inputs.rejectsOption,
   }),
@@ -77,12 +79,12 @@ const options = {
       },
     },
     "require-ledger": cli.flag("fail if the ledger does not exist"),
-    "on-unknown": cli.withFacts(
+    "on-unknown": cli.withDefault(
       cli.choice(
         "stop: end the run when the outcome of a request becomes unknown; resend: send each request with an unknown outcome again, including requests of earlier runs; leave: continue with the other requests",
         ["stop", "resend", "leave"],
       ),
-      { default: "stop" },
+      "stop",
     ),
   }),
   ...cli.inGroup("follow", {

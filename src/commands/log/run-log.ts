@@ -161,7 +161,7 @@ const findPlanTarget = async ({ context, settings, typed, compression }: LogRun)
 const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   const { context, settings, typed, ledger, meter, compression } = run;
   const { host, screen } = context;
-  const { onInvalid = "stop", onRefused = "stop", onUnknown = "stop", concurrency = 1 } = typed;
+  const { onInvalid, onRefused, onUnknown, concurrency } = typed;
   const { dryRun, oneRequest, rejects, resendLogged, modelId, follow } = typed;
   const report = openReporter(screen, meter, run.printsEvents);
   return {
