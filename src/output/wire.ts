@@ -63,11 +63,12 @@ export const pickFields = (value: raw.RawJson, names: readonly string[]): raw.Ra
     const member = findMember(value, name);
     if (member) picked.set(member, [...(picked.get(member) ?? []), name]);
   }
-  const members = [...picked].flatMap(([member, named]) => {
-    const below = named.map((name) => name.slice(member.key.length + 1));
-    const found = named.includes(member.key) ? member.value : pickFields(member.value, below);
-    return found ? { key: member.key, value: found } : [];
-  });
+  const members: raw.RawMember[] = [];
+  for (const [{ key, value: member }, named] of picked) {
+    const toBelow = (name: string) => name.slice(key.length + 1);
+    const found = named.includes(key) ? member : pickFields(member, named.map(toBelow));
+    if (found) members.push({ key, value: found });
+  }
   return raw.toRawObject(members);
 };
 

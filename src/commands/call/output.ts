@@ -1,16 +1,6 @@
 /** Defines the documents of `call read`. */
 import * as s from "../../document-schemas.ts";
-import {
-  count,
-  describe,
-  list,
-  nullable,
-  number,
-  object,
-  optionalAbout,
-  sameKeys,
-  text,
-} from "../../document-schemas.ts";
+import { count, describe, list, nullable, object, sameKeys, text } from "../../document-schemas.ts";
 
 const sentTime = describe("date and time, ISO 8601", s.sentText);
 
@@ -37,22 +27,22 @@ const counts = {
   ...sameKeys(count, "calls", "ok", "failed", "running", "deleted"),
   seconds: describe(
     "percentiles of known durations, by nearest rank; calls: the number of calls with a known duration",
-    object({ calls: count, ...sameKeys(nullable(number), "p50", "p95") }),
+    object({ calls: count, ...sameKeys(nullable(s.number), "p50", "p95") }),
   ),
   tokens: describe(
     "sums of known tokens; calls: the number of calls that have them",
     object({ calls: count, ...sameKeys(nullable(count), "prompt", "completion", "total") }),
   ),
 };
-const cost = optionalAbout(
+const cost = s.optionalAbout(
   "sum of known costs; calls: the number of calls with a known cost",
-  object({ calls: count, usd: nullable(number) }),
+  object({ calls: count, usd: nullable(s.number) }),
 );
 const group = object({ ...sameKeys(nullable(text), "op", "model"), ...counts, cost });
 const summary = object({
   summary: object({ ...counts, missing: describe("number of ids without a call", count), cost }),
   groups: describe("by operation and model; a call of several models counts for each", list(group)),
-  notes: optionalAbout("notices about counts that are not exact", list(text)),
+  notes: s.optionalAbout("notices about counts that are not exact", list(text)),
 });
 const read = s.union([
   describe("the answer, with its other keys", s.looseObject({ call })),

@@ -24,7 +24,7 @@ const entry = object({
   calls: describe("number of calls in the answer", count),
 });
 const status = object({ groups: describe("null without files", nullable(counts)), entries: list(entry) });
-export type LedgerStatusDocument = s.Infer<typeof status>;
+export type StatusDocument = s.Infer<typeof status>;
 
 const loggedCall = object({
   ...sameKeys(text, "id", "model_id", "split"),
@@ -33,13 +33,13 @@ const loggedCall = object({
   ...sameKeys(text, "destination", "account"),
 });
 const calls = object({ calls: list(loggedCall) });
-export type LedgerCallsDocument = s.Infer<typeof calls>;
+export type CallsDocument = s.Infer<typeof calls>;
 
 const resolve = object({ resolved: list(text), state: oneOf("assumed_logged", "released") });
-export type LedgerResolveDocument = s.Infer<typeof resolve>;
+export type ResolveDocument = s.Infer<typeof resolve>;
 
 const forget = object({ forgotten: count, left: describe("unknown or in flight, so not forgotten", count) });
-export type LedgerForgetDocument = s.Infer<typeof forget>;
+export type ForgetDocument = s.Infer<typeof forget>;
 
 const verify = object({
   status: oneOf("verified", "differs"),
@@ -48,7 +48,7 @@ const verify = object({
   problems: s.limitedProblems,
   warnings: describe("skipped files", s.problems),
 });
-export type LedgerVerifyDocument = s.Infer<typeof verify>;
+export type VerifyDocument = s.Infer<typeof verify>;
 
 export const outputs: s.Outputs = {
   "ledger status": ["the requests in the ledger", status, entry],

@@ -16,13 +16,7 @@ import type { Settings } from "../../settings/index.ts";
 import { formatIsoTime } from "../../units.ts";
 import * as failures from "../failures.ts";
 import type { CallsOptions, FileOptions, ForgetOptions, LocationOptions, ResolveOptions } from "./command.ts";
-import type {
-  LedgerCallsDocument,
-  LedgerForgetDocument,
-  LedgerResolveDocument,
-  LedgerStatusDocument,
-  LedgerVerifyDocument,
-} from "./output.ts";
+import type * as documents from "./output.ts";
 
 export const showStatus = async (context: Context, typed: FileOptions) => {
   const { screen } = context;
@@ -56,7 +50,7 @@ export const resolveRequests = async (context: Context, typed: ResolveOptions) =
   const state = resend ? "released" : "assumed_logged";
   const resolved = [...new Set(typed.id)];
   for (const id of resolved) await ledger.resolve(id, state);
-  if (context.screen.isForProgram) await printDocument<LedgerResolveDocument>(context.screen, { resolved, state });
+  if (context.screen.isForProgram) await printDocument<documents.ResolveDocument>(context.screen, { resolved, state });
   else context.screen.notice(`resolved: ${resolved.join(", ")}`);
 };
 
@@ -66,7 +60,7 @@ export const verifyGroups = async (context: Context, typed: FileOptions) => {
   const { counts, problems, files, skipped } = verification;
   const isVerified = counts.logged === counts.read;
   if (screen.isForProgram) {
-    await printDocument<LedgerVerifyDocument>(screen, {
+    await printDocument<documents.VerifyDocument>(screen, {
       status: isVerified ? "verified" : "differs",
       groups: counts,
       files,
@@ -109,7 +103,7 @@ export const forgetRequests = async (context: Context, typed: ForgetOptions) => 
   if (affected.length > 0) await requireConfirmation(context, { action, effect, option: "--yes", yes });
   const forgotten = (await ledger?.forget(filter)) ?? 0;
   const left = (await readEntries({ ...filter, states: ["unknown", "trying"] })).length;
-  if (screen.isForProgram) return await printDocument<LedgerForgetDocument>(screen, { forgotten, left });
+  if (screen.isForProgram) return await printDocument<documents.ForgetDocument>(screen, { forgotten, left });
   const kept = `; kept ${pluralize(left, "request")} in flight or with an unknown outcome (list them with \`rollcall ledger status\`)`;
   screen.notice(`deleted ${pluralize(forgotten, "request")} from the ledger${left === 0 ? "" : kept}`);
 };
@@ -133,12 +127,12 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
       : " for the selected service and account (show all with --all-destinations)";
     context.screen.notice(`the ledger has no matching calls${searched}`);
   }
-  const document: LedgerCallsDocument = { calls: calls.slice(0, limit) };
+  const document: documents.CallsDocument = { calls: calls.slice(0, limit) };
   const columns = allDestinations ? [...callColumns, ...scopeColumns] : callColumns;
   await printObjects(context.screen, document, { member: "calls", columns });
 };
 
-type CallColumn = KeyColumn<LedgerCallsDocument["calls"][number]>;
+type CallColumn = KeyColumn<documents.CallsDocument["calls"][number]>;
 
 const callColumns: readonly CallColumn[] = [
   { name: "id", rank: 0 },
@@ -166,12 +160,12 @@ const printEntries = async (
     const answer = { status, cause, calls: calls.length };
     return { id, state, ...scope, groups, bytes, input, destination, account, attempts, ...times, ...answer };
   });
-  const document: LedgerStatusDocument = { groups: counts, entries: rows };
+  const document: documents.StatusDocument = { groups: counts, entries: rows };
   const columns = listEntryColumns(screen, allDestinations);
   await printObjects(screen, document, { member: "entries", columns });
 };
 
-type EntryColumn = KeyColumn<LedgerStatusDocument["entries"][number]>;
+type EntryColumn = KeyColumn<documents.StatusDocument["entries"][number]>;
 
 const listEntryColumns = ({ format }: Screen, allDestinations: boolean): readonly EntryColumn[] => [
   { name: "id", rank: 0 },
