@@ -4,14 +4,13 @@ import type * as input from "../input/index.ts";
 import { requireFault } from "../json/reader.ts";
 import { closeTruncated } from "../json/table.ts";
 import { Value } from "../messages/value.ts";
-import type { ProblemLocation } from "../problems/problems.ts";
+import type { ProblemLocation, Problems } from "../problems/problems.ts";
 import type { RuleData } from "../problems/rules.ts";
 import { type FaultyText, reportSyntaxFault } from "../problems/syntax-faults.ts";
-import type { FormatConversion } from "./convert.ts";
-import type { DroppedCopy } from "./copies.ts";
-import type { Rollout } from "./format.ts";
-import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
+import type { Converter, Format, Rollout } from "./format.ts";
+import type { GroupLines } from "./group-lines.ts";
 import * as records from "./source-records.ts";
+import type { ConvertedGroup, DroppedCopy, WrittenRollout } from "./written-rollout.ts";
 
 interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "fault"> {
   location: ProblemLocation;
@@ -20,6 +19,19 @@ interface BrokenRecord extends Omit<RuleData<"record-invalid">, "format" | "faul
   keys?: readonly string[] | undefined;
   /** True if the missing part of a truncated record can have its group key, if other records have one. */
   mayLackGroup?: boolean;
+}
+
+/** What this file reads and changes in the conversion of a format. */
+interface OpenConversion {
+  readonly run: { readonly problems: Problems };
+  readonly format: Format;
+  readonly converter: Converter;
+  readonly name: string;
+  readonly output: Pick<GroupLines, "addBroken" | "groups">;
+  readonly broken: ReturnType<typeof openBrokenGroups>;
+  readonly keys: { readonly all: readonly string[] };
+  readonly isFormatGiven: boolean;
+  readonly isGroupedByKey: boolean;
 }
 
 export const openBrokenGroups = () => {
@@ -43,7 +55,7 @@ export const openBrokenGroups = () => {
 };
 
 export const breakGroup = (
-  { run: { problems }, format, name, output, broken: { reports, ungrouped } }: FormatConversion,
+  { run: { problems }, format, name, output, broken: { reports, ungrouped } }: OpenConversion,
   rollout: Rollout,
   at: records.RolloutPosition,
   { location, keys, fault, mayLackGroup = false, ...misfit }: BrokenRecord,
@@ -63,7 +75,7 @@ export const breakGroup = (
 };
 
 /** Breaks the groups that the readable start of the record names. */
-export const breakUnreadable = (conversion: FormatConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
+export const breakUnreadable = (conversion: OpenConversion, raw: input.RawRecord, at: records.RolloutPosition) => {
   const { format, converter, isFormatGiven } = conversion;
   const { bytes, member } = raw;
   const fault = raw.fault === undefined ? requireFault(bytes) : undefined;
@@ -81,7 +93,7 @@ export const breakUnreadable = (conversion: FormatConversion, raw: input.RawReco
     breakGroup(conversion, { group }, at, { fault: text ?? raw.fault ?? "", location, mayLackGroup });
 };
 
-export const breakAmbiguous = ({ run, format, name, output, broken, ...conversion }: FormatConversion) => {
+export const breakAmbiguous = ({ run, format, name, output, broken, ...conversion }: OpenConversion) => {
   const { groups } = output;
   if (format.hasGroupPerRecord && !conversion.isGroupedByKey) return;
   // A JSON record without any key of the first converted record is not part of a converted group.

@@ -92,7 +92,7 @@ const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFo
 };
 
 /** A conversion of all files of one format. */
-export type FormatConversion = Awaited<ReturnType<typeof openConversion>>;
+type FormatConversion = Awaited<ReturnType<typeof openConversion>>;
 
 /** The keys of the first converted record. */
 const noKeys: Readonly<Record<"all" | "flat", readonly string[]>> = { all: [], flat: [] };
@@ -158,7 +158,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     if (!conversion.hasRecordedGroups) broken.dropGrouped();
     breakAmbiguous(conversion);
     const bytes = await output.end(host);
-    const originals = lines.createLineOrigin(conversion, copies);
+    const originals = lines.createLineOrigin({ ...conversion, groups, copies });
     const keyUse = conversion.isGroupedByKey ? lines.findKeyUse(groups, conversion.keys.flat) : undefined;
     const source: input.Source = { name: conversion.name, bytes, originals: { ...originals, keyUse } };
     return { source, groups, copies, unreadable: broken.countUnreadable() };

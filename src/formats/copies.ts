@@ -1,19 +1,13 @@
 /** Finds copies of rollouts, and keeps the newest copy of each rollout. */
 import type { Path } from "../problems/positions.ts";
 import type { Converter, Format } from "./format.ts";
-import type { ConvertedGroup, WrittenRollout } from "./group-lines.ts";
 import type { Receipt } from "./receipt.ts";
 import * as records from "./source-records.ts";
+import type { ConvertedGroup, DroppedCopy, WrittenRollout } from "./written-rollout.ts";
 
 interface GroupedRollout {
   group: ConvertedGroup;
   rollout: WrittenRollout;
-}
-
-export interface DroppedCopy {
-  copy: WrittenRollout;
-  kept: WrittenRollout;
-  keptIn: ConvertedGroup;
 }
 
 /** Keeps one rollout at the position of its first copy. Groups with copies of one rollout become one group. */

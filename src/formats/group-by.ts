@@ -2,7 +2,7 @@
 import { toKeyPaths } from "../index/ambiguous-groups.ts";
 import type { Value } from "../messages/value.ts";
 import type { Converter, Format, SourceRecord } from "./format.ts";
-import { crossFileMark } from "./group-lines.ts";
+import { crossFileMark } from "./written-rollout.ts";
 
 /** A rollout without the key is a group of its own. The key can be in the rollout's part, record or documents. */
 export const groupByKey = (converter: Converter, { isGrouped }: Format, groupBy: string | undefined): Converter => {

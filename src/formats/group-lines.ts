@@ -9,8 +9,7 @@ import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../problems/failures.ts";
 import type { Path } from "../problems/positions.ts";
 import { Problems } from "../problems/problems.ts";
-import type { FormatConversion } from "./convert.ts";
-import { type DroppedCopy, dropCopies, pathInGroup } from "./copies.ts";
+import { dropCopies, pathInGroup } from "./copies.ts";
 import type { Converter, Format, Rollout } from "./format.ts";
 import {
   type ConvertedFile,
@@ -19,31 +18,7 @@ import {
   parseRecord,
   type RolloutPosition,
 } from "./source-records.ts";
-
-export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "changedAt" | "index"> {
-  readonly start: number;
-  /** The number of bytes, or 0 without a trajectory. */
-  readonly length: number;
-  /** The byte range of the part, or undefined for a whole record. */
-  readonly span: Value["span"] | undefined;
-  readonly digest: string;
-  /** The JSON of the exception, or an empty text. */
-  readonly exception: string;
-  readonly isBroken?: true;
-}
-
-export interface ConvertedGroup {
-  readonly position: number;
-  readonly rollouts: WrittenRollout[];
-  /** True for a group of `--group-by`. */
-  readonly isKeyed: boolean;
-  isBroken: boolean;
-  trajectories: number;
-  members: string;
-}
-
-/** A prefix for the keys of groups that span files. */
-export const crossFileMark = "\0";
+import { type ConvertedGroup, crossFileMark, type DroppedCopy, type WrittenRollout } from "./written-rollout.ts";
 
 const maxBufferedBytes = 2 ** 20;
 
@@ -206,10 +181,15 @@ export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly str
   };
 };
 
-export const createLineOrigin = (
-  { files, format, converter, output: { groups } }: FormatConversion,
-  copies: readonly DroppedCopy[],
-): input.OriginalLines => {
+interface ConvertedFiles {
+  readonly files: readonly ConvertedFile[];
+  readonly format: Format;
+  readonly converter: Converter;
+  readonly groups: readonly ConvertedGroup[];
+  readonly copies: readonly DroppedCopy[];
+}
+
+export const createLineOrigin = ({ files, format, converter, groups, copies }: ConvertedFiles): input.OriginalLines => {
   const rolloutsOf = (line: number) => groups[line - 1]?.rollouts ?? [];
   const reread = openRereader(format, converter);
   return {

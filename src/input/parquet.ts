@@ -10,8 +10,7 @@ import { isObject } from "../json/json-bytes.ts";
 import { formatMiB } from "../units.ts";
 import { decodeJson, decodeText, LazyText, valueToJson } from "./column-values.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import type { Records } from "./records.ts";
-import { type Bytes, readRange, ShrunkSourceError, type Source, unreadableRecord } from "./source.ts";
+import { type Bytes, type Records, readRange, ShrunkSourceError, type Source, unreadableRecord } from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { unzstd } from "./zstd.ts";
 

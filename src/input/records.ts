@@ -6,7 +6,7 @@ import { JsonReader, nodeSize } from "../json/reader.ts";
 import { endOf, nodeAfter, startOf } from "../json/table.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
-import type { Bytes, LineStart, RawRecord, Source } from "./source.ts";
+import type { Batches, Bytes, LineStart, RawRecord, ReadLimits, Records, Source } from "./source.ts";
 import { documentTooLong, maxDocumentBytes, readHead, readRange, unreadableRecord } from "./source.ts";
 
 export type RecordKinds = Readonly<{
@@ -15,22 +15,6 @@ export type RecordKinds = Readonly<{
   zip?: RegExp;
   parquet?: true;
 }>;
-
-/** The caller must use each batch before requesting the next batch. */
-type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
-
-export interface Records {
-  /** @throws ShrunkSourceError; Failure `input-unreadable`; the signal's reason */
-  batches(): Batches;
-  /** Absent if `batches` yields the first record as fast. */
-  readFirst?(): Promise<RawRecord | undefined>;
-  reread(position: number): Promise<RawRecord | undefined>;
-  locate(position: number): Pick<RawRecord, "label" | "line">;
-  readSibling?(name: string): Buffer | undefined;
-  readonly text?: Bytes;
-}
-
-export type ReadLimits = Readonly<{ maxUnpackedBytes: number; signal: AbortSignal }>;
 
 type RecordOptions = Readonly<{ records: RecordKinds; columns?: readonly string[] | undefined }>;
 

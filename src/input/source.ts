@@ -204,3 +204,19 @@ export type RawRecord = Readonly<{
   /** The defect of an unreadable record. The record's `bytes` are empty. */
   fault?: string | undefined;
 }>;
+
+/** The caller must use each batch before requesting the next batch. */
+export type Batches = AsyncGenerator<Iterable<RawRecord>, void>;
+
+export interface Records {
+  /** @throws ShrunkSourceError; Failure `input-unreadable`; the signal's reason */
+  batches(): Batches;
+  /** Absent if `batches` yields the first record as fast. */
+  readFirst?(): Promise<RawRecord | undefined>;
+  reread(position: number): Promise<RawRecord | undefined>;
+  locate(position: number): Pick<RawRecord, "label" | "line">;
+  readSibling?(name: string): Buffer | undefined;
+  readonly text?: Bytes;
+}
+
+export type ReadLimits = Readonly<{ maxUnpackedBytes: number; signal: AbortSignal }>;

@@ -5,8 +5,15 @@ import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomA
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { decompressedTooLarge } from "./failures.ts";
-import type { ReadLimits, Records } from "./records.ts";
-import { type Bytes, documentTooLong, maxDocumentBytes, type Source, unreadableRecord } from "./source.ts";
+import {
+  type Bytes,
+  documentTooLong,
+  maxDocumentBytes,
+  type ReadLimits,
+  type Records,
+  type Source,
+  unreadableRecord,
+} from "./source.ts";
 import { decompressionLimit } from "./spool.ts";
 import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 

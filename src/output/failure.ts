@@ -1,14 +1,24 @@
 /** Prints failures and problems as JSON or text. */
 import { type Excerpt, Failure, type Problem, toExitCode, toProblemDocument } from "../failure.ts";
+import type { Host } from "../host.ts";
 import { nameProgram } from "../program.ts";
 import { cutText, formatInputName, formatPosition, pluralize, positionPrefix } from "../sentences.ts";
-import { toOneLine } from "./cleaner.ts";
-import type { Screen } from "./screen.ts";
+import { type Cleaner, toOneLine } from "./cleaner.ts";
 import { type Paint, plainPaint, type Tone } from "./views.ts";
 import { foldSentence, truncate, truncateStart, widthOf } from "./width.ts";
 
 const maxProblems = 20;
 const maxTextLength = 2000;
+
+/** What this file uses of the screen. */
+interface Screen {
+  readonly host: Host;
+  readonly cleaner: Cleaner;
+  readonly hasJsonErrors: boolean | undefined;
+  readonly isStderrForPeople: boolean;
+  stopProgress(): void;
+  writeError(formatText: (paint: Paint) => string): Promise<void>;
+}
 
 export const printFailure = async (screen: Screen, failure: Failure) => {
   screen.stopProgress();

@@ -1,0 +1,35 @@
+/** Defines rollouts and groups that were converted and written. */
+import type { Value } from "../messages/value.ts";
+import type { Rollout } from "./format.ts";
+import type { RolloutPosition } from "./source-records.ts";
+
+export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "changedAt" | "index"> {
+  readonly start: number;
+  /** The number of bytes, or 0 without a trajectory. */
+  readonly length: number;
+  /** The byte range of the part, or undefined for a whole record. */
+  readonly span: Value["span"] | undefined;
+  readonly digest: string;
+  /** The JSON of the exception, or an empty text. */
+  readonly exception: string;
+  readonly isBroken?: true;
+}
+
+export interface ConvertedGroup {
+  readonly position: number;
+  readonly rollouts: WrittenRollout[];
+  /** True for a group of `--group-by`. */
+  readonly isKeyed: boolean;
+  isBroken: boolean;
+  trajectories: number;
+  members: string;
+}
+
+/** A prefix for the keys of groups that span files. */
+export const crossFileMark = "\0";
+
+export interface DroppedCopy {
+  copy: WrittenRollout;
+  kept: WrittenRollout;
+  keptIn: ConvertedGroup;
+}
