@@ -57,7 +57,12 @@ export const openDownloads = (options: DownloadOptions) => {
     const { signal } = withSignal(host, stopping.signal);
     const reply = await new Promise<DownloadReply | TransportError>((resolve) => {
       const exchange = runExchange(connection, {
-        ...{ ...outgoing, method, path: url.pathname + url.search, silenceMs, signal, maxReplyLength: 0 },
+        ...outgoing,
+        method,
+        path: url.pathname + url.search,
+        silenceMs,
+        signal,
+        maxReplyLength: 0,
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
           const retryAfterMs = parseRetryAfterMs(headers, host.now());

@@ -169,7 +169,8 @@ export const skyrl: Format = {
         const prompt = value.textAt("input_prompt") ?? "";
         const continues = file === lastFile && prompt.length > lastPrompt.length && prompt.startsWith(lastPrompt);
         if (lastPrompt !== "" && continues) filesOfSteps.add(file);
-        [lastFile, lastPrompt] = [file, prompt];
+        lastFile = file;
+        lastPrompt = prompt;
       },
       convert: (record) => {
         if (!filesOfSteps.has(record.file)) return convert(record);

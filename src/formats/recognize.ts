@@ -280,7 +280,11 @@ const canConvert = (format: Format, { value, ...at }: SourceRecord, options: For
   const run: FormatRun = {
     options: { ...options, rewards: undefined },
     files: [at.file],
-    ...{ readDocument: ignore, readSettings: ignore, note: ignore, isFirst: () => true, skip: () => [] },
+    readDocument: ignore,
+    readSettings: ignore,
+    note: ignore,
+    isFirst: () => true,
+    skip: () => [],
     usedRewards: new Set(),
     receipt: undefined,
   };

@@ -6,7 +6,12 @@ import { invalidFilter, nestedTooDeeply } from "./failures.ts";
 import { computeMoments } from "./sums.ts";
 
 export const fieldDefaults: JsonObject = {
-  ...{ messages_and_choices: [], tools: [], metrics: {}, metadata: {}, logs: [], additional_histories: [] },
+  messages_and_choices: [],
+  tools: [],
+  metrics: {},
+  metadata: {},
+  logs: [],
+  additional_histories: [],
   ...{
     truncated: false,
     finish_reason: null,

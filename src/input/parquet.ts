@@ -61,7 +61,11 @@ export const openRows = async (
     const values = loaded?.rows[row - loaded.range.start];
     const columns = isObject(values) ? values : {};
     return {
-      ...{ line: 1, start: 0, isComposed: true as const, label: labelOf(row), columns },
+      line: 1,
+      start: 0,
+      isComposed: true as const,
+      label: labelOf(row),
+      columns,
       get bytes() {
         return Buffer.from(valueToJson(columns) ?? "null");
       },

@@ -65,7 +65,8 @@ export const openTail = async (path: string, name: string) => {
   };
 
   return {
-    ...{ source, take },
+    source,
+    take,
     taken: () => position,
     head: () => readHead(bytes, sniffedBytes),
     async findCompleteEnd() {

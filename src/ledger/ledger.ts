@@ -90,7 +90,10 @@ export const openLedger = async (
     throw thrown;
   }
   return {
-    ...{ path, created, isShared, isIntact },
+    path,
+    created,
+    isShared,
+    isIntact,
     /** Returns the database's time in ms since 1970; undefined for a file. */
     now,
     ...writer,

@@ -28,7 +28,9 @@ export const deliverGroups = async (dataset: Dataset, options: DeliverOptions) =
     await runLedger.acquire();
     const dedupKeys = assignDedupKeys(dataset.groups);
     const priorOutcomes = openPriorOutcomes({
-      ...{ ...options, numberOf: dedupKeys.find, input },
+      ...options,
+      numberOf: dedupKeys.find,
+      input,
       hasOtherContent: (group, earlier) => hasOtherContent(dataset, group, earlier),
     });
     const state = { file, runLedger, outcomes, dedupKeys, priorOutcomes, numberOf: (group: number) => group };

@@ -36,7 +36,9 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   };
 
   return {
-    ...{ dataset, options, rejectsFile },
+    dataset,
+    options,
+    rejectsFile,
     rejects: rejectsFile === undefined ? undefined : openRejects(dataset, { ...options, path: rejectsFile, written }),
     envelope,
     sendResult,

@@ -34,7 +34,14 @@ export const composeLogResult = (dataset: Dataset, run: LogResultParts) => {
   const failure = planned ? undefined : withUnwrittenRejects(dataset, { ...run, groups });
   return {
     status: planned ? "planned" : toStatus(groups, failure, sent),
-    ...{ modelId, split, batch, groups, trajectories, sent, rejectsFile, failure },
+    modelId,
+    split,
+    batch,
+    groups,
+    trajectories,
+    sent,
+    rejectsFile,
+    failure,
     ledger: run.runLedger?.resultFacts ?? toUnopenedFacts(run.ledger),
     requests: planned?.length ?? sent.attempted,
     bytes: planned?.reduce((sum, { bytes }) => sum + bytes, 0) ?? sent.attemptedBytes,
@@ -51,10 +58,20 @@ export const emptyResult = ({
   ledger,
   ...known
 }: Pick<LogResult, "modelId" | "split" | "batch" | "failure"> & Pick<SendOptions, "ledger">): LogResult => ({
-  ...{ ...known, ledger: toUnopenedFacts(ledger) },
+  ...known,
+  ledger: toUnopenedFacts(ledger),
   status: "not_sent",
-  ...{ requests: 0, bytes: 0, planned: [], sent: emptySendResult(), groups: zeroCounts(), trajectories: zeroCounts() },
-  ...{ rejectsFile: undefined, warnings: [], unreadable: 0, filteredOut: undefined, metrics: {} },
+  requests: 0,
+  bytes: 0,
+  planned: [],
+  sent: emptySendResult(),
+  groups: zeroCounts(),
+  trajectories: zeroCounts(),
+  rejectsFile: undefined,
+  warnings: [],
+  unreadable: 0,
+  filteredOut: undefined,
+  metrics: {},
 });
 
 const toStatus = (groups: OutcomeCounts, failure: Failure | undefined, sent: SendResult): RunStatus => {

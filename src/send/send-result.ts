@@ -25,9 +25,20 @@ export interface SendResult {
 }
 
 export const emptySendResult = (stop?: Failure): SendResult => ({
-  ...{ replies: [], doubtfulReplies: [], refused: [], unrecorded: [], unknownIds: new Set() },
-  ...{ attempted: 0, attemptedBytes: 0, attemptedOrQueued: 0, dividedInto: 0 },
-  ...{ firstCall: undefined, obstacle: undefined, unknown: undefined, recordFailure: undefined, stop },
+  replies: [],
+  doubtfulReplies: [],
+  refused: [],
+  unrecorded: [],
+  unknownIds: new Set(),
+  attempted: 0,
+  attemptedBytes: 0,
+  attemptedOrQueued: 0,
+  dividedInto: 0,
+  firstCall: undefined,
+  obstacle: undefined,
+  unknown: undefined,
+  recordFailure: undefined,
+  stop,
 });
 
 /** If all answers together are larger, rollcall prints none of them (output.md). */

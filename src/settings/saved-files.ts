@@ -24,11 +24,16 @@ export type FolderHost = Pick<Host, "env" | "platform">;
 
 const folders = {
   settings: {
-    ...{ variable: "ROLLCALL_CONFIG_DIR", xdg: "XDG_CONFIG_HOME", home: ".config", mac: "Library/Preferences" },
+    variable: "ROLLCALL_CONFIG_DIR",
+    xdg: "XDG_CONFIG_HOME",
+    home: ".config",
+    mac: "Library/Preferences",
     windows: { variable: "APPDATA", name: "Config" },
   },
   data: {
-    ...{ variable: "ROLLCALL_DATA_DIR", xdg: "XDG_DATA_HOME", home: ".local/share" },
+    variable: "ROLLCALL_DATA_DIR",
+    xdg: "XDG_DATA_HOME",
+    home: ".local/share",
     mac: "Library/Application Support",
     windows: { variable: "LOCALAPPDATA", name: "Data" },
   },

@@ -67,7 +67,8 @@ const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions)
 const rewardField = "attributes.reward";
 
 const spelledColumn = (name: string, display: Partial<Column<unknown>> = {}): Column<unknown> => ({
-  ...{ rank: 0, ...display },
+  rank: 0,
+  ...display,
   name,
   value: () => undefined,
   cell: (_, spelled) => spelled(),

@@ -79,7 +79,11 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
   const { filteredOut: not_chosen, omittedProblemCount } = result;
   if (screen.isForProgram) {
     return await printDocument<CheckDocument>(screen, {
-      ...{ status, split, groups, trajectories, metrics },
+      status,
+      split,
+      groups,
+      trajectories,
+      metrics,
       problems: problems.map(toProblemDocument),
       unreadable_lines: unreadable || undefined,
       not_chosen,

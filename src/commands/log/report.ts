@@ -73,8 +73,19 @@ const toDocument = (
   const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
   const { metrics, ledger, rejectsFile: rejects_file = null } = result;
   return {
-    ...{ status, model_id, split, batch, requests, bytes, groups, trajectories, metrics, metrics_of },
-    ...{ responses: result.sent.replies.map(toResponse), rejects_file, ledger },
+    status,
+    model_id,
+    split,
+    batch,
+    requests,
+    bytes,
+    groups,
+    trajectories,
+    metrics,
+    metrics_of,
+    responses: result.sent.replies.map(toResponse),
+    rejects_file,
+    ledger,
     warnings: result.warnings.map(toProblemDocument),
     notes,
     unreadable_lines: result.unreadable || undefined,

@@ -78,7 +78,11 @@ const readFiles = async (run: LogRun) => {
   const { modelId, dryRun } = typed;
   const split = settings.get("split");
   const reading = readInputs(context, {
-    ...{ settings, typed, split, isSplitRequired: true, hasReceipt: typed.receipt !== undefined },
+    settings,
+    typed,
+    split,
+    isSplitRequired: true,
+    hasReceipt: typed.receipt !== undefined,
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
     onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
     // Reports a missing URL before rollcall checks a large input.
@@ -104,7 +108,10 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await send
     .followFile({
-      ...{ ...delivery, ...follow, split, groupBy: typed.groupBy },
+      ...delivery,
+      ...follow,
+      split,
+      groupBy: typed.groupBy,
       strictness: readStrictness(typed),
       onEvent: (event) => {
         const { file } = follow;
@@ -165,8 +172,20 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
   const { dryRun, oneRequest, rejects, resendLogged, modelId, follow } = typed;
   const report = openReporter(screen, meter, run.printsEvents);
   return {
-    ...{ dryRun, oneRequest, onInvalid, onRefused, onUnknown, rejects, resendLogged, ledger, concurrency, modelId },
-    ...{ host, maxWaitMs: settings.require("max_wait"), compression, redact: screen.cleaner.json },
+    dryRun,
+    oneRequest,
+    onInvalid,
+    onRefused,
+    onUnknown,
+    rejects,
+    resendLogged,
+    ledger,
+    concurrency,
+    modelId,
+    host,
+    maxWaitMs: settings.require("max_wait"),
+    compression,
+    redact: screen.cleaner.json,
     ledgerArgs: listLedgerArgs(run),
     batch: settings.get("batch"),
     account: settings.require("account"),

@@ -120,7 +120,8 @@ export const searchGroups = async (
     trajectories += parts.columns.trajectories.at(at);
     bytes += parts.columns.length.at(at);
     if (trajectories >= maxTrajectoriesAtOnce || bytes >= maxBytesAtOnce) {
-      [trajectories, bytes] = [0, 0];
+      trajectories = 0;
+      bytes = 0;
       onProgress(at / parts.count);
       await setImmediate();
       signal.throwIfAborted();

@@ -48,7 +48,13 @@ export const selectDataset = async (
   }
   const { split, conversion, skippedFiles, joinedGroups, ownKeys, scan } = dataset;
   return {
-    ...{ ...read, split, conversion, skippedFiles, joinedGroups, ownKeys, filteredOut },
+    ...read,
+    split,
+    conversion,
+    skippedFiles,
+    joinedGroups,
+    ownKeys,
+    filteredOut,
     scan: new ScanResult({ ...read.scan, shapes: scan.shapes }, read.scan.rewards),
     unreadable: countUnreadable(dataset),
     originalOf: (at) => {
