@@ -80,10 +80,11 @@ let firstKeySlot: usize = firstKeys;
 
 /**
  * If the new object is a member, expects the shape of the earlier members. If the new object is an element, expects the
- * shape of the previous element, or the array's key before the first element.
+ * shape of the previous element, or the array's key before the first element. Returns `emptyShape`.
  */
-export function beginShape(before: u32): void {
+export function beginShape(before: u32): u32 {
   firstKeySlot = firstKeys + (usize(before & firstKeyMask) << 1);
+  return emptyShape;
 }
 
 export function setFirstKey(id: u32): void {

@@ -195,71 +195,37 @@ function readValue(from: usize): usize {
     }
     let key: u32 = 0;
     if (opening === openBrace) {
-      if (byteAt(at) !== quote) return stopAt(at, keyNext);
-      store<u32>(end, u32(at - input()));
-      key = shapes.expectedKey(shape, at + 1);
-      if (key !== 0) {
-        at += 1 + lengthOf(key);
-        putNode(end, u32(at + 1 - input()), 0, key);
-      } else {
-        const start = at + 1;
-        at = endOfString(start);
-        if (at === 0) return stopAt(start - 1, keyNext);
-        // A key in ASCII without escapes has as many UTF-16 units as bytes.
-        const isEncoded = usize(unitCount) !== at - start;
-        if (!isEncoded) key = shape === shapes.noShape ? idOf(start, at - start) : learnedIdOf(start, at - start);
-        if (shape === shapes.emptyShape) shapes.setFirstKey(key);
-        putNode(end, u32(at + 1 - input()), 0, isEncoded ? encodedKey : key);
-      }
+      at = readKey(at, shape, end);
+      if (at === 0) return 0;
+      key = keyIdOf(end);
       end += nodeBytes;
-      at = skipWhite(at + 1);
-      if (byteAt(at) !== colon) return stopAt(at, colonNext);
-      at = skipWhite(at + 1);
     }
-    const byte = byteAt(at);
-    let node = end;
+    const node = end;
     end += nodeBytes;
     store<u32>(node, u32(at - input()));
-    let valueEnd: usize = 0;
-    let detail: u32 = 0;
-    let value = shapes.arrayShape;
-    if (byte === quote) {
-      valueEnd = endOfString(at + 1);
-      if (valueEnd === 0) return stopAt(at, valueNext);
-      valueEnd++;
-      detail = unitCount;
-      value = shapes.stringShape;
-    } else if (byte === openBrace || byte === openBracket) {
-      if (byte === openBracket) valueEnd = skipNumbers(at + 1);
-      if (valueEnd !== 0) detail = numberCount;
-      else {
-        if (skipsLeaves && leaf === 0 && key !== 0 && (usesOf(key) & leafUse) !== 0) leaf = node;
-        if (open !== 0) store<u32>(open, shape, 12);
-        putNode(node, byte, u32(open), 0);
-        if (byte === openBracket) shape = key;
-        else if (skipsLeaves && leaf === 0) {
-          shapes.beginShape(shape);
-          shape = shapes.emptyShape;
-        } else shape = shapes.noShape;
-        open = node;
-        opening = byte;
-        at = skipWhite(at + 1);
-        if (byteAt(at) !== byte + closingDistance) continue;
-      }
-    } else {
-      valueEnd = skipWord(at);
-      value = byte === 0x6e ? shapes.nullShape : shapes.booleanShape;
-      if (valueEnd === 0) {
-        value = shapes.numberShape;
-        valueEnd = skipNumber(at);
-        if (valueEnd === 0) return stopAt(at, valueNext);
-      }
-    }
-    if (valueEnd !== 0) {
-      at = valueEnd;
+    const byte = byteAt(at);
+    // Not 0 for a string, number, word or array of numbers, which need no open node.
+    let flatEnd: usize = 0;
+    if (byte === quote) flatEnd = skipString(at);
+    else if (byte === openBracket) flatEnd = skipNumbers(at + 1);
+    else if (byte !== openBrace) flatEnd = skipAtom(at);
+    if (flatEnd !== 0) {
+      at = flatEnd;
+      const detail = byte === quote ? unitCount : byte === openBracket ? numberCount : 0;
       putNode(node, u32(at - input()), u32((end - table) >> 2), detail);
-      if (opening !== openBrace) shape = value;
-      else if (shape !== shapes.noShape) shape = withMember(shape, key, value, node);
+      const value = flatShapeOf(byte);
+      shape = opening === openBrace ? withMember(shape, key, value, node) : value;
+    } else {
+      if (byte !== openBrace && byte !== openBracket) return stopAt(at, valueNext);
+      if (skipsLeaves && leaf === 0 && key !== 0 && (usesOf(key) & leafUse) !== 0) leaf = node;
+      if (open !== 0) store<u32>(open, shape, 12);
+      putNode(node, byte, u32(open), 0);
+      if (byte === openBracket) shape = key;
+      else shape = skipsLeaves && leaf === 0 ? shapes.beginShape(shape) : shapes.noShape;
+      open = node;
+      opening = byte;
+      at = skipWhite(at + 1);
+      if (byteAt(at) !== byte + closingDistance) continue;
     }
     while (true) {
       if (leaf !== 0) end = open + nodeBytes;
@@ -275,24 +241,64 @@ function readValue(from: usize): usize {
       }
       if (byte !== opening + closingDistance) return stopAt(at, commaNext);
       at++;
-      node = open;
-      open = usize(load<u32>(node, 8));
-      putNode(node, u32(at - input()), u32((end - table) >> 2), byte === closeBracket ? 0 : shape);
-      if (node === leaf) leaf = 0;
+      const closed = open;
+      open = usize(load<u32>(closed, 8));
+      putNode(closed, u32(at - input()), u32((end - table) >> 2), byte === closeBracket ? 0 : shape);
+      if (closed === leaf) leaf = 0;
       if (open === 0) continue;
       opening = load<u32>(open, 4);
-      const outer = load<u32>(open, 12);
-      const isObject = byte === closeBrace;
-      if (opening !== openBrace) {
-        if (!isObject) shape = shapes.arrayShape;
-      } else if (outer === shapes.noShape) shape = outer;
-      else shape = withMember(outer, keyIdOf(node), isObject ? shapes.objectShape : shapes.arrayShape, node);
+      const value = byte === closeBrace ? shapes.objectShape : shapes.arrayShape;
+      if (opening === openBrace) shape = withMember(load<u32>(open, 12), keyIdOf(closed - nodeBytes), value, closed);
+      else if (byte === closeBracket) shape = value;
     }
   }
 }
 
+/** Writes the node of a key. Returns the start of its value, or 0. */
+function readKey(at: usize, shape: u32, node: usize): usize {
+  if (byteAt(at) !== quote) return stopAt(at, keyNext);
+  store<u32>(node, u32(at - input()));
+  const start = at + 1;
+  const expected = shapes.expectedKey(shape, start);
+  const end = expected === 0 ? endOfString(start) : start + lengthOf(expected);
+  if (end === 0) return stopAt(at, keyNext);
+  putNode(node, u32(end + 1 - input()), 0, expected === 0 ? findKey(start, end, shape) : expected);
+  const next = skipWhite(end + 1);
+  return byteAt(next) === colon ? skipWhite(next + 1) : stopAt(next, colonNext);
+}
+
+/** Returns the last word of the node of a key that was not expected. */
+function findKey(start: usize, end: usize, shape: u32): u32 {
+  // A key in ASCII without escapes has as many UTF-16 units as bytes.
+  const isEncoded = usize(unitCount) !== end - start;
+  let key: u32 = 0;
+  if (!isEncoded) key = shape === shapes.noShape ? idOf(start, end - start) : learnedIdOf(start, end - start);
+  if (shape === shapes.emptyShape) shapes.setFirstKey(key);
+  return isEncoded ? encodedKey : key;
+}
+
+/** Returns 0 if the string is invalid. */
+function skipString(at: usize): usize {
+  const closing = endOfString(at + 1);
+  return closing === 0 ? 0 : closing + 1;
+}
+
+/** Returns the end of a number or word, or 0. */
+function skipAtom(at: usize): usize {
+  const end = skipWord(at);
+  return end === 0 ? skipNumber(at) : end;
+}
+
+/** Returns the shape of a string, number, word or array of numbers with the first byte `byte`. */
+function flatShapeOf(byte: u32): u32 {
+  if (byte === quote) return shapes.stringShape;
+  if (byte === openBracket) return shapes.arrayShape;
+  if (byte === 0x6e) return shapes.nullShape;
+  return byte === 0x74 || byte === 0x66 ? shapes.booleanShape : shapes.numberShape;
+}
+
 function withMember(shape: u32, key: u32, value: u32, node: usize): u32 {
-  if (key === 0) return shapes.noShape;
+  if (shape === shapes.noShape || key === 0) return shapes.noShape;
   if (value === shapes.stringShape && (usesOf(key) & shapeTextUse) !== 0) value = textShapeOf(node);
   return shapes.nextShape(shape, key, value);
 }
@@ -303,8 +309,8 @@ function textShapeOf(node: usize): u32 {
   return id !== 0 && id <= maxRegistered ? shapes.textShape + id : shapes.noShape;
 }
 
-function keyIdOf(node: usize): u32 {
-  const id = load<u32>(node - nodeBytes, 12);
+function keyIdOf(keyNode: usize): u32 {
+  const id = load<u32>(keyNode, 12);
   return id === encodedKey ? 0 : id;
 }
 
