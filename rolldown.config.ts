@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { RolldownOptions } from "rolldown";
 import { kernel } from "./build/kernel.ts";
 import { licenses } from "./build/licenses.ts";
@@ -14,7 +14,7 @@ import { raw } from "./build/raw.ts";
  */
 const groups = [
   // Used by the checker, without the schemas of the contract, which use it too.
-  { name: "table", test: /\/src\/json\/(table|reader|keys|program)\.ts$/ },
+  { name: "table", test: /\/src\/json\/(table|reader|keys|kernel-code)\.ts$/ },
   { name: "main", test: /\/src\/main\.ts$/ },
   {
     name: "output",
@@ -26,13 +26,13 @@ const groups = [
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
   { name: "options", test: /\/src\/options\/[a-z-]+\.ts$/ },
-  { name: "facts", test: /\/src\/lists\/facts\.ts$/ },
+  { name: "facts", test: /\/src\/lists\/print-facts\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
   // Failures of any module are made without loading the module.
   { name: "failures", test: /\/src\/(client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
   { name: "input-failures", test: /\/src\/\w+\/failures\.ts$/ },
   {
-    name: "log",
+    name: "send",
     test: /\/src\/(commands\/(log|check)\/command|send\/index)\.ts$/,
   },
   { name: "report-files", test: /\/src\/reading\/output-files\.ts$/ },
@@ -50,7 +50,7 @@ const groups = [
   { name: "database", test: /\/src\/database\/index\.ts$/ },
   {
     name: "log-run",
-    test: /\/src\/(commands\/(log\/(run-log|report)|check\/run-check)|reading\/(print-problems|open-inputs))\.ts$/,
+    test: /\/src\/(commands\/(log\/(run-log|log-report)|check\/run-check)|reading\/(print-problems|read-inputs))\.ts$/,
   },
 ];
 
@@ -180,7 +180,9 @@ export const program = {
     format: "cjs",
     dynamicImportInCjs: false,
     entryFileNames: "[name].cjs",
-    chunkFileNames: "[name].cjs",
+    // A stack trace names a file of this folder: `log-command.cjs`, not `command4.cjs`.
+    chunkFileNames: (chunk) =>
+      chunk.name === "command" ? `${basename(dirname(chunk.facadeModuleId ?? ""))}-command.cjs` : "[name].cjs",
     codeSplitting: { groups },
     comments: { legal: true, annotation: false, jsdoc: false },
     cleanDir: true,

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import type { Plugin } from "rolldown";
 
 /** The module that exports the compiled program. */
-const programModule = /\/src\/json\/program\.ts$/;
+const programModule = /\/src\/json\/kernel-code\.ts$/;
 const sourceFolder = "src/json/kernel";
 const entry = `${sourceFolder}/index.ts`;
 

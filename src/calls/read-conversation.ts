@@ -15,8 +15,8 @@ import { findIn, GeminiConverter } from "../messages/gemini.ts";
 import { type Json, JsonWriter } from "../messages/output-json.ts";
 import { convertInput, convertOutput } from "../messages/responses.ts";
 import { ConversionError, Value } from "../messages/value.ts";
+import { findOperation } from "./call-facts.ts";
 import { composeMessage, findMessage, hasMessages } from "./conversation.ts";
-import { findOperation } from "./facts.ts";
 
 /** `rest` is the part of the inputs or output that is not in `items`. */
 interface Messages {

@@ -4,6 +4,6 @@ export * from "./cost.ts";
 export * from "./diff.ts";
 export * from "./fields.ts";
 export * from "./filter.ts";
-export { type LockedModel, readLock, toLockedModel, writeLock } from "./lock.ts";
+export { type LockedModel, readLock, toLockedModel, writeLock } from "./lock-file.ts";
 export * from "./rows.ts";
 export * from "./verify.ts";

@@ -12,7 +12,7 @@ import {
   parsePrice,
   utcDay,
 } from "./fields.ts";
-import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock.ts";
+import { type LockedModel, type LockFile, type LockPath, toLockedModel } from "./lock-file.ts";
 import { findPrice, listUnknownConditions, readOverrides } from "./price.ts";
 import { type CatalogEntry, groupById } from "./rows.ts";
 

@@ -17,12 +17,12 @@ import type { JsonTable, JsonValue } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { invalidInput } from "../problems/failures.ts";
 import { finishReasons, roles } from "../problems/hints.ts";
+import { findSecrets, secretPrefixes } from "../problems/known-secrets.ts";
 import type { Path, PositionCounter } from "../problems/positions.ts";
 import { type ProblemLocation, Problems } from "../problems/problems.ts";
 import type { RuleReporter } from "../problems/rules.ts";
-import { findSecrets, secretPrefixes } from "../problems/secrets.ts";
-import { countPrompts, findPrompt, haveEqualBytes } from "./prompt.ts";
 import { inspectTrajectory } from "./trajectory.ts";
+import { countPrompts, findPrompt, haveEqualBytes } from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
 
 export interface Block {

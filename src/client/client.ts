@@ -4,11 +4,11 @@ import type { Credential, Endpoint, PathValues } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { bomLength } from "../json/json-bytes.ts";
+import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
-import type { ClientOptions, Retry } from "./options.ts";
-import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./request.ts";
+import type { ClientOptions, Retry } from "./request-options.ts";
 import * as retries from "./retry.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
 

@@ -2,12 +2,12 @@
 import { Readable } from "node:stream";
 import type { Failure } from "../failure.ts";
 import { withSignal } from "../host.ts";
+import { traceRequest, userAgent } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } from "./exchange.ts";
 import { connectionFailed, isTransientStatus } from "./failures.ts";
-import type { ClientOptions, Retry } from "./options.ts";
 import { findRoute } from "./proxy.ts";
-import { traceRequest, userAgent } from "./request.ts";
+import type { ClientOptions, Retry } from "./request-options.ts";
 import { openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./retry.ts";
 import { hostAndPort, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";

@@ -1,6 +1,6 @@
 /** Decides how long and how often requests are retried. */
 import type { ReplyHeaders } from "./exchange.ts";
-import type { ClientOptions, Retry } from "./options.ts";
+import type { ClientOptions, Retry } from "./request-options.ts";
 
 /** Default of `--timeout` for a read (guarantees.md). */
 export const readSilenceMs = 30_000;

@@ -1,9 +1,9 @@
 /** Reads groups, and finds their metrics, bytes, positions and problems. */
 
 export { Digests, DigestTable, NumberColumn } from "../index/column.ts";
+export { reportMismatches } from "../index/contradictions.ts";
 export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../index/dedup-keys.ts";
 export { Groups, groupClosing, groupOpening } from "../index/groups.ts";
-export { reportMismatches } from "../index/requests.ts";
 export { createScanResult, type ScanResult } from "../index/scan-result.ts";
 export { computeMoments, findBounds } from "../index/sums.ts";
 export {

@@ -13,8 +13,8 @@ import {
 } from "../messages/output-json.ts";
 import { ConversionError, type Members, Value } from "../messages/value.ts";
 import { findNearest } from "../nearest.ts";
-import { findRewardColumns } from "../problems/columns.ts";
 import { type Path, shortenName } from "../problems/positions.ts";
+import { findRewardColumns } from "../problems/row-columns.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, RewardPart, Rollout, SourceRecord } from "./format.ts";

@@ -5,8 +5,8 @@ import { choice, haveTexts, orderNote, orderReason, toToolCall, toTools, toTurns
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
-import { answerColumns, findRewardColumns, pythonMessages } from "../problems/columns.ts";
 import { type Path, shortenName } from "../problems/positions.ts";
+import { answerColumns, findRewardColumns, pythonMessages } from "../problems/row-columns.ts";
 import { formatList } from "../sentences.ts";
 import {
   buildException,

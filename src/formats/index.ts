@@ -5,11 +5,11 @@ import { invalidRewards } from "../input/failures.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import type { ConvertedInputs } from "./convert.ts";
+import type { ConvertedInputs } from "./convert-inputs.ts";
 import type { ConvertibleInputs, FormatOptions } from "./format.ts";
 import { beginsWithOwnRecord } from "./recognize.ts";
 
-export type { Conversion } from "./convert.ts";
+export type { Conversion } from "./convert-inputs.ts";
 export type { Format, FormatOptions } from "./format.ts";
 export { listInexactValues, type ReceiptData, sumCounts } from "./receipt.ts";
 
@@ -18,7 +18,7 @@ export const convertOpened = async (options: FormatOptions, inputs: ConvertibleI
   const { sources } = inputs;
   if (options.from === "auto" && sources.every(({ bytes }) => beginsWithOwnRecord(bytes)))
     return { sources, skipped: [] };
-  return await (await import("./convert.ts")).convertInputs(options, inputs);
+  return await (await import("./convert-inputs.ts")).convertInputs(options, inputs);
 };
 
 /** Reads the file of `--rewards` without rounding. @throws Failure `invalid-option-value` */

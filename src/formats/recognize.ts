@@ -3,10 +3,10 @@ import { basename, dirname, join } from "node:path";
 import { UnusableInput } from "../input/failures.ts";
 import * as input from "../input/index.ts";
 import { Value } from "../messages/value.ts";
-import { columnAdvice } from "../problems/columns.ts";
 import { suggestForMissingField } from "../problems/hints.ts";
 import { shortenName } from "../problems/positions.ts";
 import { createProblem } from "../problems/problems.ts";
+import { columnAdvice } from "../problems/row-columns.ts";
 import type { RuleData } from "../problems/rules.ts";
 import {
   type FirstRecord,

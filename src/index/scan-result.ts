@@ -1,9 +1,9 @@
 /** Creates and merges scan results. */
 import { Problems } from "../problems/problems.ts";
 import type { Strictness } from "../problems/rules.ts";
+import { type InputShape, Requests } from "./contradictions.ts";
 import { Tally } from "./metrics.ts";
 import { Parts } from "./parts.ts";
-import { type InputShape, Requests } from "./requests.ts";
 import { createSketch, mergeSketch, type Sketch } from "./sketch.ts";
 
 /** A class, because V8 would recompile the checker when a literal makes a second result. */

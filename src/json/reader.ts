@@ -2,7 +2,7 @@
 import { Failure } from "../failure.ts";
 import { withTieringBudget } from "../v8-limits.ts";
 import { toBuffer } from "./json-bytes.ts";
-import { kernelProgram } from "./program.ts";
+import { kernelProgram } from "./kernel-code.ts";
 
 /** The order follows the numbers in src/json/kernel/faults.ts. */
 const faults = [

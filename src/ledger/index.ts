@@ -16,7 +16,7 @@ export {
 } from "./entries.ts";
 export type { RecordedOutcome } from "./file-writer.ts";
 export { openPriorOutcomes, openWrittenFiles, type PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
-export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./run-ledger.ts";
+export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./recorded-requests.ts";
 
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openExistingLedger = async (
@@ -25,8 +25,8 @@ export const openExistingLedger = async (
 ) => await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate: false, recovers: true });
 
 /** @throws Failure `ledger-missing`; as `openDatabase` */
-export const openRunLedger: typeof import("./run-ledger.ts").openRunLedger = async (...args) =>
-  await (await import("./run-ledger.ts")).openRunLedger(...args);
+export const openRunLedger: typeof import("./recorded-requests.ts").openRunLedger = async (...args) =>
+  await (await import("./recorded-requests.ts")).openRunLedger(...args);
 
 /** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */
 export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path) =>

@@ -1,11 +1,11 @@
 /** Formats and prints values for people and programs. */
 export { openBrowser } from "./browser.ts";
+export * from "./ci-report.ts";
 export * from "./list.ts";
 export { printPage } from "./page.ts";
 export { formatBar, type Meter, meterFormats } from "./progress.ts";
-export * from "./report.ts";
 export * from "./screen.ts";
 export * from "./views.ts";
 export { findColumn, readSpelledObject, resolveField } from "./wire.ts";
 
-export const loadFailurePrinter = () => import("./failure.ts");
+export const loadFailurePrinter = () => import("./print-failure.ts");

@@ -19,7 +19,7 @@ export const printList = async <Row>(screen: Screen, view: ListView<Row>) => {
   if (isJsonFormat(format)) return await screen.print(formatJsonPieces(screen, wire, columns), "json");
   const shown = selectColumns(screen, view);
   if (format !== "table") return await screen.print(formatLines(screen, shown, rows), "lines");
-  const { drawTable } = await import("./table.ts");
+  const { drawTable } = await import("./text-table.ts");
   const table = drawTable({ columns: shown, rows, width, paint: await screen.paint(), clean: cleaner.line });
   if ("sections" in table) return await printPage(screen, { sections: table.sections, isFolded: true });
   const { pieces, omitted } = table;

@@ -235,7 +235,7 @@ export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(requ
     warn: (problem: Problem) => {
       if (mode.isQuiet) return;
       tell({ event: "warning", ...toProblemDocument(problem) }, async (paint) =>
-        (await import("./failure.ts")).formatWarning(screen, problem, paint),
+        (await import("./print-failure.ts")).formatWarning(screen, problem, paint),
       );
     },
     trace: (line: string) =>

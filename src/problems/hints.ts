@@ -3,8 +3,8 @@
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { findNearest } from "../nearest.ts";
 import { formatCommandLine } from "../shell-words.ts";
-import { answerColumns, findColumns, pythonMessages } from "./columns.ts";
 import { maxNameLength, shortenName } from "./positions.ts";
+import { answerColumns, findColumns, pythonMessages } from "./row-columns.ts";
 
 const fieldAliases: Readonly<Record<string, string>> = {
   messages_and_choices: "messages conversation conversations messages_and_choice choices turns chat history",

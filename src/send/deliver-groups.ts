@@ -7,13 +7,13 @@ import { invalidOptionValue } from "../failures.ts";
 import { ledgerBusy } from "../ledger/failures.ts";
 import { openPriorOutcomes, openRunLedger, openWrittenFiles, type RunLedger } from "../ledger/index.ts";
 import { invalidInput } from "../problems/failures.ts";
-import { composeBody, compress } from "./body.ts";
 import { type Delivery, openDelivery, resolveRejectsPath } from "./delivery.ts";
 import { type GroupOutcomes, rejectInvalid } from "./group-outcomes.ts";
 import { composeLogResult } from "./log-result.ts";
-import type { DeliverOptions } from "./options.ts";
 import { cutRequests, planRequests } from "./plan.ts";
 import { openRejects, type RejectedGroup } from "./rejects.ts";
+import { composeBody, compress } from "./request-body.ts";
+import type { DeliverOptions } from "./send-options.ts";
 import { emptySendResult } from "./send-result.ts";
 import { type Job, removeTakenGroups, stopSending, toSendResult } from "./sender-state.ts";
 

@@ -2,11 +2,11 @@
 import { collectContents, type Dataset, dedupKeyBytes, isRemote, subtractFromMetrics } from "../dataset/index.ts";
 import { isFailure } from "../failure.ts";
 import { type Entry, findGroups } from "../ledger/index.ts";
+import { canResend } from "./attempt-request.ts";
 import { rejectsPathMissing } from "./failures.ts";
-import type { DeliverOptions, DeliveryState } from "./options.ts";
 import { type BodyLimit, createEnvelope, planRequest } from "./plan.ts";
 import { openRejects } from "./rejects.ts";
-import { canResend } from "./request.ts";
+import type { DeliverOptions, DeliveryState } from "./send-options.ts";
 import { emptySendResult } from "./send-result.ts";
 import { collectDedupKeys, sendJobs } from "./sender.ts";
 import { type Job, Sender, toSendResult } from "./sender-state.ts";

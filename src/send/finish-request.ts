@@ -3,11 +3,11 @@ import { findStatedError } from "../client/failures.ts";
 import type { Answer, Attempt } from "../client/index.ts";
 import { toFailure } from "../failure.ts";
 import { findFault } from "../json/reader.ts";
+import type { SentRequest } from "./attempt-request.ts";
 import { emptyCallList, findFirstCall } from "./call-ids.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
 import { classifyAttempt, isFinal, outcomes } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
-import type { SentRequest } from "./request.ts";
 import { maxPrintedBytes } from "./send-result.ts";
 import { isLoggedReply, reportChange, type Sender, stopSending, toSignalFailure } from "./sender-state.ts";
 

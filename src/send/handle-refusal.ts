@@ -9,9 +9,9 @@ import { getValue, parseJson } from "../json/json-bytes.ts";
 import type { Path } from "../problems/positions.ts";
 import { createProblem } from "../problems/problems.ts";
 import { requestTooLarge } from "./failures.ts";
-import type { SendOptions } from "./options.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
 import type { RejectedGroup } from "./rejects.ts";
+import type { SendOptions } from "./send-options.ts";
 
 /** If `requests` and `refused` are empty, the run ends with `stop`. */
 interface NextStep {

@@ -1,10 +1,10 @@
 /** Sends groups, and describes results. */
-import type { Compression } from "./body.ts";
+import type { Compression } from "./request-body.ts";
 
 export type { FollowOptions } from "./follow/follow.ts";
 export { emptyResult, type LogResult } from "./log-result.ts";
-export type { DeliverOptions, SendProgress } from "./options.ts";
 export { groupOutcomes, outcomes } from "./outcome.ts";
+export type { DeliverOptions, SendProgress } from "./send-options.ts";
 export type { Verification } from "./verify-ledger.ts";
 
 type DeliverModule = typeof import("./deliver-groups.ts");
@@ -19,7 +19,7 @@ export const followFile: typeof import("./follow/follow.ts").followFile = async 
   await (await import("./follow/follow.ts")).followFile(options);
 
 export const checkCompression = async (compression: Compression | undefined): Promise<void> => {
-  if (compression) (await import("./body.ts")).openCompressor(compression).destroy();
+  if (compression) (await import("./request-body.ts")).openCompressor(compression).destroy();
 };
 
 export const verifyDataset: typeof import("./verify-ledger.ts").verifyDataset = async (...args) =>

@@ -2,8 +2,8 @@
 import { Failure, type FailureDetails, isFailure } from "../failure.ts";
 import * as sentences from "../sentences.ts";
 import { adviseToResolve, formatLedgerCommand } from "../shell-words.ts";
+import type { SentRequest } from "./attempt-request.ts";
 import { outcomes } from "./outcome.ts";
-import type { SentRequest } from "./request.ts";
 import type { SendResult } from "./send-result.ts";
 
 interface LogCounts extends sentences.LoggedCounts {

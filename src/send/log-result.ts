@@ -9,8 +9,8 @@ import { toFileLine } from "../problems/positions.ts";
 import { createProblem } from "../problems/problems.ts";
 import { countByOutcome, type OutcomeCounts, zeroCounts } from "./group-outcomes.ts";
 import { logPartial, logRejected, logUnknown, logUnrecorded, logUnresolved } from "./log-failures.ts";
-import type { SendOptions } from "./options.ts";
 import type { RunStatus } from "./outcome.ts";
+import type { SendOptions } from "./send-options.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
 interface LogResultParts

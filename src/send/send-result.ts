@@ -1,7 +1,7 @@
 /** Defines the result of sending. */
 import type { Failure } from "../failure.ts";
+import type { SentRequest } from "./attempt-request.ts";
 import type { RejectedGroup } from "./rejects.ts";
-import type { SentRequest } from "./request.ts";
 
 export interface SendResult {
   replies: PrintedAnswer[];

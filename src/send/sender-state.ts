@@ -4,10 +4,10 @@ import type { Dataset } from "../dataset/index.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { RecordedRequest } from "../ledger/index.ts";
-import type { RequestChange, SendOptions } from "./options.ts";
+import { isKeyHonored } from "./attempt-request.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
-import { isKeyHonored } from "./request.ts";
+import type { RequestChange, SendOptions } from "./send-options.ts";
 import { emptySendResult, type SendResult } from "./send-result.ts";
 
 /** A job with `recorded` repeats the bytes and the key of an earlier request. */

@@ -3,12 +3,12 @@ import type { Attempt } from "../client/index.ts";
 import { collectContents, type DedupKeys, dedupKeyBytes } from "../dataset/index.ts";
 import { Failure, isFailure, toFailure } from "../failure.ts";
 import { findGroups } from "../ledger/index.ts";
-import { verifySource } from "./body.ts";
+import { attemptUntilFinal, type SentRequest } from "./attempt-request.ts";
 import { emptyCallList } from "./call-ids.ts";
 import { finishRequest, markUnknown, recordOutcome } from "./finish-request.ts";
 import { joinOutcomes } from "./outcome.ts";
 import { cutRequests, type PlannedRequest, planRequest } from "./plan.ts";
-import { attemptUntilFinal, type SentRequest } from "./request.ts";
+import { verifySource } from "./request-body.ts";
 import { type Job, reportChange, reportProgress, type Sender, stopSending } from "./sender-state.ts";
 
 /** If `isAfterSignal`, attempts each job once. */

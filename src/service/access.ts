@@ -9,8 +9,8 @@ import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../fil
 import type { Host } from "../host.ts";
 import { isSameSecret, parseCredential } from "../http-server/index.ts";
 import { invalidLocalKey } from "./failures.ts";
-import type { ServiceOptions } from "./options.ts";
 import { HttpRefusal } from "./refusal.ts";
+import type { ServiceOptions } from "./service-options.ts";
 
 const keyTitle = "the key of the local service";
 const maxWaitMs = 10_000;

@@ -6,10 +6,10 @@ import { isFailure } from "../failure.ts";
 import type { Bindings } from "../http-server/index.ts";
 import { foreignRequestReason } from "../http-server/index.ts";
 import { requireCredential } from "./access.ts";
-import { openBodyReader } from "./body.ts";
 import type { Operation } from "./operation.ts";
-import type { Exchange, ServiceOptions } from "./options.ts";
+import { openBodyReader } from "./read-body.ts";
 import { detailError, HttpRefusal } from "./refusal.ts";
+import type { Exchange, ServiceOptions } from "./service-options.ts";
 import { isStoreFailure } from "./store/store.ts";
 
 type AppOptions = Pick<ServiceOptions, "host" | "allowHosts" | "maxBodyBytes" | "onEnd"> &

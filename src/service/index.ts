@@ -8,11 +8,11 @@ import { loadLocalKey } from "./access.ts";
 import { createApp } from "./app.ts";
 import { allowHostMissing } from "./failures.ts";
 import { logOperation } from "./log-operation.ts";
-import type { ServiceOptions } from "./options.ts";
 import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
+import type { ServiceOptions } from "./service-options.ts";
 import { isStoreFailure, openStore, storePath } from "./store/store.ts";
 
-export type { Exchange, ServiceOptions } from "./options.ts";
+export type { Exchange, ServiceOptions } from "./service-options.ts";
 export { examineStore, type Store, storeIdentity } from "./store/store.ts";
 
 export type Service = Awaited<ReturnType<typeof openService>>;

@@ -23,7 +23,7 @@ import {
   requireBounded,
 } from "./operation.ts";
 import { detailError, HttpRefusal } from "./refusal.ts";
-import type { TrajectorySpan } from "./store/ids.ts";
+import type { TrajectorySpan } from "./store/call-ids.ts";
 import type { Store } from "./store/store.ts";
 
 const maxKeyLength = 255;

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { DatabaseLocation } from "../database/index.ts";
 import { defect, Failure, toFailure } from "../failure.ts";
-import type { Chunks } from "./body.ts";
 import type { Operation } from "./operation.ts";
-import type { ServiceOptions } from "./options.ts";
+import type { Chunks } from "./read-body.ts";
 import { HttpRefusal } from "./refusal.ts";
+import type { ServiceOptions } from "./service-options.ts";
 
 export type LogRequest = Parameters<Operation["answer"]>[0];
 

@@ -7,7 +7,7 @@ import { ignoreErrors } from "../files.ts";
 import { countNested, getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";
 import { type JsonValue, parseValue, readRoot, spanOf } from "../json/table.ts";
-import type { Chunks } from "./body.ts";
+import type { Chunks } from "./read-body.ts";
 import { type ErrorFormat, HttpRefusal } from "./refusal.ts";
 
 type Body = string | Uint8Array;

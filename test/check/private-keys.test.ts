@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { redactText } from "../../src/problems/secrets.ts";
+import { redactText } from "../../src/problems/known-secrets.ts";
 
 // With quadratic time, this text would take minutes.
 it("searches a long message for the end of a private key in linear time", () => {

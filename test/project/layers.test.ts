@@ -247,7 +247,7 @@ const loads: Readonly<Record<string, readonly string[]>> = {
   "src/commands/view/run-view.ts": ["commander", "zod", "hono", "@hono/node-server"],
   "src/commands/doctor/run-doctor.ts": ["commander", "zod"],
   "src/commands/explain/topics.ts": ["commander", "zod"],
-  "src/commands/catalog/list.ts": ["commander", "zod"],
+  "src/commands/catalog/catalog-list.ts": ["commander", "zod"],
   "src/commands/schema/command.ts": ["commander"],
   "src/commands/mcp/run-mcp.ts": ["commander"],
   "src/commands/check/run-check.ts": ["commander", "zod"],

@@ -24,11 +24,11 @@ import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
 import { openDescriptorBytes } from "../../src/input/source.ts";
 import { openRunLedger, openWrittenFiles } from "../../src/ledger/index.ts";
+import { canResend } from "../../src/send/attempt-request.ts";
 import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { createEnvelope, planRequests } from "../../src/send/plan.ts";
 import { openRejects } from "../../src/send/rejects.ts";
-import { canResend } from "../../src/send/request.ts";
 import { testHost } from "../support/host.ts";
 import {
   connectionReset,

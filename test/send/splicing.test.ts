@@ -4,8 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Dataset } from "../../src/dataset/index.ts";
 import { isFailure } from "../../src/failure.ts";
-import { composeBody } from "../../src/send/body.ts";
 import { createEnvelope, planRequest } from "../../src/send/plan.ts";
+import { composeBody } from "../../src/send/request-body.ts";
 import { filesOf, read } from "../support/inputs.ts";
 import { itHolds } from "../support/property.ts";
 

@@ -62,7 +62,7 @@ const listCommand = (catalog: CatalogName | "all", about: string, examples: read
     args: { pattern: lists.patternArgument },
     options: listOptions,
     examples: examples.map((words) => `rollcall catalog ${catalog} ${words} --local`),
-    run: async (context, typed) => (await import("./list.ts")).listEntries(context, catalog, typed),
+    run: async (context, typed) => (await import("./catalog-list.ts")).listEntries(context, catalog, typed),
   });
 
 const singleCatalogExamples = ["kimi", "--feature tools --max-price prompt=0.5", "--sort -context_length,id --limit 3"];
@@ -86,7 +86,7 @@ export const catalog = cli.command({
         "rollcall catalog show moonshotai/Kimi-K2.5 --local",
         "rollcall catalog show openai/gpt-oss-120b --json --local",
       ],
-      run: async (context, typed) => (await import("./list.ts")).showModel(context, typed),
+      run: async (context, typed) => (await import("./catalog-list.ts")).showModel(context, typed),
     }),
     cli.command({
       words: "catalog diff",
@@ -94,7 +94,7 @@ export const catalog = cli.command({
       args: diffArgs,
       options: diffOptions,
       examples: ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"],
-      run: async (context, typed) => (await import("./diff.ts")).diff(context, typed),
+      run: async (context, typed) => (await import("./catalog-diff.ts")).diff(context, typed),
     }),
     cli.command({
       words: "catalog cost",
@@ -105,7 +105,7 @@ export const catalog = cli.command({
         "rollcall catalog cost --prompt-tokens 10k --completion-tokens 2k --local",
         "rollcall catalog cost --from-call 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11",
       ],
-      run: async (context, typed) => (await import("./cost.ts")).showCosts(context, typed),
+      run: async (context, typed) => (await import("./catalog-cost.ts")).showCosts(context, typed),
     }),
     cli.command({
       words: "catalog lock",
@@ -117,7 +117,7 @@ export const catalog = cli.command({
         "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
         "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
       ],
-      run: async (context, typed) => (await import("./lock.ts")).lock(context, typed),
+      run: async (context, typed) => (await import("./catalog-lock.ts")).lock(context, typed),
     }),
     cli.command({
       words: "catalog verify",
@@ -127,7 +127,7 @@ export const catalog = cli.command({
         "rollcall catalog verify --max-rise 10% --within 60d",
         "rollcall catalog verify --report github --allow country-removed",
       ],
-      run: async (context, typed) => (await import("./lock.ts")).verify(context, typed),
+      run: async (context, typed) => (await import("./catalog-lock.ts")).verify(context, typed),
     }),
   ],
 });

@@ -9,11 +9,11 @@ import {
 } from "../../dataset/index.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
 import { combineModes, locateLine } from "../../input/index.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../lists/facts.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
 import { printDocument, printReport } from "../../output/index.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/open-inputs.ts";
 import { checkReportFiles } from "../../reading/output-files.ts";
 import { printDistributions, printWarnings } from "../../reading/print-problems.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import type { CheckOptions } from "./command.ts";
 import type { CheckDocument } from "./output.ts";
 

@@ -6,7 +6,7 @@ import powershell from "../../../completions/rollcall.ps1?raw";
 import * as cli from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { quoteText, splitWords } from "../../shell-words.ts";
-import { type Candidate, type Candidates, suggestValues } from "./values.ts";
+import { type Candidate, type Candidates, suggestValues } from "./candidates.ts";
 
 export const scripts = { bash, zsh, fish, powershell };
 

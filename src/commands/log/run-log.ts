@@ -7,11 +7,11 @@ import { conflictingOptions, invalidOptionValue } from "../../failures.ts";
 import { checkDatabaseMode } from "../../files.ts";
 import { isRolloutFile } from "../../input/index.ts";
 import { formatLease } from "../../ledger/failures.ts";
-import { checkFactFields } from "../../lists/facts.ts";
+import { checkFactFields } from "../../lists/print-facts.ts";
 import { outputFailed } from "../../output/failures.ts";
-import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../reading/open-inputs.ts";
 import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
 import { printDistributions, printWarnings } from "../../reading/print-problems.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs, readStrictness } from "../../reading/read-inputs.ts";
 import * as send from "../../send/index.ts";
 import { describeSystemCode, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
@@ -25,7 +25,7 @@ import {
   type PlanTarget,
   printResult,
   withNextCommand,
-} from "./report.ts";
+} from "./log-report.ts";
 
 export const log = async (context: Context, typed: LogOptions) => {
   const run = await openRun(context, typed);

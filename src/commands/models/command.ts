@@ -19,6 +19,6 @@ export const models = command({
   ],
   run: async (context, typed) =>
     typed.withPrices
-      ? (await import("../catalog/list.ts")).listEntries(context, "priced", typed)
+      ? (await import("../catalog/catalog-list.ts")).listEntries(context, "priced", typed)
       : (await import("./run-models.ts")).listModels(context, typed),
 });

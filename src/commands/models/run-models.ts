@@ -9,7 +9,7 @@ import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from ".
 import type { OrderOptions } from "../../options/list-options.ts";
 import { printList } from "../../output/index.ts";
 import { type Settings, saveModelIds } from "../../settings/index.ts";
-import { modelColumns } from "./columns.ts";
+import { modelColumns } from "./model-columns.ts";
 
 export const listModels = async (
   context: Context,

@@ -9,14 +9,14 @@ import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
 import { openExistingLedger } from "../../ledger/index.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
+import { listSkippedFiles, printSkippedFiles } from "../../reading/print-problems.ts";
 import {
   applySelection,
   closeDatasetAtEnd,
   hasSelection,
   printInputNotes,
   readInputs,
-} from "../../reading/open-inputs.ts";
-import { listSkippedFiles, printSkippedFiles } from "../../reading/print-problems.ts";
+} from "../../reading/read-inputs.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { formatPercent } from "../../units.ts";

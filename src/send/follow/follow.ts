@@ -11,7 +11,7 @@ import { openDelivery } from "../delivery.ts";
 import { fileNotFollowable } from "../failures.ts";
 import { openGroupOutcomes } from "../group-outcomes.ts";
 import { composeLogResult } from "../log-result.ts";
-import type { DeliverOptions } from "../options.ts";
+import type { DeliverOptions } from "../send-options.ts";
 import { type FollowedFile, type FollowedFileOptions, openFollowedFiles } from "./followed-file.ts";
 import { type CompletedGroup, openGroupSender } from "./group-sender.ts";
 

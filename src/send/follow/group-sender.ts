@@ -2,10 +2,10 @@
 
 import { finalizeGroup, openGroupReporter } from "../../dataset/index.ts";
 import { isFailure } from "../../failure.ts";
+import { graceMs } from "../attempt-request.ts";
 import type { Delivery } from "../delivery.ts";
 import { cutRequests, reportOversizedRequests } from "../plan.ts";
 import type { RejectedGroup } from "../rejects.ts";
-import { graceMs } from "../request.ts";
 
 /** A group with `isAfterError` is not sent, because an earlier error ends the run. */
 export type CompletedGroup = { group: number; isAfterError: boolean };

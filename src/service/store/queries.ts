@@ -1,7 +1,7 @@
 /** Queries of the store. */
 import type { Database } from "../../database/index.ts";
 import type { Span } from "../../json/json-bytes.ts";
-import * as ids from "./ids.ts";
+import * as ids from "./call-ids.ts";
 import { findByKey, type LoggedRequest, toLoggedRequest } from "./request-writer.ts";
 
 /** All ids of a request have the same end. */

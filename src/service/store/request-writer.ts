@@ -2,7 +2,7 @@
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
 import { storeOutcomeUnknown } from "../failures.ts";
-import * as ids from "./ids.ts";
+import * as ids from "./call-ids.ts";
 
 export type NewRequest = Readonly<{
   model: string;

@@ -4,7 +4,7 @@ import { databaseFailed } from "../../database/failures.ts";
 import * as db from "../../database/index.ts";
 import { Failure, isFailure } from "../../failure.ts";
 import { isDatabaseUrl } from "../../files.ts";
-import { idTimeMs, lastIdMs } from "./ids.ts";
+import { idTimeMs, lastIdMs } from "./call-ids.ts";
 import { createQueries } from "./queries.ts";
 import { openRequestWriter } from "./request-writer.ts";
 

@@ -19,7 +19,7 @@ import {
   Truncated,
 } from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
-import { type PageColumn, Table } from "./table.tsx";
+import { type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxInitiallyShown = 4;

@@ -17,7 +17,7 @@ import {
 import { FileChart, RewardChart, SpreadChart } from "./charts.tsx";
 import { linkTo, parseHash, replaceQuery, useFilter, useKeys, useLink, usePage } from "./navigation.tsx";
 import { formatCount, formatMeasure, formatRange, Moments, pluralizeCount, Reward, RewardStrip } from "./numbers.tsx";
-import { Facts, type PageColumn, Table } from "./table.tsx";
+import { Facts, type PageColumn, Table } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 type GroupsProps = { state: PageState; summary: Summary };

@@ -8,7 +8,7 @@ import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { linkTo, PageProvider, restorePosition, useKeys, useQuery } from "./navigation.tsx";
 import { ProblemsView } from "./problems.tsx";
-import { Facts } from "./table.tsx";
+import { Facts } from "./sortable-table.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { serverEndedEvent, storeToken, useAnswer } from "./use-answer.ts";
 

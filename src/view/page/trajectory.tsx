@@ -17,7 +17,7 @@ import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatMeasure, Reward, Truncated } from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
-import { Facts } from "./table.tsx";
+import { Facts } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
 
 const maxRawLines = 1000;

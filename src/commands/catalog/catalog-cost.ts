@@ -9,7 +9,7 @@ import { parseRawJson } from "../../json/raw-json.ts";
 import { type KeyColumn, printObjects } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
-import { tagDeprecation } from "./columns.ts";
+import { tagDeprecation } from "./catalog-columns.ts";
 import type { CostOptions } from "./command.ts";
 import type { CostDocument, ModelCost } from "./output.ts";
 import * as source from "./read-catalogs.ts";

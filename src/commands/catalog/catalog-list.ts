@@ -12,7 +12,7 @@ import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../op
 import { formatCell, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
 import { modelNotListed } from "../failures.ts";
 import { readModels } from "../models/run-models.ts";
-import { type ListName, rowColumns } from "./columns.ts";
+import { type ListName, rowColumns } from "./catalog-columns.ts";
 import * as source from "./read-catalogs.ts";
 
 type RowOptions = FilterOptions &

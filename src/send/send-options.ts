@@ -3,10 +3,10 @@ import type { Client, Retry } from "../client/index.ts";
 import type { DedupKeys } from "../dataset/index.ts";
 import type { Failure } from "../failure.ts";
 import type { PriorOutcomes, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
-import type { Compression } from "./body.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RequestEnvelope } from "./plan.ts";
+import type { Compression } from "./request-body.ts";
 
 export interface DeliverOptions extends RunLedgerOptions {
   destination: () => Promise<string>;

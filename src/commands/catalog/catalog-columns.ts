@@ -5,7 +5,7 @@ import { formatDecimal } from "../../decimal.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { type CellTag, type Column, readSpelledObject } from "../../output/index.ts";
 import { dayMs } from "../../units.ts";
-import { modelColumns, serviceColumn, spellTime } from "../models/columns.ts";
+import { modelColumns, serviceColumn, spellTime } from "../models/model-columns.ts";
 
 type Row = catalogs.CatalogRow;
 

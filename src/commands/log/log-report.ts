@@ -4,7 +4,7 @@ import { formatRetry, listServiceArgs } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
-import { formatUnreadable, printFacts, toFacts } from "../../lists/facts.ts";
+import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
 import { type Meter, printDocument, type Screen } from "../../output/index.ts";
 import { formatOwnCommand } from "../../program.ts";
 import {

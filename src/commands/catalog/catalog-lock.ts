@@ -11,7 +11,7 @@ import { type KeyColumn, printDocument, printList, printReport } from "../../out
 import { checkReportFiles } from "../../reading/output-files.ts";
 import { pluralize } from "../../sentences.ts";
 import { lockDiffers, lockMissing, modelsMissing } from "../failures.ts";
-import { formatFactName } from "./columns.ts";
+import { formatFactName } from "./catalog-columns.ts";
 import type { LockOptions, VerifyOptions } from "./command.ts";
 import type { LockDocument, VerifyDocument } from "./output.ts";
 import * as source from "./read-catalogs.ts";

@@ -10,8 +10,8 @@ import {
   sliceMembers,
   textAt,
 } from "../json/raw-json.ts";
+import { findOperation } from "./call-facts.ts";
 import { composeMessage, findMessage } from "./conversation.ts";
-import { findOperation } from "./facts.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 import { readConversation, readTools, toChatItems } from "./read-conversation.ts";
 

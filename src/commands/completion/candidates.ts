@@ -5,8 +5,8 @@ import type { CompletionSource, OptionKind, ParsedArgv } from "../../cli/index.t
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
 import { readModelIds, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
-import { rowColumns } from "../catalog/columns.ts";
-import { modelColumns } from "../models/columns.ts";
+import { rowColumns } from "../catalog/catalog-columns.ts";
+import { modelColumns } from "../models/model-columns.ts";
 
 export type Candidate = Readonly<Record<"text" | "about", string>>;
 export type Candidates = readonly Candidate[] | "files" | "folders";

@@ -4,8 +4,8 @@ import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.t
 import { type Host, isLoopback } from "../host.ts";
 import type { ExchangeResult, Headers } from "./exchange.ts";
 import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
-import type { ClientOptions } from "./options.ts";
 import { findRoute } from "./proxy.ts";
+import type { ClientOptions } from "./request-options.ts";
 import type { RequestTarget } from "./route.ts";
 
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {

@@ -8,7 +8,7 @@ import { noteDefects } from "../../lists/sort-rows.ts";
 import { type KeyColumn, printObjects } from "../../output/index.ts";
 import { formatMinute } from "../../units.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
-import { formatFactName } from "./columns.ts";
+import { formatFactName } from "./catalog-columns.ts";
 import type { DiffOptions } from "./command.ts";
 import type { DiffDocument } from "./output.ts";
 import * as source from "./read-catalogs.ts";

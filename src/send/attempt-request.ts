@@ -7,11 +7,11 @@ import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
 import { dayMs } from "../units.ts";
-import { composeBody, compress } from "./body.ts";
 import { emptyCallList, findCallList } from "./call-ids.ts";
-import type { SendOptions } from "./options.ts";
 import { classifyAttempt, isFinal, joinOutcomes, type Outcome, outcomes } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
+import { composeBody, compress } from "./request-body.ts";
+import type { SendOptions } from "./send-options.ts";
 
 /** A service honors a key for this time after the first attempt (guarantees.md). */
 const maxKeyAgeMs = dayMs;
