@@ -12,8 +12,8 @@ interface Module {
   readonly packages?: string;
   /** Parts of the system that it may use: `files`, `network`, `processes`. */
   readonly uses?: string;
-  /** True if other modules may import each file. Of other modules, they import `index.ts` and the failures. */
-  readonly isOpen?: boolean;
+  /** Files that other modules may import, in addition to `index.ts` and `failures.ts`. `*` is each file. */
+  readonly open?: string;
 }
 
 /** Modules that every module may import. */
@@ -30,15 +30,15 @@ const modules: Readonly<Record<string, Module>> = {
   commands: {
     imports:
       "calls catalogs check cli client connect context contract dataset formats index input ledger lists mcp options output problems reading send service settings view",
-    isOpen: true,
+    open: "*",
   },
-  reading: { imports: "connect context dataset formats input options output problems settings", isOpen: true },
-  lists: { imports: "contract output", isOpen: true },
-  options: { imports: "catalogs cli output", isOpen: true },
+  reading: { imports: "connect context dataset formats input options output problems settings", open: "*" },
+  lists: { imports: "contract output", open: "*" },
+  options: { imports: "catalogs cli output", open: "*" },
   cli: { imports: "context output", packages: "commander" },
   connect: { imports: "client context contract service settings" },
   context: { imports: "output settings" },
-  output: { packages: "chalk get-east-asian-width ora", uses: "files processes", isOpen: true },
+  output: { packages: "chalk get-east-asian-width ora", uses: "files processes", open: "*" },
   mcp: { imports: "problems", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: { imports: "calls dataset http-server index", packages: "hono preact zod", uses: "files" },
   service: {
@@ -53,18 +53,19 @@ const modules: Readonly<Record<string, Module>> = {
   formats: { imports: "index input messages problems", uses: "files" },
   check: { imports: "index problems" },
   input: { imports: "client problems", packages: "fzstd hyparquet yauzl", uses: "files processes" },
-  index: { imports: "problems", packages: "@marcbachmann/cel-js", isOpen: true },
-  problems: { isOpen: true },
-  calls: { imports: "messages", isOpen: true },
-  messages: { isOpen: true },
+  index: { imports: "problems", packages: "@marcbachmann/cel-js", open: "*" },
+  problems: { open: "*" },
+  calls: { imports: "messages", open: "*" },
+  messages: { open: "*" },
   catalogs: { imports: "contract", packages: "zod", uses: "files" },
-  settings: { imports: "contract database", uses: "files processes" },
+  // Saved secrets are redacted before the settings are read.
+  settings: { imports: "contract database", uses: "files processes", open: "saved-files" },
   client: { imports: "contract", packages: "undici", uses: "files network processes" },
-  contract: { packages: "zod", isOpen: true },
+  contract: { packages: "zod", open: "*" },
   database: { packages: "libsql pg", uses: "files network" },
   files: { uses: "files" },
   "document-schemas": { packages: "zod" },
-  json: { isOpen: true },
+  json: { open: "*" },
   "v8-limits": { uses: "processes" },
 };
 
@@ -107,11 +108,13 @@ const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(
 const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
 
 /** True if other modules may import a file. */
-const isPublic = (path: string): boolean =>
-  modules[folderOf(path)]?.isOpen === true ||
-  // These files make or recognize failures, and redact secrets, without the rest of the module.
-  /^src\/[\w-]+\/(index|failures|saved-files)\.ts$/.test(path) ||
-  path === `src/${folderOf(path)}.ts`;
+const isPublic = (path: string): boolean => {
+  const { open } = modules[folderOf(path)] ?? {};
+  const [, file] = /^src\/[\w-]+\/([\w-]+)\.ts$/.exec(path) ?? [];
+  return (
+    path === `src/${folderOf(path)}.ts` || open === "*" || (file !== undefined && has(`index failures ${open}`, file))
+  );
+};
 
 /** Returns the fault of an import; undefined if it is allowed. */
 const findImportFault = (path: string, { to, isType }: Import): string | undefined => {
