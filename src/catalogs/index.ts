@@ -5,5 +5,6 @@ export * from "./diff.ts";
 export * from "./fields.ts";
 export * from "./filter.ts";
 export { type LockedModel, readLock, toLockedModel, writeLock } from "./lock-file.ts";
+export { acceptAdvice, isAcceptable, lockRules } from "./lock-rules.ts";
 export * from "./rows.ts";
-export * from "./verify.ts";
+export { type LockDifference, verifyLock } from "./verify.ts";

@@ -2,7 +2,7 @@
 
 import { requestRefused } from "../client/failures.ts";
 import type { Answer } from "../client/index.ts";
-import { ValidationError, type ValidationItem } from "../contract/log.ts";
+import type { ValidationItem } from "../contract/log-schemas.ts";
 import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../dataset/index.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { getValue, parseJson } from "../json/json-bytes.ts";
@@ -49,6 +49,7 @@ const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404
 export const handleRefusal = async (dataset: Dataset, refusal: RefusedRequest): Promise<NextStep> => {
   const { envelope, request, answer, onRefused } = refusal;
   const { status, body, failure } = answer;
+  const { ValidationError } = await import("../contract/log-schemas.ts");
   const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
   const detail = parsed.success && isAboutContent ? parsed.data.detail : [];

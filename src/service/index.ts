@@ -1,91 +1,14 @@
 /** Runs the local service. */
-import { constants } from "node:buffer";
-import { type Problem, toFailure } from "../failure.ts";
-import { checkDatabaseMode } from "../files.ts";
-import { isLoopback } from "../host.ts";
-import { listen } from "../http-server/index.ts";
-import { loadLocalKey } from "./access.ts";
-import { createApp } from "./app.ts";
-import { allowHostMissing } from "./failures.ts";
-import { logOperation } from "./log-operation.ts";
-import { callOperation, catalogOperations, modelsOperation } from "./read-operations.ts";
 import type { ServiceOptions } from "./service-options.ts";
-import { isStoreFailure, openStore, storePath } from "./store/store.ts";
 
 export type { Exchange, ServiceOptions } from "./service-options.ts";
 export { examineStore, type Store, storeIdentity } from "./store/store.ts";
 
 export type Service = Awaited<ReturnType<typeof openService>>;
 
-const checkAddress = ({ address, allowHosts, warn }: ServiceOptions) => {
-  if (isLoopback(address)) return;
-  if (allowHosts.length === 0) throw allowHostMissing(address);
-  warn({
-    rule: "exposed-address",
-    severity: "warning",
-    message: `other machines can reach ${address}, and clients send the key to it in plain text`,
-    advice: "use this address only in a network that you trust, or put a proxy with TLS in front of the service",
-  });
-};
-
-const describeError = (thrown: unknown): Problem => {
-  const { code: rule, message } = toFailure(thrown);
-  const status = isStoreFailure(thrown) ? 503 : 500;
-  return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
-};
-
-/** @throws Failure `usage`, `storage`; with PostgreSQL also `unavailable`, `auth` */
-export const openService = async (options: ServiceOptions) => {
-  const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
-  checkAddress(options);
-  const { key, path: keyFile } =
-    options.key === undefined ? await loadLocalKey(dataDir, options) : { key: options.key, path: undefined };
-  checkDatabaseMode(storePath(options), warn);
-  // After the first signal, requests in flight still need the store, so only the second signal ends its waits.
-  const store = await openStore(options, { ...host, signal: host.urgent });
-  const thread = options.usesThread ? (await import("./log-thread.ts")).openLogThread(options) : undefined;
-  const log = logOperation(store, project, host.now);
-  let lastError: unknown;
-  let closing: Promise<boolean> | undefined;
-  const app = createApp({
-    operations: [
-      thread ? { ...log, answer: thread.answer } : log,
-      modelsOperation(store),
-      callOperation(store),
-      ...catalogOperations(dataDir),
-    ],
-    key,
-    host,
-    allowHosts,
-    check: store.check,
-    onEnd: options.onEnd,
-    maxBodyBytes: Math.min(options.maxBodyBytes, constants.MAX_STRING_LENGTH),
-    isStopping: () => closing !== undefined,
-    onError: (thrown) => {
-      lastError = thrown;
-      warn(describeError(thrown));
-    },
-  });
-  const listener = { app, address, port, trace, elapsed: host.elapsed };
-  const server = await listen({ ...listener, serverName: "the local service" }).catch(async (thrown) => {
-    await store.close();
-    throw thrown;
-  });
-  return {
-    url: server.url,
-    store: store.id,
-    key,
-    keyFile,
-    requests: store.projectRequests,
-    get lastError(): unknown {
-      return lastError;
-    },
-    close: () => {
-      closing ??= server
-        .close()
-        .finally(() => thread?.close())
-        .finally(store.close);
-      return closing;
-    },
-  };
-};
+/**
+ * Opens the service. The code that answers requests is not needed to examine the store.
+ * @throws Failure `usage`, `storage`; with PostgreSQL also `unavailable`, `auth`
+ */
+export const openService = async (options: ServiceOptions) =>
+  await (await import("./open-service.ts")).openService(options);

@@ -1,14 +1,8 @@
 /** Logs trajectories (interface 4.1). */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
-import {
-  LogRequest,
-  logTrajectories,
-  maxFaults,
-  Trajectory,
-  TrajectoryGroup,
-  type ValidationItem,
-} from "../contract/log.ts";
+import { logTrajectories } from "../contract/log.ts";
+import { LogRequest, maxFaults, Trajectory, TrajectoryGroup, type ValidationItem } from "../contract/log-schemas.ts";
 import { Tally } from "../index/metrics.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";

@@ -2,7 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type * as z from "zod/mini";
 import type { Endpoint } from "../contract/endpoint.ts";
-import { type Issue, maxFaults, type ValidationItem } from "../contract/log.ts";
+import { type Issue, maxFaults, type ValidationItem } from "../contract/log-schemas.ts";
 import { ignoreErrors } from "../files.ts";
 import { countNested, getValue } from "../json/json-bytes.ts";
 import { findFault } from "../json/reader.ts";

@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { readCall } from "../contract/call.ts";
-import { Trajectory } from "../contract/log.ts";
+import { Trajectory } from "../contract/log-schemas.ts";
 import { listAnalysisModels, listModels, listRouterModels } from "../contract/models.ts";
 import { readListReply } from "../contract/replies.ts";
 import { toBuffer } from "../json/json-bytes.ts";

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Trajectory, TrajectoryGroup } from "../../src/contract/log.ts";
+import { Trajectory, TrajectoryGroup } from "../../src/contract/log-schemas.ts";
 import { Scan } from "../../src/dataset/scan.ts";
 import { Tally } from "../../src/index/metrics.ts";
 import { createScanResult } from "../../src/index/scan-result.ts";

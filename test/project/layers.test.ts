@@ -1,8 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path/posix";
-import { type OutputChunk, rolldown } from "rolldown";
 import { describe, expect, it } from "vitest";
-import { program } from "../../rolldown.config.ts";
 
 /** A folder or file in `src`. Spaces separate the items of a list. */
 interface Module {
@@ -232,86 +230,5 @@ describe("the import checker", () => {
       "src/client/client.ts: the first comment is missing",
       "src/client/client.ts: a folder needs more than one file",
     ]);
-  });
-});
-
-/** The packages that may be loaded with a file. */
-const loads: Readonly<Record<string, readonly string[]>> = {
-  "src/main.ts": [],
-  "src/run.ts": ["commander"],
-  "src/commands/config/command.ts": ["commander"],
-  "src/commands/auth/command.ts": ["commander"],
-  "src/commands/profile/command.ts": ["commander"],
-  "src/commands/commands/command.ts": ["commander"],
-  "src/commands/serve.ts": ["commander"],
-  "src/commands/completion/run-completion.ts": ["commander", "zod"],
-  "src/commands/ledger/run-ledger.ts": ["commander"],
-  "src/commands/convert/run-convert.ts": ["commander"],
-  "src/commands/view/run-view.ts": ["commander", "zod", "hono", "@hono/node-server"],
-  "src/commands/doctor/run-doctor.ts": ["commander", "zod"],
-  "src/commands/explain/topics.ts": ["commander", "zod"],
-  "src/commands/catalog/catalog-list.ts": ["commander", "zod"],
-  "src/commands/schema/command.ts": ["commander"],
-  "src/commands/mcp/run-mcp.ts": ["commander"],
-  "src/commands/check/run-check.ts": ["commander", "zod"],
-  "src/commands/log/run-log.ts": ["commander", "zod"],
-  "src/commands/models/run-models.ts": ["commander"],
-  "src/commands/call/run-call.ts": ["commander"],
-};
-
-describe("the bundle", async () => {
-  // These plugins take long and do not change what is loaded.
-  const slow = new Set(["kernel", "licenses"]);
-  const plugins = program.plugins.filter(({ name }) => !slow.has(name));
-  const build = await rolldown({ ...program, plugins, logLevel: "silent" });
-  const { output } = await build.generate(program.output);
-  await build.close();
-  const chunks = new Map(output.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one]] : [])));
-  const chunkOf = (path: string): OutputChunk | undefined =>
-    [...chunks.values()].find(({ modules }) => Object.keys(modules).some((id) => id.endsWith(`/${path}`)));
-  const loadedWith = (chunk: OutputChunk, seen = new Set<OutputChunk>()): ReadonlySet<OutputChunk> => {
-    if (seen.has(chunk)) return seen;
-    seen.add(chunk);
-    for (const name of chunk.imports) {
-      const next = chunks.get(name);
-      if (next !== undefined) loadedWith(next, seen);
-    }
-    return seen;
-  };
-  const packagesIn = ({ modules, imports }: OutputChunk): readonly string[] => {
-    const inside = Object.keys(modules).flatMap((id) => id.split("/node_modules/").slice(1));
-    return [...inside, ...imports.filter((name) => name === "libsql")].map(packageOf);
-  };
-
-  it.each(Object.entries(loads))("loads for %s only the packages %j", (path, allowed) => {
-    const chunk = chunkOf(path);
-    if (chunk === undefined) throw new Error(`${path} is in no file of the bundle`);
-    const loaded = new Set([...loadedWith(chunk)].flatMap(packagesIn));
-    expect([...loaded].filter((name) => !allowed.includes(name))).toEqual([]);
-  });
-
-  /** Modules of Node that take long to load. Commander loads `child_process` itself. */
-  const heavy = /^\s*(?:let|const) \w+ = require\("node:(crypto|fs\/promises|tls|v8|worker_threads)"\)/gm;
-  const digests = new Set(["src/commands/check/run-check.ts", "src/commands/log/run-log.ts"]);
-
-  it.each(Object.keys(loads).filter((path) => !digests.has(path)))("loads for %s no heavy module of Node", (path) => {
-    const chunk = chunkOf(path);
-    if (chunk === undefined) throw new Error(`${path} is in no file of the bundle`);
-    const early = [...loadedWith(chunk)].flatMap(({ code }) => Array.from(code.matchAll(heavy), ([, name]) => name));
-    expect(early).toEqual([]);
-  });
-
-  it.each(["models", "call"])("loads for `%s` only the failures and the fields of the catalogs", (noun) => {
-    const chunk = chunkOf(`src/commands/${noun}/run-${noun}.ts`);
-    const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
-    const loaded = modules.flatMap((id) => /src\/catalogs\/(.*)\.ts$/.exec(id)?.[1] ?? []);
-    expect(["failures", "fields"]).toEqual(expect.arrayContaining(loaded));
-  });
-
-  it("loads for `models` no schema of another endpoint", () => {
-    const chunk = chunkOf("src/commands/models/run-models.ts");
-    const modules = chunk === undefined ? [] : [...loadedWith(chunk)].flatMap((one) => Object.keys(one.modules));
-    const files = modules.flatMap((id) => /src\/contract\/(.*)\.ts$/.exec(id)?.[1] ?? []);
-    expect(files.sort()).toEqual(["endpoint", "models", "replies"]);
   });
 });

@@ -1,6 +1,7 @@
 import { version } from "../../../package.json" with { type: "json" };
 import * as cli from "../../cli/index.ts";
 import { printObjects } from "../../output/index.ts";
+import { codeTopics } from "../explain/code-topics.ts";
 import type { CommandsDocument } from "./output.ts";
 
 export const commands = cli.command({
@@ -10,7 +11,6 @@ export const commands = cli.command({
   about: "list every command; --json adds arguments, options, values and examples",
   examples: ["rollcall commands", "rollcall commands --json"],
   run: async ({ screen }, _, program) => {
-    const { codeTopics } = await import("../explain/topics.ts");
     const outputs = await cli.listOutputs(program);
     const [root, ...rows] = await describeCommands(program);
     const document: CommandsDocument = {

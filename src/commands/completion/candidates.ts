@@ -1,17 +1,13 @@
 /** Finds candidates for values, without requests or credentials. */
-import { callFields } from "../../calls/index.ts";
-import { knownWords, lockRules } from "../../catalogs/index.ts";
 import type { CompletionSource, OptionKind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { reportFormats } from "../../output/index.ts";
 import { readModelIds, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
-import { rowColumns } from "../catalog/catalog-columns.ts";
-import { modelColumns } from "../models/model-columns.ts";
 
 export type Candidate = Readonly<Record<"text" | "about", string>>;
 export type Candidates = readonly Candidate[] | "files" | "folders";
 
-type ValueRequest = Readonly<{
+export type ValueRequest = Readonly<{
   context: Context;
   command: ParsedArgv["command"];
   given: ParsedArgv["given"];
@@ -40,47 +36,28 @@ const savedOr =
   (name: "split" | "batch" | "project", ...usual: readonly string[]): Source =>
   ({ context: { host } }) => [...new Set([...readSavedTexts(host, name), ...usual])];
 
-const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
-  const list = typed.slice(0, typed.lastIndexOf(",") + 1);
-  const taken = list.split(",");
-  return names.filter((name) => !taken.includes(name)).map((name) => list + name);
-};
-
-const suggestColumns = (request: ValueRequest, sign = "") =>
-  suggestNext(
-    listColumnNames(request).map((name) => sign + name),
-    request,
-  );
+/** Loads the catalogs and columns only to complete their words. */
+const listWords =
+  (suggest: keyof typeof import("./list-words.ts")): Source =>
+  async (request) =>
+    (await import("./list-words.ts"))[suggest](request);
 
 const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
   batches: savedOr("batch"),
-  "call-columns": callFields,
-  columns: (request) => suggestColumns(request),
-  "filter-words": (request) => suggestNext(knownWords(request.name), request),
+  "call-columns": listWords("callColumns"),
+  columns: listWords("columns"),
+  "filter-words": listWords("filterWords"),
   formats: async () => ["auto", "rollcall", ...(await import("../../formats/index.ts")).formatNames],
-  "lock-rules": Object.keys(lockRules),
+  "lock-rules": listWords("lockRuleNames"),
   models: ({ context }) => readModelIds(context.host),
-  "price-names": (request) =>
-    suggestNext(
-      knownWords(request.name).map((word) => `${word}=`),
-      request,
-    ),
+  "price-names": listWords("priceNames"),
   profiles: ({ context }) => readSavedTexts(context.host, "profile"),
   projects: savedOr("project"),
   "report-forms": reportFormats,
   rules: async () => (await import("../../problems/index.ts")).warningRules,
   settings: settingNames.map((name) => ({ text: name, about: settingTable[name].about })),
-  "sort-columns": (request) => suggestColumns(request, /(^|,)-[^,]*$/.test(request.typed) ? "-" : ""),
+  "sort-columns": listWords("sortColumns"),
   splits: savedOr("split", "train", "val", "test"),
   topics: async () =>
     (await import("../explain/topics.ts")).topics.map(({ name, about = "" }) => ({ text: name, about })),
-};
-
-const listColumnNames = ({ command: { words }, given }: ValueRequest) => {
-  const isPriced = given.has("with-prices");
-  if (words === "models" && !isPriced) return modelColumns.map(({ name }) => name);
-  if (words.startsWith("call ")) return callFields;
-  if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
-  const isJoined = words === "catalog all" || words === "catalog show";
-  return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);
 };

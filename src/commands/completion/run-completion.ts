@@ -1,14 +1,8 @@
 /** Prints candidates for completion scripts. */
-import zsh from "../../../completions/_rollcall?raw";
-import bash from "../../../completions/rollcall.bash?raw";
-import fish from "../../../completions/rollcall.fish?raw";
-import powershell from "../../../completions/rollcall.ps1?raw";
 import * as cli from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { quoteText, splitWords } from "../../shell-words.ts";
 import { type Candidate, type Candidates, suggestValues } from "./candidates.ts";
-
-export const scripts = { bash, zsh, fish, powershell };
 
 /**
  * Prints `words` and the candidates, or `files`, or `folders`. Ignores errors, which would break the prompt.

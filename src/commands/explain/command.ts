@@ -3,8 +3,8 @@ import type { Context } from "../../context.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
 import { type KeyColumn, type Line, loadFailurePrinter, printObjects, printPage } from "../../output/index.ts";
+import type { Topic } from "./code-topics.ts";
 import type { ExplainDocument } from "./output.ts";
-import type { Topic } from "./topics.ts";
 
 export const explain = command({
   words: "explain",

@@ -1,46 +1,11 @@
 /** Lists the topics of `rollcall explain`, which are codes and rules. */
 import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import { readSources, reportSplitLeaks } from "../../dataset/index.ts";
-import { exitCodes, type FailureCode, type Problem, type Severity } from "../../failure.ts";
+import type { Severity } from "../../failure.ts";
 import { openMemoryBytes } from "../../input/index.ts";
 import * as check from "../../problems/index.ts";
 import { selectProblems } from "../../reading/print-problems.ts";
-
-/** JSON omits `example`, because it is a function. */
-export type Topic = Readonly<{
-  name: string;
-  kind: "code" | "rule";
-  about: string | undefined;
-  code: FailureCode | null;
-  exit_codes: readonly number[];
-  severity: Severity | null;
-  example?: (() => Problem | Promise<Problem>) | undefined;
-}>;
-
-const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
-  success: "The command did its work, or there was no work.",
-  internal: "A defect of rollcall.",
-  usage: "Wrong arguments, or a missing or invalid setting.",
-  invalid_input: "Invalid input. Nothing was sent.",
-  auth: "A credential is missing, or the service refused it.",
-  unavailable: "The network or the service is unavailable. Rerunning the command is safe.",
-  refused: "The service refused the request, or its answer does not match its interface.",
-  partial: "Some or all groups were not logged or converted, because they were rejected or not sent.",
-  unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
-  not_found: "The named call, model, catalog, request or key does not exist.",
-  differs: "`catalog diff --exit-code`, `catalog verify` or `ledger verify` found a difference.",
-  storage: "rollcall cannot use a file or folder, or cannot write its output.",
-  interrupted: "A signal (SIGHUP, SIGINT or SIGTERM) ended the run. Run the same command again to continue.",
-};
-
-const isCode = (name: string): name is FailureCode => Object.hasOwn(exitCodes, name);
-
-export const codeTopics = Object.entries(codeMeanings).map(([name, about]): Topic & { readonly about: string } => {
-  const code = isCode(name) ? name : null;
-  const exit = code === null ? 0 : exitCodes[code];
-  const exit_codes = typeof exit === "number" ? [exit] : Object.values(exit);
-  return { name, kind: "code", about, code, exit_codes, severity: null };
-});
+import { codeTopics, type Topic } from "./code-topics.ts";
 
 const ruleTopic = (name: string, severity: Severity, about: Topic["about"], example?: Topic["example"]): Topic => {
   return { name, kind: "rule", about, code: null, exit_codes: [], severity, example };

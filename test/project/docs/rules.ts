@@ -1,5 +1,6 @@
 /** The page of the rules, generated from `rollcall explain`. */
-import { describeTopic, type Topic, topics } from "../../../src/commands/explain/topics.ts";
+import type { Topic } from "../../../src/commands/explain/code-topics.ts";
+import { describeTopic, topics } from "../../../src/commands/explain/topics.ts";
 
 /** Returns the page, with the rules in the order of `rollcall explain`. */
 export const rulesPage = async (): Promise<string> => {

@@ -1,0 +1,35 @@
+/** Lists the words of options that select, sort and filter lists, and the rules of lock files. */
+import { callFields } from "../../calls/index.ts";
+import { knownWords, lockRules } from "../../catalogs/index.ts";
+import { rowColumns } from "../catalog/catalog-columns.ts";
+import { modelColumns } from "../models/model-columns.ts";
+import type { ValueRequest } from "./candidates.ts";
+
+export const callColumns = () => callFields;
+export const columns = (request: ValueRequest) => suggestNext(listColumnNames(request), request);
+export const sortColumns = (request: ValueRequest) => {
+  const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
+  const names = listColumnNames(request).map((name) => sign + name);
+  return suggestNext(names, request);
+};
+export const filterWords = (request: ValueRequest) => suggestNext(knownWords(request.name), request);
+export const lockRuleNames = () => Object.keys(lockRules);
+export const priceNames = (request: ValueRequest) => {
+  const names = knownWords(request.name).map((word) => `${word}=`);
+  return suggestNext(names, request);
+};
+
+const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
+  const list = typed.slice(0, typed.lastIndexOf(",") + 1);
+  const taken = list.split(",");
+  return names.filter((name) => !taken.includes(name)).map((name) => list + name);
+};
+
+const listColumnNames = ({ command: { words }, given }: ValueRequest) => {
+  const isPriced = given.has("with-prices");
+  if (words === "models" && !isPriced) return modelColumns.map(({ name }) => name);
+  if (words.startsWith("call ")) return callFields;
+  if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
+  const isJoined = words === "catalog all" || words === "catalog show";
+  return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);
+};

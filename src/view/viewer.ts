@@ -1,0 +1,145 @@
+/** The server of the page. A request without the token gets no data. */
+import { randomBytes } from "node:crypto";
+import { Hono } from "hono";
+import { isFailure, toFailure } from "../failure.ts";
+import { type Host, waitForAbort } from "../host.ts";
+import * as httpServer from "../http-server/index.ts";
+import { type Answers, maxSearchLength, parseQuery, type Query, type ReadProgress } from "./answers.ts";
+import type { ReadInput } from "./group-content.ts";
+import { formatDocument, formatPolicy, pageScript, pageStyle } from "./html-export.ts";
+import { openSession, type ViewSession } from "./session.ts";
+
+/** A URL can contain two texts. Each UTF-16 unit takes up to 9 characters, such as `%E2%82%AC`. */
+const maxHeaderBytes = 2 * 9 * maxSearchLength + 2 ** 16;
+
+const openingProgress: ReadProgress = { phase: "opening", done: 0, of: 0 };
+
+export type ViewerOptions = Pick<httpServer.ListenOptions, "port" | "trace"> & { readonly host: Host };
+
+/** @throws Failure `cannot-listen` */
+export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
+  const token = randomBytes(24).toString("base64url");
+  const ending = new AbortController();
+  const opened = new AbortController();
+  let progress: ReadProgress | undefined = openingProgress;
+  let session: ViewSession | undefined;
+  let measured: Promise<void> = Promise.resolve();
+  let onPageLoad = async (): Promise<void> => undefined;
+  const app = createApp(token, {
+    answer: (name, query) => {
+      opened.abort();
+      return name === "state" && progress ? { progress } : session?.[name](query);
+    },
+    onPageLoad: () => onPageLoad(),
+  });
+  const options = { app, port, maxHeaderBytes, trace, elapsed: host.elapsed };
+  const server = await httpServer.listen({ ...options, serverName: "`rollcall view`", address: "127.0.0.1" });
+  return {
+    /** Browsers do not send the part after `#`, so traces do not contain the token. */
+    url: `${server.url}/#token=${token}`,
+    firstRequest: waitForAbort(opened.signal),
+    showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
+      progress = { phase: "reading", done: bytes, of };
+    },
+    /** Reads a changed input again when the browser loads the page. @throws errors of `read` and of the session */
+    async showInput(read: ReadInput) {
+      for (;;) {
+        const input = await read();
+        if (ending.signal.aborted) return await input.dataset.close();
+        const previous = session;
+        session = openSession(input);
+        measured = session.measure(ending.signal);
+        progress = undefined;
+        await previous?.close();
+        await measured.catch((thrown: unknown) => {
+          if (!ending.signal.aborted) throw thrown;
+        });
+        await new Promise<void>((resolve) => {
+          onPageLoad = async () => {
+            if (progress || !(await input.hasChanged())) return;
+            progress = openingProgress;
+            resolve();
+          };
+        });
+      }
+    },
+    async close() {
+      ending.abort();
+      await server.close();
+      await measured.catch(() => undefined);
+      await session?.close();
+    },
+  };
+};
+
+const headers = {
+  "Content-Security-Policy": formatPolicy("'self'", "'self'", ["connect-src 'self'", "frame-ancestors 'none'"]),
+  "X-Content-Type-Options": "nosniff",
+  "X-Frame-Options": "DENY",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Cache-Control": "no-store",
+};
+
+const styleLink = '<link rel="stylesheet" href="page.css">';
+const html = `<!doctype html>\n${formatDocument(styleLink, ['<script src="page.js" defer></script>']).join("")}`;
+
+const answerNames = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
+
+const createApp = (
+  token: string,
+  { answer, onPageLoad }: { answer: (name: keyof Answers, query: Query) => unknown; onPageLoad: () => Promise<void> },
+) => {
+  const app = new Hono<httpServer.Bindings>();
+  app.use(async ({ env, req }, next) => {
+    const { headers: sent } = env.incoming;
+    const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = sent;
+    // `openBrowser` opens a file that redirects to this page, so the browser reports another site.
+    const isNewTab = req.path === "/" && mode === "navigate" && target === "document";
+    const why = httpServer.foreignRequestReason(isNewTab ? { ...sent, "sec-fetch-site": "none" } : sent, []);
+    if (why !== undefined) return refuse(403, why);
+    if (req.method !== "GET" && req.method !== "HEAD") return refuse(405, "Method Not Allowed");
+    return await next();
+  });
+  app.get("/", async () => {
+    await onPageLoad();
+    return respond(html, "text/html; charset=utf-8");
+  });
+  app.get("/page.js", () => respond(pageScript, "text/javascript; charset=utf-8"));
+  app.get("/page.css", () => respond(pageStyle, "text/css; charset=utf-8"));
+  app.use("/api/*", async ({ req }, next) => {
+    if (!httpServer.isAuthorized(req.header("authorization"), token)) {
+      return refuse(401, "the token is missing or wrong. Open the URL that rollcall view printed");
+    }
+    return await next();
+  });
+  for (const name of answerNames) {
+    app.get(`/api/${name}`, async ({ req }) => {
+      const query = parseQuery(req.query("query") ?? "");
+      if (!query) return refuse(400, "invalid query");
+      const value = await answer(name, query);
+      if (value === undefined) return refuse(404, `no such ${name}`);
+      // The text of a trajectory can be invalid JSON.
+      return typeof value === "string"
+        ? respond(value, "text/plain; charset=utf-8")
+        : respond(JSON.stringify(value), "application/json");
+    });
+  }
+  app.notFound(() => refuse(404, "Not Found"));
+  app.onError(refuseFailure);
+  return app;
+};
+
+const respond = (body: string, type: string, status = 200) =>
+  new Response(body, { status, headers: { ...headers, "Content-Type": type } });
+
+const refuse = (status: number, detail: string) => respond(JSON.stringify({ detail }), "application/json", status);
+
+const refuseFailure = (thrown: unknown) => {
+  if (isFailure(thrown, "input-changed")) {
+    return refuse(409, `${thrown.details.subject} changed since it was read. Reload the page`);
+  }
+  if (isFailure(thrown, "invalid-filter")) return refuse(400, thrown.details.subject ?? thrown.message);
+  return refuse(500, `cannot read the input (${toFailure(thrown).kind})`);
+};

@@ -1,0 +1,116 @@
+import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { rolldown } from "rolldown";
+import { describe, expect, it } from "vitest";
+import { program } from "../../rolldown.config.ts";
+import { fileServer } from "../support/file-server.ts";
+import { runRollcall } from "../support/run.ts";
+
+const groups = "test/samples/airline.groups.jsonl";
+const routerFile = "test/samples/catalog.router.json";
+
+/**
+ * The packages that each command loads, and `catalogs` if it loads the code that reads catalogs. Modules of Node begin
+ * with `node:`, and are only the ones that take long to load.
+ */
+const loads: Readonly<Record<string, string>> = {
+  "--version": "",
+  "--help": "commander",
+  "log --help": "commander",
+  [`log m ${groups} --split train`]: "commander get-east-asian-width libsql undici",
+  [`log m ${groups} --split train --dry-run --json`]: "commander libsql",
+  [`log m ${groups} --split train --local --json`]: "@hono/node-server commander hono libsql undici zod",
+  [`check ${groups}`]: "commander get-east-asian-width",
+  [`check ${groups} --json`]: "commander",
+  [`check ${groups} --json --where reward>0`]: "@marcbachmann/cel-js commander",
+  [`convert ${groups} --out out.jsonl --json`]: "commander",
+  [`view ${groups} --html page.html --json`]: "commander zod",
+  "ledger status": "commander libsql",
+  "ledger calls": "commander libsql",
+  models: "commander undici",
+  "models --local": "@hono/node-server commander hono libsql undici zod",
+  "call read id --json": "commander undici",
+  "catalog router": "catalogs commander undici",
+  [`catalog diff ${routerFile} ${routerFile}`]: "catalogs commander",
+  "catalog cost --prompt-tokens 1": "catalogs commander undici",
+  "catalog lock --json": "catalogs commander undici zod",
+  "auth status": "commander",
+  "config list": "commander",
+  "config set split train": "commander libsql",
+  "profile list": "commander",
+  mcp: "@modelcontextprotocol/sdk commander",
+  "doctor --offline": "commander libsql",
+  doctor: "commander libsql undici",
+  commands: "commander zod",
+  explain: "commander",
+  schema: "commander zod",
+  "completion bash": "commander",
+  "__complete zsh -- : log m file --split": "commander",
+  "__complete zsh -- : catalog router --sort": "catalogs commander",
+};
+
+const files = {
+  "/v1/preview/models/m/log": '{"metrics":{},"call_ids":[]}',
+  "/v1/models": readFileSync("test/samples/models.json"),
+  "/call/read": readFileSync("test/samples/call.json"),
+  "/inference/router/r/models": readFileSync(routerFile),
+};
+
+const tell = `process.on("exit", () => {
+  require("node:fs").writeFileSync("loaded.json", JSON.stringify(Object.keys(require.cache)));
+});`;
+
+/** Runs a command in a new process. Returns the names of the files of `dist` that it loaded. */
+const listLoaded = async (line: string): Promise<readonly string[]> => {
+  const { url } = await fileServer({ files, type: "application/json" });
+  const cwd = mkdtempSync(join(tmpdir(), "loads-"));
+  symlinkSync(resolve("test"), join(cwd, "test"));
+  writeFileSync(join(cwd, "tell.cjs"), tell);
+  const env = {
+    NODE_OPTIONS: "--require ./tell.cjs",
+    ROLLCALL_BASE_URL: url,
+    ROLLCALL_INFERENCE_BASE_URL: url,
+    ROLLCALL_API_KEY: "key",
+    ROLLCALL_PROJECT: "team/project",
+    ROLLCALL_ROUTER_PROVIDER: "r",
+  };
+  const { code, stderr } = await runRollcall(line.split(" "), { cwd, env });
+  if (code !== 0) throw new Error(`${line}: ${stderr}`);
+  const paths: readonly string[] = JSON.parse(readFileSync(join(cwd, "loaded.json"), "utf8"));
+  return paths.filter((path) => path.startsWith(resolve("dist"))).map((path) => basename(path));
+};
+
+/** Modules of Node that take long to load. Commander loads `child_process` itself. */
+const heavy = /^\s*(?:let|const) \w+ = require\("(node:(?:crypto|fs\/promises|tls|v8|worker_threads))"\)/gm;
+
+describe("a command", async () => {
+  // These plugins take long and do not change what is loaded.
+  const slow = new Set(["kernel", "licenses", "compiled"]);
+  const plugins = program.plugins.filter(({ name }) => !slow.has(name));
+  const build = await rolldown({ ...program, plugins, logLevel: "silent" });
+  const { output } = await build.generate(program.output);
+  await build.close();
+  const chunks = new Map(output.flatMap((one) => (one.type === "chunk" ? [[one.fileName, one] as const] : [])));
+
+  const listParts = (file: string): readonly string[] => {
+    if (file === "mcp-sdk.cjs") return ["@modelcontextprotocol/sdk"];
+    const chunk = chunks.get(file);
+    if (chunk === undefined) throw new Error(`${file} is not in the build`);
+    const paths = Object.keys(chunk.modules).filter((path) => (chunk.modules[path]?.renderedLength ?? 0) > 0);
+    const packages = paths.flatMap((path) => path.split("/node_modules/").slice(1).map(packageOf));
+    const catalogs = paths.some((path) => path.endsWith("/src/catalogs/catalog-files.ts")) ? ["catalogs"] : [];
+    return [...packages, ...catalogs, ...Array.from(chunk.code.matchAll(heavy), ([, name = ""]) => name)];
+  };
+
+  it.each(Object.entries(loads))("loads for `%s` only the packages it uses", async (line, expected) => {
+    const loaded = new Set((await listLoaded(line)).flatMap(listParts));
+    expect([...loaded].sort().join(" ")).toBe(expected);
+  });
+});
+
+const packageOf = (path: string): string =>
+  path
+    .split("/")
+    .slice(0, path.startsWith("@") ? 2 : 1)
+    .join("/");
