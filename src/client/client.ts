@@ -148,7 +148,7 @@ const send = async <Path extends string, Body, Reply>(
 /** Returns undefined if a retry does not help. */
 const findRetry = ({ status, bytes, error, retryAfterMs }: failures.AttemptResult, { waitsForHost }: ClientOptions) => {
   if (status !== undefined && !isSuccess(status)) {
-    const isRetried = failures.isTransientStatus(status) && !failures.isQuotaUsedUp(status, bytes);
+    const isRetried = retries.isTransientStatus(status) && !failures.isQuotaUsedUp(status, bytes);
     return isRetried ? { reason: status, minMs: retryAfterMs } : undefined;
   }
   return error && isRetryable(error, waitsForHost) ? { reason: error.code, minMs: undefined } : undefined;

@@ -5,10 +5,10 @@ import { withSignal } from "../host.ts";
 import { traceRequest, userAgent } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } from "./exchange.ts";
-import { connectionFailed, isTransientStatus } from "./failures.ts";
+import { connectionFailed } from "./failures.ts";
 import { findRoute } from "./proxy.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
-import { openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./retry.ts";
+import { isTransientStatus, openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./retry.ts";
 import { hostAndPort, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
 

@@ -4,6 +4,7 @@ import { isObject, parseJson } from "../json/json-bytes.ts";
 import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import { formatMiB, formatSeconds } from "../units.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
+import { isTransientStatus } from "./retry.ts";
 import { hostAndPort, isForwardedByProxy, type RequestTarget, type Route, withoutQuery } from "./route.ts";
 import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts";
 
@@ -65,9 +66,6 @@ export const isQuotaUsedUp = (status: number | undefined, bytes: Uint8Array) =>
   status === 429 && quotaWords.test(Buffer.from(bytes.subarray(0, maxQuotaBytes)).toString("latin1"));
 
 const maxQuotaBytes = 2 ** 16;
-
-/** Returns true if a later attempt can succeed (guarantees.md). */
-export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
 
 const replyFaults: Readonly<Record<string, string>> = {
   TOO_LONG: `is larger than ${formatMiB(maxReplyBytes)}`,

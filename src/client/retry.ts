@@ -1,4 +1,4 @@
-/** Decides how long and how often requests are retried. */
+/** Decides which reads are retried, and how long and how often requests are. */
 import type { ReplyHeaders } from "./exchange.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
 
@@ -6,6 +6,9 @@ import type { ClientOptions, Retry } from "./request-options.ts";
 export const readSilenceMs = 30_000;
 /** The time limit for a reply, in multiples of `--timeout`. */
 export const replyTimeoutFactor = 2;
+
+/** Returns true if a later attempt can succeed (guarantees.md). */
+export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
 
 export type RetryNotices = (reason: string, retry: Retry) => void;
 
