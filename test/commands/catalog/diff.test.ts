@@ -72,24 +72,6 @@ describe("rollcall catalog diff", () => {
     );
   });
 
-  it("compares only the catalog of --catalog with its history", async () => {
-    const server = await scriptedServer([
-      { when: ({ path }) => path.includes("/analysis/"), answer: json({ data: before }) },
-      { when: ({ path }) => path.includes("/router/"), answer: json({ data: before }) },
-      { when: ({ path }) => path.includes("/router/"), answer: json({ data: after }) },
-    ]);
-    const env = {
-      ROLLCALL_BASE_URL: server.url,
-      ROLLCALL_ANALYSIS_PROVIDER: "x",
-      ROLLCALL_ROUTER_PROVIDER: "y",
-      ROLLCALL_DATA_DIR: files().folder,
-    };
-    await runHere(["catalog", "all"], { env });
-    const { code, stdout } = await diff(["--since", "1d", "--catalog", "router", "--json"], { env });
-    expect(code).toBe(0);
-    expect(JSON.parse(stdout).compared).toMatchObject([{ from: { catalog: "router" }, to: { catalog: "router" } }]);
-  });
-
   it.each([
     [
       "JSON lines with a byte order mark",
@@ -113,11 +95,5 @@ describe("rollcall catalog diff", () => {
     const ran = await diff([older, path]);
     expect(ran).toMatchObject({ code: 3, stdout: "" });
     expect(ran.stderr).toContain(words);
-  });
-
-  it("exits with 9 if the catalog was never read before", async () => {
-    const ran = await runRollcall(["catalog", "diff", "--since", "1d", "--local", "--catalog", "router", "--json"]);
-    expect(ran).toMatchObject({ code: 9, stdout: "" });
-    expect(JSON.parse(ran.stderr).error.code).toBe("not_found");
   });
 });

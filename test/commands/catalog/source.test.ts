@@ -28,31 +28,11 @@ const age = (path: string, ms: number): void => {
 };
 
 describe("the cache of catalogs", () => {
-  it("requests nothing if the copy is younger than --max-age", async () => {
-    const { router, reply } = await asking([json(one), json(two)]);
-    await router();
-    age(reply(), 30 * 60_000);
-    const young = await router("--max-age", "1h");
-    expect(young).toMatchObject({ code: 0, stdout: "one\n" });
-    expect(young.stderr).toMatch(/^note: .* router catalog .* \d{4}-\d\d-\d\d \d\d:\d\d UTC\n$/);
-    expect(await router("--max-age", "20m")).toEqual({ code: 0, stdout: "two\n", stderr: "" });
-  });
-
   it("requests a catalog again if its copy is from the future", async () => {
     const { router, reply } = await asking([json(one), json(two)]);
     await router();
     age(reply(), -90_000_000);
     expect(await router("--max-age", "52w")).toMatchObject({ stdout: "two\n" });
-  });
-
-  it("prints a copy of any age with --offline, byte for byte", async () => {
-    const { router, reply } = await asking([json(one)]);
-    await router();
-    age(reply(), 3 * 86_400_000);
-    const offline = await router("--offline");
-    expect(offline).toMatchObject({ code: 0, stdout: "one\n" });
-    expect(offline.stderr).toContain("cached at");
-    expect(await router("--offline", "--json")).toEqual({ code: 0, stdout: `${one}\n`, stderr: "" });
   });
 
   it.skipIf(process.platform === "win32")("is not used, with a note, if others can write to it", async () => {
@@ -125,14 +105,5 @@ describe("the cache of catalogs", () => {
     const local = (...args: readonly string[]) => runRollcall(["catalog", "router", "--local", ...args], { env });
     const first = await local("--json");
     expect(await local("--json", "--offline")).toEqual({ ...first, stderr: "" });
-  });
-
-  it.each([
-    [["--max-age", "soon"], "expected a duration such as 30m, 12h or 7d"],
-    [["--offline", "--max-age", "1h"], "--offline"],
-  ])("gives exit 2 for %j", async (args, words) => {
-    const ran = await runRollcall(["catalog", "router", "--local", ...args]);
-    expect(ran).toMatchObject({ code: 2, stdout: "" });
-    expect(ran.stderr).toContain(words);
   });
 });
