@@ -173,18 +173,6 @@ describe("the help", () => {
     ];
     for (const words of ways) expect(await runRollcall(words)).toEqual({ code: 0, stdout: asked, stderr: "" });
   });
-
-  it.each([
-    [["completion", "nushell"], 'invalid <shell> "nushell": expected bash, zsh, fish or powershell'],
-    [["log", "m", "--on-invalid", "go"], 'invalid --on-invalid "go": expected stop or skip'],
-    [["log", "m", "--on-unknown=go"], 'invalid --on-unknown "go": expected stop, resend or leave'],
-    [["log", "m", "--progress", "xml"], 'invalid --progress "xml": expected bar, lines, json or none'],
-    [["auth", "login", "--for", "all"], 'invalid --for "all": expected log, inference or calls'],
-  ])("exits with 2 for %j, and lists the choices", async (words, said) => {
-    expect(await runRollcall(words)).toEqual({ code: 2, stdout: "", stderr: `rollcall: ${said}\n` });
-    const { error } = JSON.parse((await runRollcall([...words, "--json"])).stderr);
-    expect(error).toEqual({ code: "usage", message: said, exit_code: 2, retryable: false });
-  });
 });
 
 describe("rollcall with -h in any position", () => {

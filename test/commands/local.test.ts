@@ -64,15 +64,6 @@ describe("--local on a new machine", () => {
     },
   );
 
-  it("prints the catalog in its data folder", async () => {
-    const env = newHome();
-    const folder = join(dataOf(env), "catalog", "router");
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "local.json"), readFileSync("test/samples/catalog.router.json"));
-    const listed = await runRollcall(["catalog", "router", "--local", "--json"], { env });
-    expect(jsonOf(listed).data).toHaveLength(30);
-  });
-
   it("closes its service before the run ends", async () => {
     const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap");
     const before = listeners();

@@ -93,23 +93,6 @@ describe("rollcall auth login on a terminal", () => {
     expect([code, seen.split(key).length - 1]).toEqual([130, 1]);
   });
 
-  it("asks for the project and the providers", { tags: "slow" }, async () => {
-    const { server, home, saved } = await openHome();
-    const { code } = await onTerminal(["auth", "login", "--no-check"], home, [
-      ["base_url (URL of the service, such as https://api.example.com; Enter skips): ", `${server.url}\r`],
-      ["(log, calls): ", `${key}\r`],
-      ["inference_base_url (", "\r"],
-      ["project (", "alpha\r"],
-      ["expected team/project", "team/project\r"],
-      ["analysis_provider (", "one\r"],
-      ["router_provider (", "\r"],
-    ]);
-    expect(code).toBe(0);
-    expect(saved("settings.json")).toEqual({
-      default: { base_url: server.url, project: "team/project", analysis_provider: "one" },
-    });
-  });
-
   const expectRestored = async (typed: string, exit: number, said: string): Promise<void> => {
     const { home } = await openHome();
     const args = ["auth", "login", "--base-url", "https://a.example", "--for", "log"];

@@ -40,15 +40,6 @@ describe("rollcall auth login", () => {
     });
   });
 
-  it("exits with 4 and saves nothing if the service refuses the key", async () => {
-    const { auth, site, file } = await openHome([{ answer: json({ error: { message: `no such key: ${key}` } }, 401) }]);
-    const { code, stdout, stderr } = await auth(`login --with-token ${site} --json`, { stdin: key });
-    expect([code, stdout]).toEqual([4, ""]);
-    expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", exit_code: 4, http: { status: 401 } });
-    expect(stderr).not.toContain(key);
-    expect(existsSync(file("."))).toBe(false);
-  });
-
   it("saves a key for one use, tests the key with a read, and saves a user name", async () => {
     const { server, auth, saved } = await openHome([{ answer: json({ call: null }) }]);
     const login = `login --with-token --base-url ${server.url}`;
@@ -66,20 +57,6 @@ describe("rollcall auth login", () => {
         log: { key: "wk-log", origin: server.url },
       },
     });
-  });
-
-  it("saves no key for a use without a URL, and prints no note about the URL", async () => {
-    const { server, auth, saved } = await openHome();
-    const { code, stderr } = await auth(`login --with-token --base-url ${server.url}`, { stdin: key });
-    expect(code).toBe(0);
-    expect(stderr).not.toMatch(/inference|ROLLCALL_/);
-    expect(Object.keys(Object(saved("credentials.json")).default)).toEqual(["log", "calls"]);
-  });
-
-  it("notes the variables that override the saved key", async () => {
-    const { auth, site } = await openHome([{ answer: models }]);
-    const { stderr } = await auth(`login --with-token ${site}`, { stdin: key, env: { ROLLCALL_TOKEN: "tk-9876" } });
-    expect(stderr).toContain("ROLLCALL_TOKEN is set and overrides the saved key");
   });
 
   it.each([

@@ -3,46 +3,12 @@ import { readFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
-import { runHereOnTerminal } from "../../support/here.ts";
-import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
+import { endOf, interruptWaiting, newHome, startInTurn, startRollcall } from "../../support/run.ts";
 import { type Exchange, json, listenOnLoopback, type RecordedRequest, scriptedServer } from "../../support/server.ts";
-import { runOnTerminal, screenOf } from "../../support/terminal.ts";
-
-const project = "acme-travel/airline-agent";
-
-/** A service that answers these exchanges, and a run of `call read` against it. */
-const service = async (exchanges: readonly Exchange[]) => {
-  const server = await scriptedServer(exchanges);
-  const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
-  const read = async (args: readonly string[], stdin = "") =>
-    await runRollcall(["call", "read", ...args], { env, stdin });
-  return { server, read };
-};
-
-const idOf = ({ body }: RecordedRequest): unknown => JSON.parse(body.toString()).id;
-const asksFor = (id: string) => (request: RecordedRequest) => idOf(request) === id;
-const found = (id: string, rest = ""): Exchange => ({
-  when: asksFor(id),
-  answer: json(`{"call":{"id":"${id}"${rest}}}`),
-});
-const missing = (id: string): Exchange => ({ when: asksFor(id), answer: json({ call: null }) });
+import { runOnTerminal } from "../../support/terminal.ts";
+import { asksFor, envOf, found, idOf, onTerminal, service } from "./service.ts";
 
 describe("rollcall call read", () => {
-  it("prints the page of a call", async () => {
-    const { server, read } = await service([{ answer: json(readFileSync("test/samples/call.json", "utf8")) }]);
-    const { code, stdout, stderr } = await read(["019a3b1e", "--costs", "--storage-size", "--total-storage-size"]);
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    await expect(stdout).toMatchFileSnapshot("../../output/golden/call.txt");
-    expect(server.received.map(({ method, path, body }) => [method, path, body.toString()])).toEqual([
-      [
-        "POST",
-        "/call/read",
-        '{"project_id":"acme-travel/airline-agent","id":"019a3b1e","include_costs":true,"include_storage_size":true,"include_total_storage_size":true}',
-      ],
-    ]);
-    expect(server.received[0]?.headers.authorization).toBe(`Basic ${Buffer.from("api:key-1234").toString("base64")}`);
-  });
-
   it("keeps the other fields of the reply with --json for one call", async () => {
     const reply =
       '{ "cost_cap": 1.50, "call": {"id":"a","x":1e2}, "next":null, "note": "a\u202eb\\u001b", "n":12345678901234567890 }';
@@ -101,51 +67,23 @@ describe("rollcall call read", () => {
     });
   });
 
-  it.each([
-    ["nothing", "", "no call ids on standard input"],
-    ["blank lines", "\n \r\n", "no call ids on standard input"],
-    ["bytes that are not text", Buffer.from("a\n\xff\xfe\n", "latin1"), "line 2 of standard input is not a call id"],
-    ["a line longer than any id", `${"a".repeat(2_000_000)}\n`, "line 1 of standard input is not a call id"],
-  ])("exits with 3 if standard input contains %s", async (_, stdin, message) => {
-    const { code, stdout, stderr } = await runRollcall(["call", "read", "-", "--json"], {
-      env: {
-        ROLLCALL_BASE_URL: "http://127.0.0.1:1",
-        ROLLCALL_API_KEY: "key-1234",
-        ROLLCALL_PROJECT: project,
-        ROLLCALL_MAX_WAIT: "1ms",
-      },
-      stdin,
-    });
-    expect(JSON.parse(stderr).error).toMatchObject({
-      code: "invalid_input",
-      message: expect.stringContaining(message),
-    });
-    expect({ code, stdout }).toEqual({ code: 3, stdout: "" });
-  });
-
   it("exits with 3 if standard input is not readable", async () => {
-    const env = {
-      ...newHome(),
-      PATH: process.env.PATH,
-      ROLLCALL_BASE_URL: "http://127.0.0.1:1",
-      ROLLCALL_API_KEY: "key-1234",
-    };
-    const line = `"${process.execPath}" bin/rollcall.js call read - --project a/b 0> "$HOME/only-written"`;
+    const line = `"${process.execPath}" bin/rollcall.js call read - 0> "$HOME/only-written"`;
+    const env = { ...newHome(), PATH: process.env.PATH, ...envOf("http://127.0.0.1:1") };
     const { code, lines } = await runOnTerminal(line, { env });
     expect(code).toBe(3);
     expect(lines.join("\n")).toContain("cannot read call ids from standard input: EBADF");
   });
 
   it("exits with 130 for SIGINT while it waits for ids", { tags: "slow" }, async () => {
-    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
+    const env = envOf("http://127.0.0.1:1");
     const { code } = await interruptWaiting(() => startRollcall(["call", "read", "-"], { env }));
     expect(code).toBe(130);
   });
 
   it("exits with 130 for SIGINT while it waits for the service", async () => {
     const { url } = await scriptedServer([{ answer: () => void child.kill("SIGINT") }]);
-    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ROLLCALL_PROJECT: project };
-    const child = startInTurn(["call", "read", "a"], { env });
+    const child = startInTurn(["call", "read", "a"], { env: envOf(url) });
     expect((await endOf(child)).code).toBe(130);
   });
 
@@ -157,51 +95,11 @@ describe("rollcall call read", () => {
       request.resume().on("end", () => response.end(`{"call":{"id":"x","output":"${"x".repeat(100_000)}"}}`));
     });
     const { url } = await listenOnLoopback(server);
-    const env = { ...newHome(), PATH: process.env.PATH, ROLLCALL_BASE_URL: url, ROLLCALL_API_KEY: "key-1234" };
-    const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - --project a/b -o jsonl; echo "code $?" >&2) | head -c 10 >/dev/null`;
+    const env = { ...newHome(), PATH: process.env.PATH, ...envOf(url) };
+    const line = `(printf '${ids.join("\\n")}' | "${process.execPath}" bin/rollcall.js call read - -o jsonl; echo "code $?" >&2) | head -c 10 >/dev/null`;
     const { stderr } = await promisify(execFile)("sh", ["-c", line], { env });
     expect(stderr).toBe("code 0\n");
     expect(asked).toBeLessThan(50);
-  });
-
-  const later = { status: 503, headers: { "retry-after": "60" }, body: '{"reason":"asleep"}' };
-  const refused: Exchange = { when: asksFor("b"), answer: { status: 400, body: '{"reason":"no uuid"}' } };
-  const down: Exchange = { when: asksFor("d"), answer: later };
-
-  it.each<[form: readonly string[], printed: RegExp]>([
-    [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
-    [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
-    [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
-  ])("prints the other calls with %j, names unreadable calls, and exits with 6", async (form, printed) => {
-    const { read } = await service([found("a"), refused, found("c"), down, missing("e")]);
-    const { code, stdout, stderr } = await read(["a", "b", "c", "d", "e", "--max-wait", "1ms", ...form]);
-    expect(code).toBe(6);
-    expect(stdout).toMatch(printed);
-    const said = "cannot read 1 of 5 calls: b (the service refused the request (400): no uuid)";
-    const others = [
-      "cannot read 1 of 5 calls: d (the service answered 503: asleep)",
-      `cannot find 1 of 5 calls in project ${project}: e`,
-    ];
-    for (const one of [said, ...others]) expect(stderr).toContain(one);
-    if (form.length === 0) return;
-    const { error } = JSON.parse(stderr);
-    expect([error.code, error.message, error.http.status]).toEqual(["refused", said, 400]);
-    expect(error.problems.map(({ rule }: { rule: string }) => rule)).toEqual(["unavailable", "not_found"]);
-  });
-
-  it.each<[form: readonly string[], printed: RegExp]>([
-    [["-o", "jsonl"], /^\{"id":"a"}\n\{"id":"c"}\n$/],
-    [["--json"], /^\{"calls":\[\{"id":"a"},\{"id":"c"}]}\n$/],
-    [[], /id {6}a\n(.*\n)*.*id {6}c\n/],
-  ])("prints the other calls with %j, names a forbidden call, and exits with 4", async (form, printed) => {
-    const forbidden: Exchange = { when: asksFor("b"), answer: json({ reason: "not yours" }, 403) };
-    const { read } = await service([found("a"), forbidden, found("c")]);
-    const { code, stdout, stderr } = await read(["a", "b", "c", ...form]);
-    expect([code, stdout]).toEqual([4, expect.stringMatching(printed)]);
-    const said = `cannot read 1 of 3 calls: b (the service refused the key from ROLLCALL_API_KEY for the project ${project} (403): not yours)`;
-    expect(stderr).toContain(said);
-    if (form.length === 0) return;
-    expect(JSON.parse(stderr).error).toMatchObject({ code: "auth", message: said, http: { status: 403 } });
   });
 
   it("prints the calls requested before a 401, names the refused call, and requests no more calls", async () => {
@@ -236,11 +134,8 @@ describe("rollcall call read", () => {
   });
 
   it("prints the calls before a failure on a terminal", async () => {
-    const { server } = await service([found("a"), { when: asksFor("b"), answer: json({ reason: "expired" }, 401) }]);
-    const env = { ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
-    const words = `call read a b c --concurrency 1 --project ${project} --no-pager`;
-    const { code, written } = await runHereOnTerminal(words.split(" "), { env, columns: 100 });
-    const lines = screenOf(written);
+    const { env } = await service([found("a"), { when: asksFor("b"), answer: json({ reason: "expired" }, 401) }]);
+    const { code, lines } = await onTerminal("call read a b c --concurrency 1 --no-pager", env);
     expect(code).toBe(4);
     expect(lines.slice(0, 3)).toEqual(["Call without a name", "  status  running", "  id      a"]);
     expect(lines.join("\n")).toContain("expired");
@@ -248,33 +143,29 @@ describe("rollcall call read", () => {
 
   it("keeps an id whole on a terminal of 40 columns", async () => {
     const id = "01a20438-d85d-7000-a307-1a7954c27289";
-    const { server } = await service([found(id, `,"trace_id":"${id}"`)]);
-    const env = { TERM: "xterm-256color", ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
-    const words = `call read ${id} --no-pager --project a/b`;
-    const { written } = await runHereOnTerminal(words.split(" "), { env, columns: 40 });
-    expect(screenOf(written).filter((line) => line.trim() === id)).toHaveLength(2);
+    const { env } = await service([found(id, { trace_id: id })]);
+    const { lines } = await onTerminal(`call read ${id} --no-pager`, env, 40);
+    expect(lines.filter((line) => line.trim() === id)).toHaveLength(2);
   });
 
   /** Reads samples of calls on a terminal of this width. */
   const readOnTerminal = async (names: readonly string[], columns: number) => {
-    const calls = names.map((name) => readFileSync(`test/samples/${name}`, "utf8"));
-    const { server } = await service(calls.map((call) => ({ answer: json(call) })));
-    const env = { TERM: "xterm-256color", ROLLCALL_BASE_URL: server.url, ROLLCALL_API_KEY: "key-1234" };
-    const ids = names.map((_, at) => `id-${at}`).join(" ");
-    const words = `call read ${ids} --concurrency 1 --project ${project} --costs --storage-size --total-storage-size --no-pager`;
-    const { code, written } = await runHereOnTerminal(words.split(" "), { env, columns });
+    const spelled = (name: string) => readFileSync(`test/samples/${name}.json`, "utf8");
+    const { env } = await service(names.map((name) => ({ when: asksFor(name), answer: json(spelled(name)) })));
+    const words = `call read ${names.join(" ")} --costs --storage-size --total-storage-size --no-pager`;
+    const { code, lines } = await onTerminal(words, env, columns);
     expect(code).toBe(0);
-    return screenOf(written);
+    return lines;
   };
 
   it.each([60, 100, 160])("prints pages that fit %i columns of a terminal", async (columns) => {
-    const lines = await readOnTerminal(["call.json", "call.exception.json", "call.tools.json"], columns);
+    const lines = await readOnTerminal(["call", "call.exception", "call.tools"], columns);
     expect(lines.length).toBeGreaterThan(500);
     expect(lines.filter((text) => text.length > columns)).toEqual([]);
   });
 
   it("prints the tools of a call on a terminal", async () => {
-    const lines = await readOnTerminal(["call.tools.json"], 100);
+    const lines = await readOnTerminal(["call.tools"], 100);
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot("golden/call.tools.txt");
   });
 

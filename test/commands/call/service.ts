@@ -21,14 +21,13 @@ export const service = async (exchanges: readonly Exchange[]) => {
   return { server, read, env };
 };
 
-const asksFor = (id: string) => (request: RecordedRequest) => JSON.parse(request.body.toString()).id === id;
+export const idOf = ({ body }: RecordedRequest): unknown => JSON.parse(body.toString()).id;
+export const asksFor = (id: string) => (request: RecordedRequest) => idOf(request) === id;
 
 export const found = (id: string, call: object = {}): Exchange => ({
   when: asksFor(id),
   answer: json({ call: { id, ...call } }),
 });
-
-export const missing = (id: string): Exchange => ({ when: asksFor(id), answer: json({ call: null }) });
 
 export const sample = (name: string) => JSON.parse(readFileSync(`test/samples/${name}.json`, "utf8")).call;
 

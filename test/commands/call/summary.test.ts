@@ -26,15 +26,6 @@ describe("rollcall call read --summary --costs", () => {
   });
 });
 
-describe("rollcall call read --summary in a pipe", () => {
-  it.each(["tsv", "csv", "jsonl"])("has no row for all calls as %s", async (format) => {
-    const { read } = await service([found("a", sample("call")), found("b", sample("call"))]);
-    const { stdout } = await read(["a", "b", "--summary", "-o", format]);
-    expect(stdout).not.toContain("all calls");
-    expect(stdout).toContain("openai.chat.completions.create");
-  });
-});
-
 describe("rollcall call read with filters", () => {
   it("compares a glob with the whole name", async () => {
     const calls = ["gpt-4o", "gpt-4o-mini", "GPT-4o"].map((model) =>

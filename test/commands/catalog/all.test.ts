@@ -34,20 +34,6 @@ describe("rollcall catalog all", () => {
     expect(ran).toMatchObject({ code: 6, stdout: "" });
   });
 
-  it("prints nothing and exits with 0 if both catalogs are empty or no model matches", async () => {
-    const empty = { analysis: catalogOf(), router: catalogOf() };
-    expect(await runWith(empty, ["catalog", "all"])).toEqual({
-      code: 0,
-      stdout: "",
-      stderr: "note: the list of entries is empty\n",
-    });
-    expect(await runWith({ analysis, router }, ["catalog", "all", "--free", "--json"])).toEqual({
-      code: 0,
-      stdout: '{"catalogs":["analysis","router"],"data":[]}\n',
-      stderr: "",
-    });
-  });
-
   it("accepts a filter value that occurs in only one catalog", async () => {
     const args = ["catalog", "all", "--fields", "id", "--quantization"];
     const both = { analysis, router };

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { filesOf, newFolder } from "../../support/inputs.ts";
-import { newHome, runRollcall } from "../../support/run.ts";
+import { runRollcall } from "../../support/run.ts";
 import { check, document, line } from "./document.ts";
 
 const groups = "test/samples/airline.groups.jsonl";
@@ -10,58 +10,6 @@ describe("rollcall check", () => {
   it("prints a page with -o table", async () => {
     const { stdout } = await check([groups, "-o", "table", "--split", "train"]);
     await expect(stdout).toMatchFileSnapshot("golden/check.txt");
-  });
-
-  it("prints a JSON document for valid and for invalid input", async () => {
-    expect(await document([groups])).toMatchObject({
-      code: 0,
-      document: {
-        status: "valid",
-        split: null,
-        groups: { read: 20, rejected: 0 },
-        trajectories: { read: 80, rejected: 0 },
-        metrics: { reward: 0.25 },
-      },
-    });
-    const [file = ""] = filesOf(`${line(1, ',"group_id":1')}\n${line('"x"', ',"group_id":1')}\n${line(3)}`);
-    expect(await document([file])).toMatchObject({
-      code: 3,
-      document: {
-        status: "invalid",
-        groups: { read: 2, rejected: 1 },
-        trajectories: { read: 3, rejected: 2 },
-        metrics: { reward: 3, "data/step_num_trajectories": 1 },
-        problems: expect.arrayContaining([
-          expect.objectContaining({
-            file,
-            line: 2,
-            column: 37,
-            path: ["reward"],
-            rule: "wrong-type",
-            severity: "error",
-          }),
-        ]),
-      },
-    });
-  });
-
-  it("checks the other files if a file cannot be read, and reports only readable files as valid", async () => {
-    const [bad = ""] = filesOf(line('"x"'));
-    const [report = ""] = [join(newFolder(), "report.xml")];
-    const args = [bad, "nowhere.jsonl", groups, "--report", `junit=${report}`];
-    const { code, document: found } = await document(args);
-    expect({ code, found }).toMatchObject({ code: 3, found: { status: "invalid", groups: { read: 21, rejected: 1 } } });
-    expect(found.problems).toMatchObject(
-      expect.arrayContaining([
-        expect.objectContaining({ file: bad, rule: "wrong-type" }),
-        expect.objectContaining({ file: "nowhere.jsonl", rule: "file-not-found" }),
-      ]),
-    );
-    expect(readFileSync(report, "utf8").match(/classname="[^"]*" name="is valid"/g)).toEqual([
-      `classname="${groups}" name="is valid"`,
-      // The warning about mixed shapes belongs to no file.
-      'classname="all inputs" name="is valid"',
-    ]);
   });
 
   it("writes every report, but never over an input or a file of another program", async () => {
@@ -99,17 +47,6 @@ describe("rollcall check", () => {
     const env = { HOME: undefined, XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined, TMPDIR: "/nowhere" };
     const { code, document: found } = await document([], { env, stdin: line(2) });
     expect({ code, found }).toMatchObject({ code: 0, found: { metrics: { reward: 2 } } });
-  });
-
-  it("counts unreadable lines separately from rejected groups", async () => {
-    const group = `{"trajectories":[${line(0)},${line(1)}]}`;
-    const files = filesOf([group, "{", '{"trajectories":[{"messages_and_choices":[]}]}', group].join("\n"));
-    const log = ["log", "m", ...files, "--split", "t", "--local", "--on-invalid", "skip", "--resend-logged"];
-    const env = newHome();
-    const { stdout, stderr } = await runRollcall(log, { env });
-    expect(stdout).toContain("groups\t4: 2 logged, 2 rejected (1 unreadable record)\n");
-    expect(stderr).toContain("rollcall: 1 group and 1 unreadable record rejected (see ");
-    expect(JSON.parse((await runRollcall([...log, "--json"], { env })).stdout)).toMatchObject({ unreadable_lines: 1 });
   });
 
   it("prints each problem on one line for any file name", async () => {

@@ -3,9 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHereOnTerminal } from "../../support/here.ts";
 import { filesOf, newFolder } from "../../support/inputs.ts";
-import { newHome, runRollcall } from "../../support/run.ts";
-import { json, scriptedServer } from "../../support/server.ts";
-import { runOnTerminal, screenOf } from "../../support/terminal.ts";
+import { runRollcall } from "../../support/run.ts";
+import { screenOf } from "../../support/terminal.ts";
 
 const trajectory = (reward: unknown, more = "", role = "assistant") =>
   `{"messages_and_choices":[{"role":"user","content":"2+2?"},{"role":"${role}","content":"4"}],"reward":${reward}${more}}`;
@@ -20,65 +19,11 @@ const onTerminal = async (args: readonly string[], columns: number, env: Readonl
   return { code, lines: screenOf(written) };
 };
 
-describe("rollcall check --strict", () => {
-  it("reports warnings as errors, so log sends nothing", async () => {
-    const files = filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1))}\n`);
-    expect(await check(...files)).toMatchObject({
-      code: 0,
-      stderr: expect.stringContaining("warning: unknown role `bot`"),
-    });
-    const strict = await check("--strict", "--json", ...files);
-    expect(strict.code).toBe(3);
-    expect(JSON.parse(strict.stdout)).toMatchObject({
-      status: "invalid",
-      groups: { read: 2, rejected: 1 },
-      metrics: { "data/step_num_groups_submitted": 1 },
-      problems: [
-        { rule: "no-sampled-turns", severity: "error" },
-        { rule: "no-assistant-turn", severity: "error" },
-        { rule: "unknown-role", severity: "error" },
-        { rule: "duplicate-trajectory", severity: "error" },
-      ],
-      warnings: [],
-    });
-    const log = await runRollcall(["log", "m", ...files, "--split", "train", "--local", "--strict"]);
-    expect([log.code, log.stdout]).toEqual([3, ""]);
-  });
-});
-
 describe("rollcall check of many errors", () => {
   it("counts all errors of a rule, although it keeps the positions of only the first 1,000", async () => {
     const lines = Array.from({ length: 1500 }, () => trajectory('"high"'));
     const { code, stderr } = await check(...filesOf(lines.join("\n")));
     expect([code, stderr]).toEqual([3, expect.stringContaining("and 1499 more: ")]);
-  });
-});
-
-describe("rollcall check --allow", () => {
-  const files = () => filesOf(`${good}\n${group(trajectory(0, "", "bot"), trajectory(1, ',"metadata":{"a":[]}'))}\n`);
-
-  it("exits with 2 for the rule of an error, and suggests a rule for an unknown name", async () => {
-    const error = await check("--allow", "wrong-type", ...files());
-    expect([error.code, error.stderr]).toEqual([2, expect.stringContaining("errors cannot be silenced")]);
-    const unknown = await check("--allow", "unknown-rol", ...files());
-    expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("did you mean unknown-role?")]);
-    const log = await runRollcall(["log", "m", "--allow", "nan", "--split", "train", "--local", ...files()]);
-    expect(log.code).toBe(2);
-  });
-});
-
-describe("rollcall check --against", () => {
-  it("reports groups that also occur in files of another split", async () => {
-    const [train = "", val = "", other = ""] = filesOf(
-      `${good}\n`,
-      `\n${good}\n`,
-      `${group(trajectory(1)).replace("user", "system")}\n`,
-    );
-    const { code, stderr } = await check(train, "--split", "train", "--against", val, "--against", other);
-    expect([code, stderr]).toEqual([0, expect.stringContaining(`the group at ${val}:2`)]);
-    const untold = await check(train, "--against", other, "--allow", "no-sampled-turns");
-    expect(untold).toMatchObject({ code: 0, stderr: "" });
-    expect(await check(train, "--against", join(newFolder(), "none.jsonl"))).toMatchObject({ code: 3 });
   });
 });
 
@@ -105,16 +50,6 @@ describe("rollcall check --report", () => {
     expect(lines.filter((line) => line.startsWith(`::warning file=${many}`))).toHaveLength(50);
     expect(lines.filter((line) => line.startsWith(`::warning file=${one}`))).toHaveLength(1);
     expect(lines.at(-1)).toContain("::10 more zero-variance-group");
-  });
-
-  it("prints a GitHub annotation for each problem", async () => {
-    const { code, stdout } = await check("test/samples/airline.groups.jsonl", "--report", "github");
-    const rules = Array.from(stdout.matchAll(/^::warning .*title=(.*?)::/gm), ([, rule]) => rule);
-    expect(code).toBe(0);
-    // The first problem of each rule is before the others.
-    expect(rules.slice(0, 4)).toEqual(["mixed-prompts", "zero-variance-group", "missing-tools", "no-sampled-turns"]);
-    expect([...new Set(rules.slice(4))]).toEqual(["mixed-prompts", "zero-variance-group"]);
-    expect(rules).toHaveLength(32);
   });
 
   it("writes well-formed JUnit XML with a suite for each file", async () => {
@@ -170,17 +105,6 @@ describe("rollcall check on a terminal", () => {
     const roles = Array.from({ length: 9 }, () => '{"role":"human","content":""}').join(",");
     const { lines } = await onTerminal(filesOf(`{"messages_and_choices":[${roles}],"reward":1}`), 100);
     expect(lines.join("\n")).toMatch(/and 8 more: \S+:1:\d+, 1:\d+/);
-  });
-
-  it("shows equal warnings in one frame, with the next locations and the advice", async () => {
-    const roles = ["human", "human", "bot", "human", "bot"];
-    const of = (role: string) => `{"messages_and_choices":[{"role":"${role}","content":""}],"reward":1}`;
-    const { lines } = await onTerminal(filesOf(roles.map(of).join("\n")), 100);
-    const told = (role: string) => lines.filter((line) => line.includes(`unknown role \`${role}\``));
-    expect([told("human"), told("bot")].map((all) => all.length)).toEqual([1, 1]);
-    const at = lines.findIndex((line) => /and 2 more: \S+:2, 4/.test(line));
-    expect(lines[at + 1]).toMatch(/^ +=/);
-    expect(lines.join("\n")).toMatch(/and 1 more: \S+:5/);
   });
 
   it("shows twenty frames, the number of all problems, and how many it does not show", async () => {
@@ -247,62 +171,5 @@ describe("rollcall check on a terminal", () => {
     const { lines } = await onTerminal(files, 60);
     const first = lines[lines.findIndex((line) => line.startsWith("Rewards:")) + 1];
     expect(first?.trim().split(/ +/)).toEqual(["0", "█", "1"]);
-  });
-
-  it("prints whole numbers in 40 columns", async () => {
-    const { lines } = await onTerminal(["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"], 40);
-    // A path is one word, which is not folded.
-    expect(lines.filter((line) => line.length > 40 && line.trim().includes(" "))).toEqual([]);
-    const text = lines.join("\n");
-    expect(text).toMatch(/\n {2}reward +1\.2321\n/);
-    expect(text).toMatch(/\nRewards: mean 1\.232 ± 0\.2445,\s+median\s+1\.327\n/);
-  });
-
-  it("draws the rewards on a terminal, and nothing in a pipe", async () => {
-    const sample = "test/samples/airline.groups.jsonl";
-    const { lines } = await runOnTerminal(`"${process.execPath}" bin/rollcall.js check ${sample}`, {
-      env: { ...newHome(), PATH: process.env.PATH, NO_COLOR: "1" },
-      columns: 60,
-    });
-    const picture = lines.slice(lines.findIndex((line) => line.startsWith("Rewards:")));
-    expect(Math.max(...picture.map((line) => line.length))).toBeLessThanOrEqual(60);
-    await expect(`${picture.join("\n")}\n`).toMatchFileSnapshot("golden/picture.60.txt");
-    const { stdout } = await check(sample, "-o", "table");
-    expect(stdout).not.toContain("Rewards:");
-  });
-});
-
-describe("rollcall log after a refusal", () => {
-  const input = { messages: "x".repeat(5000) };
-
-  const refused = async (last: string, detail: readonly unknown[]) => {
-    const [file = ""] = filesOf(`${group(trajectory(0), trajectory(1).replace(/\{"role":"assistant".*?\}/, last))}\n`);
-    const { url } = await scriptedServer([{ answer: json({ detail }, 422) }]);
-    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-of-a-test" };
-    const { code, stderr } = await runRollcall(["log", "m", file, "--split", "t", "--json"], { env });
-    return { code, problems: JSON.parse(stderr).error.problems };
-  };
-
-  it("prints equal problems of several groups once, with the location of each", async () => {
-    const [file = ""] = filesOf(`${group(trajectory(0))}\n${group(trajectory(1))}\n${group(trajectory(2))}\n`);
-    const detail = [0, 2].map((position) => ({
-      loc: ["body", "trajectory_groups", position, "trajectories", 0, "reward"],
-      msg: "Field bad",
-      type: "t",
-    }));
-    const { url } = await scriptedServer([{ answer: json({ detail }, 422) }]);
-    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "token-of-a-test" };
-    const { stderr } = await runRollcall(["log", "m", file, "--split", "t"], { env });
-    expect(stderr).toContain(":1:");
-    expect(stderr).toContain("trajectories.0.reward: Field bad");
-    expect(stderr).toContain(`\n  and 1 more: ${file}:3\n`);
-  });
-
-  it("prints the service's own location if it is unknown, and does not repeat the input", async () => {
-    const detail = [{ loc: ["query", "mode"], msg: "Field required", type: "missing", input }];
-    const { problems } = await refused('{"role":"assistant","content":"4"}', detail);
-    expect(problems).toHaveLength(1);
-    expect(problems[0].message).toBe("query.mode: Field required");
-    expect(problems[0]).not.toHaveProperty("line");
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { filesOf } from "../../support/inputs.ts";
-import { check, document, line } from "./document.ts";
+import { document, line } from "./document.ts";
 
 describe("rollcall check", () => {
   it("suggests a start_time that it accepts", async () => {
@@ -145,16 +145,6 @@ describe("rollcall check", () => {
       calls,
     );
     expect(problems.map(({ rule }) => rule)).toContain("missing-tool-call-id");
-  });
-
-  it.each([
-    ["", "the call of a tool without a name has no result"],
-    [" ", 'the call of the tool `" "` has no result'],
-  ])("prints the name of the tool %j readably", async (name, message) => {
-    const { stderr } = await check([], {
-      stdin: `{"messages_and_choices":[${calling("a").replace("find", name)},${last}],"reward":1}`,
-    });
-    expect(stderr).toContain(`${message} [missing-tool-result]`);
   });
 
   it("finds unlisted tools among 2,000 tools and parallel calls", async () => {

@@ -25,12 +25,6 @@ describe("rollcall completion", () => {
     });
   });
 
-  it("exits with 2 and names the known shells for an unknown shell", async () => {
-    const { code, stdout, stderr } = await runRollcall(["completion", "tcsh"]);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(/bash, zsh, fish or powershell/);
-  });
-
   it.each(Object.values(committed))("evaluates nothing in %s", (path) => {
     const code = readFileSync(path, "utf8").replaceAll(/^\s*#.*$/gm, "");
     expect(code).not.toMatch(/\beval\b|Invoke-Expression|\biex\b|compgen|\(e\)/);

@@ -16,15 +16,6 @@ const openHome = () => {
 };
 
 describe("rollcall config", () => {
-  it("notes settings that this version does not know", async () => {
-    const { config, save } = openHome();
-    save('{"profiles":{"default":{"split":"train","from_tomorrow":1}}}');
-    expect((await config("list")).stderr).toBe("note: settings unknown to this version, but kept: from_tomorrow\n");
-    expect((await config("export")).stderr).toBe(
-      "note: settings unknown to this version, so not exported: from_tomorrow\n",
-    );
-  });
-
   it("never prints a secret", async () => {
     const { config } = openHome();
     const env = { ROLLCALL_API_KEY: "key-1234", ROLLCALL_BASE_URL: "https://anna:pass-5678@a.example?key=query-9012" };

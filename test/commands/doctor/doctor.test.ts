@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { newHome, runRollcall } from "../../support/run.ts";
-import { doctor, group, serviceWith } from "./findings.ts";
+import { doctor, group } from "./findings.ts";
 
 describe("rollcall doctor", () => {
   it("prints a record for each finding in a pipe", async () => {
@@ -32,19 +32,6 @@ describe("rollcall doctor", () => {
     const bare = newHome();
     await doctor(["--local"], { env: bare });
     expect(readdirSync(bare.HOME)).toEqual([]);
-  });
-
-  it("sends no request and runs no credential_command with --offline", async () => {
-    const { server, env } = await serviceWith([]);
-    const { code, of } = await doctor(["--offline"], {
-      env: { ...env, ROLLCALL_API_KEY: undefined, ROLLCALL_CREDENTIAL_COMMAND: "no-such-program --token abc" },
-    });
-    expect(code).toBe(0);
-    expect(of("credential inference")).toMatchObject([{ status: "ok", facts: { state: "command", accepted: null } }]);
-    expect(of("addresses")).toMatchObject([{ status: "skipped" }]);
-    expect(server.received).toEqual([]);
-    const [settings] = of("settings");
-    expect(JSON.stringify(settings)).not.toContain("abc");
   });
 });
 

@@ -44,14 +44,6 @@ describe("rollcall doctor about settings", () => {
     ]);
   });
 
-  it("reports an unknown profile", async () => {
-    expect((await doctor(["--profile", "../x"])).code).toBe(2);
-    expect((await doctor(["--local", "--base-url", "http://a.example"])).code).toBe(2);
-    const { code, of } = await doctor(["--profile", "wrok"]);
-    expect(code).toBe(2);
-    expect(of("settings")).toMatchObject([{ status: "error", message: expect.stringContaining('"wrok"') }]);
-  });
-
   it("reports each file that others can read, with the command that fixes it", async () => {
     const home = newHome();
     const { config } = foldersOf(home);

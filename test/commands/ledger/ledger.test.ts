@@ -1,8 +1,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt } from "../../promises/place.ts";
-import { type accept, faultyService, refuse } from "../../support/raw-server.ts";
-import { runOnTerminal } from "../../support/terminal.ts";
+import { type accept, faultyService } from "../../support/raw-server.ts";
 
 const two = linesOf(groupOf(1), groupOf(2));
 
@@ -46,55 +45,12 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
     expect(await idsOf(place, [])).toEqual(["there"]);
   });
 
-  it("forgets nothing without --yes if stdin is not a terminal", async (context) => {
-    const { place } = await openPlace(context);
-    const file = place.write("a.jsonl", two);
-    await place.log([file]);
-    const asked = await place.run(["ledger", "forget", "--model", "m"]);
-    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining("pass --yes") });
-    expect(asked.stderr).toMatch(/r1: 2 groups of a\.jsonl \(model m, split train\): logged, last tried 20/);
-    expect((await place.run(["ledger", "forget", "--model", "m", "--yes", "--json"])).stdout).toContain(
-      '"forgotten":1',
-    );
-  });
-
-  it("forgets nothing and exits with 2 if no option selects requests", async (context) => {
-    const { place } = await openPlace(context);
-    await place.log([place.write("a.jsonl", two)]);
-    for (const filter of [[], ["--split", "train"], ["--all-destinations"]]) {
-      const ran = await place.run(["ledger", "forget", "--yes", ...filter]);
-      expect(ran).toMatchObject({
-        code: 2,
-        stderr: expect.stringContaining("--model <id>, --batch <name> or --before"),
-      });
-    }
-    expect(await place.entries()).toHaveLength(1);
-  });
-
   it("forgets nothing if no URL gives the destination", async (context) => {
     const { place } = await openPlace(context);
     await place.log([place.write("a.jsonl", two)]);
     const env = { ...place.env, ROLLCALL_BASE_URL: "" };
     expect((await place.run(["ledger", "forget", "--model", "m", "--yes"], { env })).code).toBe(2);
     expect(await place.entries()).toHaveLength(1);
-  });
-
-  it("filters calls by --since and --until, and limits them by --limit", async (context) => {
-    const service = await faultyService(context);
-    service.next(named("a"), named("b"), named("c"), named("d"));
-    const place = placeAt(context, service.url);
-    const four = linesOf(...[1, 2, 3, 4].map((reward) => groupOf(reward)));
-    await place.log([place.write("a.jsonl", four), ...oneEach]);
-    expect(await idsOf(place, ["--since", "yesterday"])).toEqual(["a", "b", "c", "d"]);
-    expect(await idsOf(place, ["--limit", "3"])).toEqual(["a", "b", "c"]);
-    expect(await idsOf(place, ["--since", "2020-01-01", "--limit", "2"])).toEqual(["a", "b"]);
-    expect(await idsOf(place, ["--until", "2020-01-01"])).toEqual([]);
-    expect(await idsOf(place, ["--until", "1h"])).toEqual([]);
-    for (const time of ["tomorrow", "2025-11-31"])
-      expect((await place.run(["ledger", "calls", "--since", time])).stderr).toContain("expected today, yesterday, an");
-    service.next(named("e", "f", "g", "h"));
-    await place.log([place.write("b.jsonl", linesOf(...[5, 6, 7, 8].map((reward) => groupOf(reward))))]);
-    expect(await idsOf(place, ["--limit", "6"])).toEqual(["a", "b", "c", "d", "e", "f"]);
   });
 
   it("reads a time without an offset as UTC", async (context) => {
@@ -109,37 +65,6 @@ describe.concurrent("rollcall ledger", { timeout: 90_000 }, () => {
       const later = await place.run(["ledger", "calls", "--since", inAnHour], { env: { ...place.env, TZ } });
       expect(later).toMatchObject({ code: 0, stdout: "" });
     }
-  });
-
-  it("counts refused groups as not logged in `ledger verify`", async (context) => {
-    const service = await faultyService(context);
-    service.next(refuse(422));
-    const place = placeAt(context, service.url);
-    const file = place.write("a.jsonl", two);
-    expect((await place.log([file])).code).toBe(6);
-    const { code, stderr } = await place.run(["ledger", "verify", file]);
-    expect({ code, stderr }).toMatchObject({
-      code: 10,
-      stderr: expect.stringContaining("0 of 2 groups logged exactly once, 2 not logged\n"),
-    });
-  });
-});
-
-describe("rollcall ledger forget on a terminal", () => {
-  it("lists the requests, asks, and forgets the requests only after yes", { timeout: 60_000 }, async (context) => {
-    const { place } = await openPlace(context);
-    await place.log([place.write("a.jsonl", two)]);
-    const forget = `"${process.execPath}" bin/rollcall.js ledger forget --model m`;
-    const env = { PATH: process.env.PATH, ...place.env };
-    const no = await runOnTerminal(forget, { env, typed: [{ when: /y\/N/, keys: "\r" }] });
-    expect([no.code, no.written]).toEqual([2, expect.stringContaining("cannot forget 1 request")]);
-    // rollcall prints the requests before the question.
-    expect(no.lines[0]).toMatch(/^note: r1: 2 groups of /);
-    expect((await place.entries()).length).toBe(1);
-    const yes = await runOnTerminal(forget, { env, typed: [{ when: /y\/N/, keys: "y\r" }] });
-    expect(yes.written).toContain("r1: 2 groups of a.jsonl");
-    expect([yes.code, yes.written]).toEqual([0, expect.stringContaining("deleted 1 request")]);
-    expect((await place.entries()).length).toBe(0);
   });
 });
 

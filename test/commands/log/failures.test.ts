@@ -29,25 +29,6 @@ describe("a failing run of rollcall log", () => {
     });
   });
 
-  it("keeps the groups of two models apart in `ledger verify` and `ledger status`", async () => {
-    const [env, file] = [newHome(), two()];
-    for (const model of ["a", "b"]) await runRollcall(["log", model, file, "--split", "t", "--local"], { env });
-    const both = await runRollcall(["ledger", "verify", file, "--local"], { env });
-    expect(both.code).toBe(10);
-    expect(both.stderr).toContain("2 logged more than once");
-    expect(both.stderr).toMatch(/hint: .*--model/);
-    expect(both.stderr).not.toContain("rollcall log");
-    expect((await runRollcall(["ledger", "verify", file, "--local", "--model", "a"], { env })).code).toBe(0);
-    const status = async () => (await runRollcall(["ledger", "status", file, "--local"], { env })).stderr;
-    expect(await status()).toContain(
-      "2 groups: 2 logged, 0 unknown, 0 refused, 0 not sent, 0 logged more than once for the same",
-    );
-    await runRollcall(["log", "a", file, "--split", "t", "--local", "--resend-logged"], { env });
-    expect(await status()).toContain(
-      "2 groups: 0 logged, 0 unknown, 0 refused, 0 not sent, 2 logged more than once for the same",
-    );
-  });
-
   it.skipIf(!existsSync("/dev/full"))("prints the logged groups on stderr if stdout goes to a full disk", async () => {
     const ends: readonly (readonly [Answer, number, string])[] = [
       [json("{}"), 11, "2 groups logged"],

@@ -9,16 +9,6 @@ import { interruptWaiting, startRollcall } from "../../support/run.ts";
 import { fileWith, follow, line, openSink, quiet, resultOf, soon, until, words } from "./following.ts";
 
 describe("rollcall log --follow", () => {
-  it("waits for a file that does not exist yet, and prints a notice", async () => {
-    const sink = await openSink();
-    const file = join(newFolder(), "later.jsonl");
-    const run = follow(sink, file, ...soon);
-    await until(() => run.said.stderr.includes("later.jsonl to exist"));
-    writeFileSync(file, line(1));
-    await until(() => sink.groups().length === 1);
-    expect((await run.end()).code).toBe(0);
-  });
-
   it("exits with 130 and prints a document after SIGINT while it waits for a file", { tags: "slow" }, async () => {
     const sink = await openSink();
     const file = join(newFolder(), "never.jsonl");

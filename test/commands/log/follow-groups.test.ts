@@ -19,24 +19,6 @@ describe("rollcall log --follow", () => {
     expect(rulesIn(stdout)).toContain("group-changed");
   });
 
-  it("waits for --group-size trajectories of a group, and sends only complete groups at its end", async () => {
-    const sink = await openSink();
-    const file = fileWith(line(1, "a") + line(2, "a") + line(3, "b"));
-    const run = follow(sink, file, ...soon, "--group-size", "3", "--json");
-    await until(() => sink.groups().length === 1);
-    appendFileSync(file, line(4, "b") + line(5, "b"));
-    await until(() => sink.groups().length === 2);
-    appendFileSync(file, line(6, "c"));
-    const { code, stdout } = await run.end();
-    expect(sink.groups()).toEqual([
-      [1, 2],
-      [3, 4, 5],
-    ]);
-    expect(code).toBe(130);
-    expect(resultOf(stdout).trajectories).toMatchObject({ read: 6, logged: 5, not_sent: 1 });
-    expect(rulesIn(stdout)).toContain("incomplete-group");
-  });
-
   it("gathers the trajectories of a group by --group-by from any lines", async () => {
     const sink = await openSink();
     const file = fileWith(line(1, "a") + line(2, "b") + line(3, "a") + line(4, "b"));

@@ -94,18 +94,6 @@ describe("rollcall log --follow", () => {
     expect(resultOf(ended.stdout).groups).toMatchObject({ read: 2, logged: 1, already_logged: 1 });
   });
 
-  it("stops at an invalid line after it sent the complete groups before the line", async () => {
-    const sink = await openSink();
-    const file = fileWith(`${line(1)}${line(2)}{"reward": NaN}\n${line(3)}`);
-    const { code, stdout, stderr } = await follow(sink, file, ...never, "--json").closed();
-    expect([code, sink.groups()]).toEqual([7, [[1], [2]]]);
-    expect(JSON.parse(stderr).error).toMatchObject({
-      cause: "invalid_input",
-      problems: [{ line: 3, rule: "json-nan" }],
-    });
-    expect(resultOf(stdout).groups).toMatchObject({ logged: 2, not_sent: 2 });
-  });
-
   it.each([
     [
       `{"reward": 1}\n`,
@@ -160,23 +148,6 @@ describe("rollcall log --follow", () => {
     const { code, stderr } = await follow(sink, file, ...never, "--json").closed();
     expect([code, sink.groups(), sink.bodies[0]?.endsWith('],"run":7}')]).toEqual([7, [[1], [2]], true]);
     expect(JSON.parse(stderr).error.problems).toMatchObject([{ line: 3, rule: "split-mismatch" }]);
-  });
-
-  it("writes invalid lines to the rejects file immediately with --on-invalid skip", async () => {
-    const sink = await openSink();
-    const file = fileWith(`${line(1)}{"reward": NaN}\n`);
-    const run = follow(sink, file, ...soon, "--on-invalid", "skip", "--json");
-    await until(() => sink.groups().length === 1 && existsSync(`${file}.rejected`));
-    expect(readFileSync(`${file}.rejected`, "utf8")).toBe('{"reward": NaN}\n');
-    appendFileSync(file, `{"reward": 1}\r\n${line(2)}`);
-    await until(() => sink.groups().length === 2);
-    const { code, stdout } = await run.end();
-    expect([code, sink.groups()]).toEqual([7, [[1], [2]]]);
-    expect(readFileSync(`${file}.rejected`, "utf8")).toBe('{"reward": NaN}\n{"reward": 1}\r\n');
-    expect(resultOf(stdout)).toMatchObject({
-      groups: { read: 4, logged: 2, rejected: 2 },
-      rejects_file: `${file}.rejected`,
-    });
   });
 
   it("writes refused groups to the rejects file once with --on-refused skip", async () => {

@@ -108,21 +108,6 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       ]);
     }
   });
-
-  it("prints a hint about the key after a 401, and about the cause after a 400", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
-    service.next(accept, refuse(401));
-    const key = await place.log([file, ...oneEach]);
-    expect([key.code, key.error?.retryable]).toEqual([7, false]);
-    expect(key.error?.hint).toMatch(
-      /^check the key in ROLLCALL_TOKEN\. Then rerun the same command to send only the remaining groups/,
-    );
-    service.next(refuse(400));
-    const refused = await place.log([file, ...oneEach]);
-    expect([refused.code, refused.error?.retryable]).toEqual([7, false]);
-    expect(refused.error?.hint).toMatch(/^run the command with --debug.*\. Then/);
-  });
 });
 
 describe.concurrent("a service's limit", { timeout: 60_000 }, () => {
@@ -198,23 +183,5 @@ describe.concurrent("the rejects file", { timeout: 60_000 }, () => {
       )
       .toEqual([]);
     for (const end of ["", ".reasons"]) expect(statSync(`${file}.rejected${end}`).mode & 0o777).toBe(0o640);
-  });
-});
-
-describe.concurrent("a refusal by the service", { timeout: 60_000 }, () => {
-  it("is printed with path and field, even if they are not in the input", async (context) => {
-    const { service, place } = await openPlace(context);
-    const file = place.write("a.jsonl", two);
-    const items = [
-      { loc: ["body", "trajectory_groups", 1, "trajectories", 0, "reward"], msg: "Field required", type: "missing" },
-      { loc: ["header", "x-run"], msg: "Field required", type: "missing" },
-    ];
-    const said = [`${file}:2:54: trajectories.0.reward: Field required`, "header.x-run: Field required"];
-    for (const [at, item] of items.entries()) {
-      service.next(refuse(422, { body: JSON.stringify({ detail: [item] }) }));
-      const { error } = await place.log([file]);
-      expect(error).toMatchObject({ problems: [{ rule: "refused-by-service" }] });
-      expect(error?.message).toContain(said[at]);
-    }
   });
 });

@@ -1,22 +1,11 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { filesOf } from "../../support/inputs.ts";
-import { newHome, runRollcall } from "../../support/run.ts";
 import { json } from "../../support/server.ts";
 
 import { group, groups, log, none, parsed, rulesIn, sampleMetrics, two } from "./logging.ts";
 
 describe("rollcall log", () => {
-  it("sends one request with a token, and prints one metric per line", async () => {
-    const { code, stdout, received } = await log([groups, "--split", "train"], [json("{}")]);
-    expect(code).toBe(0);
-    expect(stdout.split("\n").map((one) => one.split("\t"))).toContainEqual(["train/reward", "0.25"]);
-    expect(received.map(({ method, path, headers }) => [method, path, headers.authorization])).toEqual([
-      ["POST", "/v1/preview/models/m/log", "Bearer token-1234"],
-    ]);
-    expect(received[0]?.headers["content-length"]).toBe(String(received[0]?.body.length));
-  });
-
   it("prints a document, and the service's answer byte for byte", async () => {
     const body = '{"n":12345678901234567890,"x":1.0}';
     const { code, stdout, stderr } = await log([groups, "--split", "train", "--json", "--no-color"], [json(body)]);
@@ -75,14 +64,5 @@ describe("rollcall log", () => {
     expect(await split([two()], { ROLLCALL_SPLIT: "val" })).toBe("val");
     const [request = ""] = filesOf(`{"trajectory_groups":[${group(1)}],"split":"test"}`);
     expect(await split([request])).toBe("test");
-  });
-
-  it("logs to the local service, and gives the command that reads a call", async () => {
-    const env = newHome();
-    const { code, stdout } = await runRollcall(["log", "m", groups, "--split", "train", "--local"], { env });
-    expect(code).toBe(0);
-    const next = /^next\trollcall (call read \S+ --local)$/m.exec(stdout)?.[1]?.split(" ") ?? [];
-    const call = await runRollcall([...next, "--json"], { env });
-    expect({ code: call.code, call: parsed(call.stdout) }).toMatchObject({ code: 0, call: { call: { id: next[2] } } });
   });
 });

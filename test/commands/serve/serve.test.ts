@@ -1,5 +1,4 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,26 +81,6 @@ const read = async ({ url, key }: ServeProcess, id: string): Promise<unknown> =>
 };
 
 describe("rollcall serve", () => {
-  it("prints its URL first, then instructions, and never its key", async () => {
-    const dataDir = newDataDir();
-    const service = await serving([], { dataDir });
-    const { port } = new URL(service.url);
-    await fetch(`${service.url}/inference/analysis/local/models`);
-    service.child.kill("SIGTERM");
-    expect(await service.ended).toBe(0);
-    expect(service.said().replaceAll(dataDir, "DATA").replaceAll(port, "PORT")).toBe(
-      [
-        "rollcall service at http://127.0.0.1:PORT",
-        "note: logged data: DATA, key: DATA/local.key",
-        "note: to use this service in another shell, run:",
-        "export ROLLCALL_BASE_URL=http://127.0.0.1:PORT ROLLCALL_INFERENCE_BASE_URL=http://127.0.0.1:PORT ROLLCALL_PROJECT=local/local",
-        "export ROLLCALL_ANALYSIS_PROVIDER=local ROLLCALL_ROUTER_PROVIDER=local ROLLCALL_API_KEY_FILE=DATA/local.key",
-        "",
-      ].join("\n"),
-    );
-    expect(service.said()).not.toContain(service.key);
-  });
-
   it.skipIf(process.getuid?.() !== 0)("prints port 80, which a URL omits (tested as root only)", async () => {
     const service = await serving(["--host", "127.0.0.80", "--port", "80"]);
     await expect.poll(service.said).toContain("ROLLCALL_BASE_URL=http://127.0.0.80:80 ");
@@ -133,13 +112,6 @@ describe("rollcall serve", () => {
     expect(exports).toContain(` ROLLCALL_API_KEY_FILE=${dataDir}/local.key`);
   });
 
-  it("prints only its URL with --quiet", async () => {
-    const service = await serving(["--quiet"]);
-    service.child.kill("SIGINT");
-    expect(await service.ended).toBe(0);
-    expect(service.said()).toBe(`rollcall service at ${service.url}\n`);
-  });
-
   it("prints each request with --debug, without key and body", async () => {
     const service = await serving(["--debug"]);
     await log(service, 0.123);
@@ -148,16 +120,6 @@ describe("rollcall serve", () => {
     expect(service.said()).toMatch(/^POST \/v1\/preview\/models\/m\/log 200 \d+ ms$/m);
     expect(service.said()).not.toContain("0.123");
     expect(service.said()).not.toContain(service.key);
-  });
-
-  it("takes its key from the environment, and then writes no key file", async () => {
-    const key = "a-key-from-the-environment";
-    const service = await serving([], { env: { ROLLCALL_LOCAL_KEY: key } });
-    const listed = await fetch(`${service.url}/v1/models`, { headers: { Authorization: `Bearer ${key}` } });
-    expect(listed.status).toBe(200);
-    expect(existsSync(join(service.dataDir, "local.key"))).toBe(false);
-    await expect.poll(service.said).toContain("key: ROLLCALL_LOCAL_KEY\n");
-    expect(service.said()).not.toContain(key);
   });
 
   it("needs no home folder with --data-dir", async () => {
@@ -247,19 +209,6 @@ describe("rollcall serve that cannot start", () => {
     await expect.poll(events.said).toMatch(/"event":"warning","rule":"exposed-address","message":"other machines/);
     expect(events.said()).toMatch(/^\{"time":"[^"]+","event":"listening",/);
     expect(events.said()).not.toContain("export ");
-  });
-
-  it("exits with 11 if the store is a foreign file, and does not change the file", async () => {
-    const { child, dataDir, ended } = await serving();
-    child.kill("SIGTERM");
-    await ended;
-    const file = join(dataDir, "local.db");
-    for (const beside of [`${file}-wal`, `${file}-shm`]) spawnSync("rm", ["-f", beside]);
-    writeFileSync(file, "dear diary");
-    const ran = await runRollcall(["serve", "--port", "0", "--data-dir", dataDir, "--json"]);
-    expect(ran).toMatchObject({ code: 11, stdout: "" });
-    expect(JSON.parse(ran.stderr).error).toMatchObject({ code: "storage", exit_code: 11, where: { file } });
-    expect(readFileSync(file, "utf8")).toBe("dear diary");
   });
 });
 
