@@ -1,4 +1,4 @@
-/** Redacts secrets that are plain, encoded, folded or truncated. */
+/** Redacts secrets that are plain, escaped in JSON, percent-encoded, or in base64 or hex. */
 import { decodePercent } from "../host.ts";
 import { parseJson } from "../json/json-bytes.ts";
 import { endOfString } from "../json/raw-json.ts";
@@ -59,80 +59,57 @@ const encodeInside = (bytes: Uint8Array, before: number) => {
 type Spelling = ReturnType<typeof compileSpelling>;
 
 const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
-  const letters = Array.from(text);
-  const heads = letters.slice(0, headLength);
-  const patterns = heads.map((letter) => `(?:${listPatterns(letter).toReversed().join("|")})`);
-  return { letters, head: new RegExp(patterns.join(`(?:${lineBreak})?`), "giu"), inNames, isBase64 };
+  // The encodings have different numbers of backslashes, so a run of backslashes is one letter.
+  const letters = (text.match(/\\+|[^\\]/gu) ?? []).map(getPattern);
+  const head = letters.slice(0, headLength).map(({ source }) => source);
+  return { letters, head: new RegExp(head.join(""), "giu"), inNames, isBase64 };
 };
 
-/** White space and tags may break a secret. */
-const breakStart = "=?(?:\\s|(?:\\\\r)?\\\\n)|%0D%0A|%0A|&#10;|<[^<>]{0,200}>";
-const lineBreak = `(?:${breakStart})(?:${breakStart}|[>|│])*`;
-const lineBreakPattern = new RegExp(lineBreak, "iuy");
-/** The letters after the white space, such as `%0a` or `>`, can be letters of the secret. */
-const whiteSpacePattern = /=?\s+/iuy;
-const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d|&#61;|\\=){0,2}/iuy;
+const patterns = new Map<string, RegExp>();
+const getPattern = (letter: string) => {
+  const pattern = patterns.get(letter) ?? new RegExp(composePattern(letter), "iuy");
+  patterns.set(letter, pattern);
+  return pattern;
+};
 
-const entityNames: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "apos" };
-
-const listPatterns = (letter: string) => {
-  const code = letter.codePointAt(0) ?? 0;
-  const units = Array.from({ length: letter.length }, (_, at) => letter.charCodeAt(at).toString(16).padStart(4, "0"));
-  const bytes = Array.from(Buffer.from(letter), (byte) => byte.toString(16).padStart(2, "0"));
-  const escapeBytes = (prefix: string) => bytes.map((byte) => prefix + byte).join("");
-  const octal = Array.from(Buffer.from(letter), (byte) => `\\\\+0*${byte.toString(8)}`);
-  const named = entityNames[letter];
-  const codePoint = `\\u{${code.toString(16)}}`;
-  return [
-    ...(letter === "\\" ? ["\\\\", "\\\\{2}", "\\\\{4}"] : [`\\\\*${codePoint}`]),
-    units.map((unit) => `\\\\+u${unit}`).join(""),
-    ...["%(?:25)*", "\\\\+x", "="].map(escapeBytes),
-    octal.join(""),
-    ...(code < 256 ? [`\\\\+x${code.toString(16).padStart(2, "0")}`] : []),
-    `\\\\+u\\{0*${code.toString(16)}\\}`,
-    `&(?:amp;)*#0*${code};`,
-    `&(?:amp;)*#x0*${code.toString(16)};`,
-    ...(named === undefined ? [] : [`&(?:amp;)*(?:${named});`]),
-    ...(letter === " " ? ["\\+"] : letter === "+" ? ["-"] : letter === "/" ? ["_"] : []),
-    ...(letter === "'" ? ["'\\\\+''", `'"'"'`] : []),
-    ...(letter < " " ? [JSON.stringify(letter).slice(1, -1).replace("\\", "\\\\")] : []),
+/**
+ * Returns a pattern of a letter as it is, in JSON (also inside of strings), in an address and in url-safe base64. The
+ * pattern of backslashes before an escape also matches the backslash of the escape.
+ */
+const composePattern = (letter: string) => {
+  const isRun = letter.startsWith("\\");
+  const one = isRun ? "\\" : letter;
+  const units = Array.from({ length: one.length }, (_, at) => one.charCodeAt(at).toString(16).padStart(4, "0"));
+  const bytes = Array.from(Buffer.from(one), (byte) => byte.toString(16).padStart(2, "0"));
+  const spellings = [
+    units.map((unit) => `\\\\*u${unit}`).join(""),
+    bytes.map((byte) => `%(?:25)*${byte}`).join(""),
+    `${/[\p{L}\p{N}\\]/u.test(one) ? "" : "\\\\*"}\\u{${one.codePointAt(0)?.toString(16)}}`,
+    ...(one < " " ? [`\\\\*${JSON.stringify(one).slice(2, -1)}`] : []),
+    ...(one === " " ? ["\\+"] : one === "+" ? ["-"] : one === "/" ? ["_"] : []),
   ];
+  return `(?:${spellings.map((spelling) => (isRun ? `(?:${spelling})+` : spelling)).join("|")})`;
 };
 
-const patterns = new Map<string, readonly RegExp[]>();
-const getPatterns = (letter: string) => {
-  const known = patterns.get(letter) ?? listPatterns(letter).map((one) => new RegExp(one, "iuy"));
-  patterns.set(letter, known);
-  return known;
-};
+const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d){0,2}/iuy;
 
 const matchEnd = (pattern: RegExp, text: string, from: number) => {
   pattern.lastIndex = from;
   return pattern.test(text) ? pattern.lastIndex : undefined;
 };
 
-/** Matches the end of a truncated text, which may be a part of an escape. */
-const truncationPattern = /(?:[%&=\\'][#{'\w]{0,8})?(?=…)/iuy;
+/** Matches the end of a text that was cut, maybe inside of an escape. */
+const cutPattern = /(?:[%\\]\w{0,8})? ?(?=…)/iuy;
 
-/** Returns all possible end positions, because a backslash can be a letter or begin an escape. */
-const findEnds = (letters: readonly string[], text: string, from: number) => {
-  let ends: readonly number[] = [from];
+/** Also finds the start of a secret in a text that was cut. */
+const findEnd = (letters: readonly RegExp[], text: string, from: number) => {
+  let end = from;
   for (const letter of letters) {
-    const next = new Set<number>();
-    for (const end of ends) {
-      const breaks = [whiteSpacePattern, lineBreakPattern].map((pattern) => matchEnd(pattern, text, end));
-      for (const start of new Set([end, ...breaks])) {
-        if (start === undefined) continue;
-        for (const pattern of getPatterns(letter)) {
-          const after = matchEnd(pattern, text, start);
-          if (after !== undefined) next.add(after);
-        }
-      }
-    }
-    if (next.size === 0) return ends.flatMap((end) => matchEnd(truncationPattern, text, end) ?? []);
-    ends = [...next];
+    const next = matchEnd(letter, text, end);
+    if (next === undefined) return matchEnd(cutPattern, text, end);
+    end = next;
   }
-  return ends;
+  return end;
 };
 
 const redactSpelling = (text: string, { letters, head, isBase64 }: Spelling) => {
@@ -140,10 +117,9 @@ const redactSpelling = (text: string, { letters, head, isBase64 }: Spelling) => 
   let copied = 0;
   head.lastIndex = 0;
   for (let match = head.exec(text); match; match = head.exec(text)) {
-    const ends = findEnds(letters, text, match.index);
+    const end = findEnd(letters, text, match.index);
     head.lastIndex = match.index + 1;
-    if (ends.length === 0) continue;
-    const end = Math.max(...ends);
+    if (end === undefined) continue;
     kept += text.slice(copied, match.index) + redacted;
     copied = isBase64 ? (matchEnd(base64End, text, end) ?? end) : end;
     head.lastIndex = copied;

@@ -2,7 +2,6 @@
 export const encodings: readonly (readonly [string, (text: string) => string])[] = [
   ["as it is", (text) => text],
   ["in capitals", (text) => text.toUpperCase()],
-  ["with a line end inside", (text) => `${text.slice(0, 7)}\n    ${text.slice(7)}`],
   ["as base64", (text) => Buffer.from(text).toString("base64")],
   ["as base64 without padding", (text) => Buffer.from(text).toString("base64").replaceAll("=", "")],
   ["as url-safe base64", (text) => Buffer.from(text).toString("base64url")],
@@ -15,23 +14,4 @@ export const encodings: readonly (readonly [string, (text: string) => string])[]
   ["as percent in capitals", (text) => Buffer.from(text).toString("hex").toUpperCase().replace(/../g, "%$&")],
   ["as JSON", (text) => JSON.stringify(text).slice(1, -1).replaceAll("/", "\\/")],
   ["as escapes of JSON", (text) => text.replace(/./gs, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)],
-  ["as HTML", (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;")],
-  ["as numbers of HTML", (text) => Array.from(text, (c) => `&#${c.codePointAt(0)};`).join("")],
-  [
-    "as hexadecimal numbers of HTML",
-    (text) => Array.from(text, (c) => `&#x${c.codePointAt(0)?.toString(16)};`).join(""),
-  ],
-  ["as bytes of a log", (text) => Buffer.from(text).toString("hex").replace(/../g, "\\x$&")],
-  ["with quotes of a log", (text) => text.replaceAll("\\", "\\x5C").replaceAll('"', "\\x22").replaceAll("'", "\\x27")],
-  [
-    "as octal numbers",
-    (text) => Array.from(Buffer.from(text), (byte) => `\\${byte.toString(8).padStart(3, "0")}`).join(""),
-  ],
-  ["in quotes of a shell", (text) => text.replaceAll("'", "'\\''")],
-  ["as code points", (text) => Array.from(text, (c) => `\\u{${c.codePointAt(0)?.toString(16)}}`).join("")],
-  ["as quoted-printable", (text) => Buffer.from(text).toString("hex").toUpperCase().replace(/../g, "=$&")],
-  ["with a soft line break", (text) => `${text.slice(0, 7)}=\n${text.slice(7)}`],
-  ["with a space inside", (text) => `${text.slice(0, 12)} ${text.slice(12)}`],
-  ["with a tag inside", (text) => `${text.slice(0, 2)}<wbr/>\n<b>${text.slice(2)}`],
-  ["as Markdown", (text) => text.replaceAll(/[^a-z0-9]/gi, "\\$&")],
 ];

@@ -169,15 +169,6 @@ describe("the package", () => {
     },
   );
 
-  it("names every variable of the source and of deploy/ in the first man page", () => {
-    const files = ["src", "deploy"].flatMap((folder) => filesIn(folder).map((name) => join(folder, name)));
-    const known = files.flatMap((name) => readFileSync(name, "utf8").match(/\bROLLCALL_[A-Z_]*[A-Z]\b/g) ?? []);
-    expect(known.length).toBeGreaterThan(20);
-    const page = readFileSync(join(unpacked, "man/rollcall.1"), "utf8");
-    const named = new Set(page.match(/ROLLCALL_[A-Z_]*[A-Z]/g));
-    expect([...new Set(known)].filter((name) => !named.has(name))).toEqual([]);
-  });
-
   it("takes at most 250 kB compressed for other tools' formats and remote files", () => {
     const own = filesIn(join(unpacked, "dist")).filter((name) => readers.test(name));
     expect(own.length).toBeGreaterThan(15);
