@@ -14,7 +14,7 @@ describe("findNearest", () => {
     ["spilt", "splat split", "split"],
     ["MODEL", "log Model", "Model"],
     ["cat", "log catalog", undefined],
-  ])("finds for %s among %s: %s", (typed, candidates, nearest) => {
+  ])("finds the word with the fewest changes, and none with too many (row %$)", (typed, candidates, nearest) => {
     expect(findNearest(typed, candidates.split(" "))).toBe(nearest);
   });
 });

@@ -6,7 +6,7 @@ describe("splitCommandLine", () => {
     ['C:\\bin\\get.exe  "a b" \'c d\' \\"e', ["C:\\bin\\get.exe", "a b", "'c", "d'", '"e']],
     ['"C:\\a b\\" ', undefined],
     ["get \\", ["get", "\\"]],
-  ])("splits %s by the rules of Windows", (line, words) => {
+  ])("splits a line by the rules of Windows, and not after an open quote (row %$)", (line, words) => {
     expect(splitCommandLine(line, { windows: true })).toEqual(words);
   });
 
@@ -14,7 +14,7 @@ describe("splitCommandLine", () => {
     ['get a\\ b "c\\d \\"e" \'f\\g\'', ["get", "a b", 'c\\d "e', "f\\g"]],
     ["get 'a", undefined],
     ["get \\", undefined],
-  ])("splits %s by the rules of a shell", (line, words) => {
+  ])("splits a line by the rules of a shell, and not after an open quote or escape (row %$)", (line, words) => {
     expect(splitCommandLine(line, { windows: false })).toEqual(words);
   });
 });

@@ -11,7 +11,7 @@ describe("a duration", () => {
     ["2w", 1_209_600_000],
     ["1", undefined],
     ["1 s", undefined],
-  ])("%s is %s ms", (text, ms) => {
+  ])("is a number and a unit, without a space (row %$)", (text, ms) => {
     expect(parseDuration(text)).toEqual(ms ?? { wanted: expect.any(String) });
   });
 });
@@ -27,7 +27,7 @@ describe("a size or a count", () => {
     ["1.5kb", 1500],
     ["8 MiB", undefined],
     ["k", undefined],
-  ])("%s is %s", (text, amount) => {
+  ])("is a number with a decimal or binary prefix, without a space (row %$)", (text, amount) => {
     expect(parseCount(text)).toEqual(amount ?? { wanted: expect.any(String) });
   });
 });
@@ -40,7 +40,7 @@ describe("formatRoundedSize", () => {
     [2 ** 20 - 1, "1024 KiB"],
     [2 ** 20, "1 MiB"],
     [2.5 * 2 ** 30, "2560 MiB"],
-  ])("formats %d bytes as %s", (bytes, text) => {
+  ])("uses the largest unit, with one decimal place (row %$)", (bytes, text) => {
     expect(formatRoundedSize(bytes)).toBe(text);
   });
 });
@@ -52,7 +52,7 @@ describe("formatRest", () => {
     [59_001, "1 min"],
     [3_599_000, "60 min"],
     [3_600_001, "2 h"],
-  ])("formats %d ms as %s", (ms, text) => {
+  ])("rounds up to the largest unit (row %$)", (ms, text) => {
     expect(formatRest(ms)).toBe(text);
   });
 });

@@ -46,7 +46,7 @@ describe("a path into a call", () => {
     ["a", '{"a":1,"a":2}', "2"],
     ["a", '{"a":null}', "null"],
     [".a.b", '{"a":{"b":3}}', "3"],
-  ])("finds, by %s in %s, %s", (path, json, value) => {
+  ])("finds the value of keys, indexes and quoted keys (row %$)", (path, json, value) => {
     expect(at(json, path)).toBe(value);
   });
 
@@ -62,11 +62,14 @@ describe("a path into a call", () => {
     ["output.choices[-2]", '{"output":{"choices":[1]}}', "output.choices[-2]", undefined, ["[0]"]],
     ["id.x", '{"id":"x"}', "id.x", undefined, []],
     ["id[0]", '{"id":null}', "id[0]", undefined, []],
-  ])("gives the missing part and similar names, for %s in %s", (path, json, where, near, found) => {
+  ])("gives the missing part and similar names (row %$)", (path, json, where, near, found) => {
     expect(at(json, path)).toEqual({ kind: "missing", path: where, near, candidates: found });
   });
 
-  it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])("cannot be %j", (text) => {
-    expect(() => parsePath(text, "--path")).toThrow(expect.objectContaining({ kind: "invalid-option-value" }));
-  });
+  it.each(["", ".", "a.", "a..b", "a[", "a[x]", "a[1", "a]b", '["a]', "a b[0]c"])(
+    "cannot be malformed (row %$)",
+    (text) => {
+      expect(() => parsePath(text, "--path")).toThrow(expect.objectContaining({ kind: "invalid-option-value" }));
+    },
+  );
 });

@@ -128,7 +128,7 @@ describe("a call as a trajectory", () => {
     ["its output is not a message", { ...done, output: { score: 1 } }],
     ["its output has several choices", { ...done, output: { choices: [choice, choice] } }],
     ["its tools are not a list", { ...done, inputs: { messages, tools: "none" } }],
-  ])("fails because %s, for %j", (why, call) => {
+  ])("fails because %s (row %$)", (why, call) => {
     expect(trajectory(call)).toBe(`unfit: ${why}`);
   });
 

@@ -140,7 +140,7 @@ describe("the usage of a call", () => {
   });
 
   it.each([{}, { output: "text" }, { summary: null, output: null }, { summary: { usage: [] } }, { summary: 5 }])(
-    "is missing in the call %j",
+    "is missing in a call without counts (row %$)",
     (call) => {
       expect(countsOf(call)).toEqual([]);
     },
@@ -217,7 +217,7 @@ describe("the usage of a call", () => {
       },
       undefined,
     ],
-  ])("can have other prices in %j", (output, reason) => {
+  ])("can have other prices for a service tier, audio or a long cache (row %$)", (output, reason) => {
     const doubt = findPriceDoubt(parseRawJson(JSON.stringify({ output })));
     if (reason === undefined) expect(doubt).toBeUndefined();
     else expect(doubt).toContain(reason);

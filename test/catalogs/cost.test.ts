@@ -147,7 +147,7 @@ describe("the cost of a usage", () => {
     expect(computeCost(modelOf({ pricing }), { usage, needsUnitPrices: false }).total).toBe("11");
   });
 
-  it.each([{ fee: "0.01" }, { min_charge: "0.01" }])("has no total with %j", (more) => {
+  it.each([{ fee: "0.01" }, { min_charge: "0.01" }])("has no total with an unknown price (row %$)", (more) => {
     const usage = { ...noUsage, prompt_tokens: 3, completion_tokens: 4 };
     const cost = computeCost(modelOf({ pricing: { prompt: "1", completion: "2", ...more } }), {
       usage,
@@ -159,11 +159,14 @@ describe("the cost of a usage", () => {
     ]);
   });
 
-  it.each(["", "free", "-1", null, true, {}, "1e-99", "0x1", "1,5"])("has no total if the price is %j", (prompt) => {
-    const cost = computeCost(modelOf({ pricing: { prompt } }), {
-      usage: { ...used, cached_tokens: 0 },
-      needsUnitPrices: false,
-    });
-    expect(cost).toMatchObject({ total: null, not_stated: ["prompt"] });
-  });
+  it.each(["", "free", "-1", null, true, {}, "1e-99", "0x1", "1,5"])(
+    "has no total if the price is invalid (row %$)",
+    (prompt) => {
+      const cost = computeCost(modelOf({ pricing: { prompt } }), {
+        usage: { ...used, cached_tokens: 0 },
+        needsUnitPrices: false,
+      });
+      expect(cost).toMatchObject({ total: null, not_stated: ["prompt"] });
+    },
+  );
 });

@@ -44,7 +44,7 @@ describe("a decimal", () => {
   });
 
   it.each(["", " 1", "+1", ".5", "5.", "1,0", "0x1", "NaN", "Infinity", "free", "1e41", "1e-41", "1".repeat(101)])(
-    "cannot be parsed from %j",
+    "cannot be parsed from another notation, or with too many digits (row %$)",
     (text) => {
       expect(parseDecimal(text)).toBeUndefined();
     },
@@ -56,7 +56,7 @@ describe("a decimal", () => {
     ["1E3", -6, "0.001"],
     ["-0.0", 6, "0"],
     ["-12.50", 0, "-12.5"],
-  ])("shifts %s by %i places to %s", (text, places, result) => {
+  ])("shifts by places, without zeros at its end (row %$)", (text, places, result) => {
     const parsed = parseDecimal(text);
     expect(parsed && formatDecimal(shiftDecimal(parsed, places))).toBe(result);
   });

@@ -64,7 +64,7 @@ describe("a lock file", () => {
     [{ request: "0.01" }, ["price-increased"]],
     [{ request: "0", image: null, web_search: "9" }, []],
     [{ overrides: [{ min_prompt_tokens: 9, input_cache_write: "2" }] }, ["price-increased"]],
-  ])("reports the new prices %j if they can change a total", async (added, rules) => {
+  ])("reports a new price if it can change a total (row %$)", async (added, rules) => {
     const pricing = { prompt: "1", completion: "2" };
     const { lock } = await lockFileOf([{ id: "a", pricing }]);
     const now = listedOf([{ id: "a", pricing: { ...pricing, ...added } }]);

@@ -450,7 +450,7 @@ describe("the checker", () => {
   });
 
   it.each(["u123g", "u12g4", "u1g34", "ug234", "u123", "u12 4", "u", "x41", "0", "u00e9", "uABCD", "uabcF", "ud83d"])(
-    "reads the escape \\\\%s like JSON.parse, in values and in keys",
+    "reads each escape like JSON.parse, in values and in keys (row %$)",
     (spelled) => {
       for (const [role, content, key] of [
         ["assistant", `a\\${spelled}`, "a"],

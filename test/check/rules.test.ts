@@ -113,11 +113,11 @@ describe("exception-in-trajectory", () => {
     return problems.filter(({ rule }) => rule === "exception-in-trajectory").length;
   };
 
-  it.each(['{"type":"x"}', '"x"', '["x"]', "[0]", "true"])("is reported if the value is %s", async (value) => {
+  it.each(['{"type":"x"}', '"x"', '["x"]', "[0]", "true"])("is reported for a value (row %$)", async (value) => {
     expect(await countedFor(value)).toBe(2);
   });
 
-  it.each(["null", '""', "[]", "false"])("is not reported if the value is %s", async (value) => {
+  it.each(["null", '""', "[]", "false"])("is not reported for an empty value (row %$)", async (value) => {
     expect(await countedFor(value)).toBe(0);
   });
 });

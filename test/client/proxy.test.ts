@@ -154,14 +154,17 @@ describe("a proxy", () => {
     expect(failure.message + JSON.stringify(failure)).not.toContain("word");
   });
 
-  it.each(["socks5://127.0.0.1:1080", "http://", "127.0.0.1:port"])("cannot be %s", async (value) => {
-    const { client } = clientAt("https://service.invalid", { env: { HTTPS_PROXY: value } });
-    expect(await failureOf(client.send(listModels, list))).toMatchObject({
-      code: "usage",
-      kind: "invalid-proxy",
-      message: "HTTPS_PROXY is not a valid proxy URL",
-    });
-  });
+  it.each(["socks5://127.0.0.1:1080", "http://", "127.0.0.1:port"])(
+    "needs a scheme and a host (row %$)",
+    async (value) => {
+      const { client } = clientAt("https://service.invalid", { env: { HTTPS_PROXY: value } });
+      expect(await failureOf(client.send(listModels, list))).toMatchObject({
+        code: "usage",
+        kind: "invalid-proxy",
+        message: "HTTPS_PROXY is not a valid proxy URL",
+      });
+    },
+  );
 });
 
 describe("a request to loopback", () => {
@@ -210,7 +213,7 @@ describe("NO_PROXY", () => {
     ["::ffff:7f00:1", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]", "http://[::ffff:7f00:1]:1"],
     ["[::ffff:7f00:1]:1", "http://[::ffff:7f00:1]:1"],
-  ])("makes, with %j, %s bypass the proxy", async (list, url) => {
+  ])("bypasses the proxy for a host, domain, port or address of the list (row %$)", async (list, url) => {
     expect(await goesPast(url, list)).toBe(true);
     expect(await goesPast(url, list, "no_proxy")).toBe(true);
   });
@@ -231,7 +234,7 @@ describe("NO_PROXY", () => {
     ["10.0.0.1", "http://10.0.0.11"],
     ["0.0.1", "http://10.0.0.1"],
     ["10.0.0.0/8", "http://10.0.0.1"],
-  ])("sends, with %j, %s to the proxy", async (list, url) => {
+  ])("uses the proxy for any other host, port or address (row %$)", async (list, url) => {
     expect(await goesPast(url, list)).toBe(false);
   });
 });

@@ -20,20 +20,25 @@ describe("the path of a request", () => {
     ["a\\..\\b", "/v1/preview/models/a%5C..%5Cb/log"],
     ["...", "/v1/preview/models/.../log"],
     ["a\r\nb", "/v1/preview/models/a%0D%0Ab/log"],
-  ])("contains the model id %j as one segment", async (model_id, path) => {
+  ])("contains the model id as one segment (row %$)", async (model_id, path) => {
     const server = await scriptedServer([{ answer: json({}) }]);
     await clientAt(server.url).client.attempt(logTrajectories, { parameters: { model_id }, body: bodyOf(1, 2) });
     expect(server.received[0]?.path).toBe(path);
   });
 
-  it.each(["", ".", "..", "half a character \ud800"])("cannot contain the model id %j", async (model_id) => {
-    const server = await scriptedServer([]);
-    const { client } = clientAt(server.url);
-    const failure = await failureOf(client.attempt(logTrajectories, { parameters: { model_id }, body: bodyOf(1, 2) }));
-    expect(failure).toMatchObject({ code: "usage", kind: "invalid-path-parameter" });
-  });
+  it.each(["", ".", "..", "half a character \ud800"])(
+    "cannot contain an unsafe model id (row %$)",
+    async (model_id) => {
+      const server = await scriptedServer([]);
+      const { client } = clientAt(server.url);
+      const failure = await failureOf(
+        client.attempt(logTrajectories, { parameters: { model_id }, body: bodyOf(1, 2) }),
+      );
+      expect(failure).toMatchObject({ code: "usage", kind: "invalid-path-parameter" });
+    },
+  );
 
-  it.each(["", "/", "/v1", "/v1/"])("contains the version once if the inference URL ends in %j", async (end) => {
+  it.each(["", "/", "/v1", "/v1/"])("contains the version once (row %$)", async (end) => {
     const server = await scriptedServer([{ answer: json({ data: [] }) }]);
     await clientAt(`${server.url}/below${end}`).client.send(listModels, list);
     expect(server.received[0]?.path).toBe("/below/v1/models");
@@ -92,19 +97,22 @@ describe("the headers of a request", () => {
     expect(server.received[0]?.headers["user-agent"]).toMatch(/^rollcall\/\d+\.\d+\.\d+ node\/20\.0\.0 linux$/);
   });
 
-  it.each(["key\n", "key\r\nX-Other: 1", "ké\u0000y", "a key ", ""])("cannot contain the token %j", async (token) => {
-    const server = await scriptedServer([]);
-    const { client } = clientAt(server.url, {
-      credential: async () => ({ secret: token, from: "the file k" }),
-    });
-    const failure = await failureOf(client.send(listModels, list));
-    expect(failure).toMatchObject({
-      code: "usage",
-      kind: "invalid-header",
-      message: expect.stringMatching(/^cannot send the credential from the file k as a header: /),
-    });
-    expect(failure.message + JSON.stringify(failure)).not.toContain("X-Other");
-  });
+  it.each(["key\n", "key\r\nX-Other: 1", "ké\u0000y", "a key ", ""])(
+    "cannot contain an unsafe token (row %$)",
+    async (token) => {
+      const server = await scriptedServer([]);
+      const { client } = clientAt(server.url, {
+        credential: async () => ({ secret: token, from: "the file k" }),
+      });
+      const failure = await failureOf(client.send(listModels, list));
+      expect(failure).toMatchObject({
+        code: "usage",
+        kind: "invalid-header",
+        message: expect.stringMatching(/^cannot send the credential from the file k as a header: /),
+      });
+      expect(failure.message + JSON.stringify(failure)).not.toContain("X-Other");
+    },
+  );
 
   it("cannot contain a password with a line end, even in base64", async () => {
     const server = await scriptedServer([]);

@@ -103,9 +103,12 @@ describe("the wait before a retry", () => {
     expect(await waitsFor([busy(headers, 429)], { now })).toEqual([ms]);
   });
 
-  it.each(["soon", "-1", "", "NaN", "0x10", "9".repeat(400)])("ignores a Retry-After of %j", async (asked) => {
-    expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
-  });
+  it.each(["soon", "-1", "", "NaN", "0x10", "9".repeat(400)])(
+    "ignores an invalid Retry-After (row %$)",
+    async (asked) => {
+      expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
+    },
+  );
 
   it("does not start if the service asks for more time than is left, and the failure says how much", async () => {
     const server = await scriptedServer([

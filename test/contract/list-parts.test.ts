@@ -20,7 +20,7 @@ describe("a list", () => {
     [{ truncated: true }, "truncated"],
     [{ error: "one region does not answer" }, "error"],
     [{ page: 1, total_pages: 3 }, "total_pages"],
-  ])("is a part of a list if the reply has %j", (rest, mark) => {
+  ])("is a part of a list if a member says that more follows: $1", (rest, mark) => {
     expect(markOf(rest)).toBe(mark);
   });
 
@@ -34,7 +34,7 @@ describe("a list", () => {
     ["x-pagination", '{"TotalCount":9,"HasNext":true}', "the header X-Pagination"],
     ["next-page-token", "abc", "the header Next-Page-Token"],
     ["content-range", "items 0-0/9", "the header Content-Range"],
-  ])("is a part of a list if the header %s is %s", (name, value, mark) => {
+  ])("is a part of a list if a header says that more follows: %s", (name, value, mark) => {
     expect(markOf({}, { [name]: value })).toBe(mark);
   });
 
@@ -44,7 +44,7 @@ describe("a list", () => {
     { next: null, next_page_token: "", total: 1, truncated: false },
     { links: { next: null, prev: "x" }, page: 3, total_pages: 3 },
     { error: null, first_id: "a", last_id: "a", object: "list" },
-  ])("is whole if the reply has %j", (rest) => {
+  ])("is whole if no member or header says that more follows (row %$)", (rest) => {
     expect(
       markOf(rest, { link: '<https://service.example/>; rel="prev"', "x-total-count": "1", "x-has-more": "false" }),
     ).toBeUndefined();

@@ -87,7 +87,7 @@ describe("a reply with a list", () => {
     ['{"data":{}}', "data"],
     ["{}", "data"],
     ["[]", ""],
-  ])("names the path of another shape in %s", (text, invalidPath) => {
+  ])("names the path of another shape (row %$)", (text, invalidPath) => {
     expect(read(text)).toEqual({ invalidPath });
   });
 

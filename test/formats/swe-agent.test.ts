@@ -6,7 +6,7 @@ import { convertFile, convertFiles, fileOf, turn, user } from "./converting.ts";
 it.each([
   ["", "Exit due to cost limit", "Exit due to cost limit", "submitted (exit_cost)"],
   ["exit_error", "exit due to runtime error: E", "Exit due to runtime error: E", "exit_error"],
-])("SWE-agent's own exit text with the action %j is not a choice", async (action, content, thought, exit_status) => {
+])("SWE-agent's own exit text is not a choice (row %$)", async (action, content, thought, exit_status) => {
   const exit = { role: "assistant", content, thought, action };
   const own = { role: "assistant", content: "bad output", thought: "Exit due to format error", action: "exit_format" };
   const info = { model_stats: { api_calls: 2 } };

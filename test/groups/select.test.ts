@@ -105,9 +105,13 @@ describe("a selection of trajectories", () => {
   });
 
   it.each([
-    [["--where", "reward > 9.0"], "--where matched 0 of 3 groups"],
-    [["--sample", "1", "--where", "reward > 9.0"], "--where and --sample matched 0 of 3 groups"],
-  ])("is reported as empty, unlike an empty file, with %j", async (words, message) => {
+    ["an expression", ["--where", "reward > 9.0"], "--where matched 0 of 3 groups"],
+    [
+      "an expression and a sample",
+      ["--sample", "1", "--where", "reward > 9.0"],
+      "--where and --sample matched 0 of 3 groups",
+    ],
+  ])("is reported as empty, unlike an empty file, with %s", async (_, words, message) => {
     const file = fileOf(text);
     const { code, stderr } = await runRollcall(["check", file, "--json", ...words]);
     expect(code).toBe(3);

@@ -261,7 +261,7 @@ describe("a glob that rollcall expands", () => {
     ["s?b\\*", ["sub/a.jsonl"]],
     [".*", [".hidden.jsonl"]],
     ["none/*", []],
-  ])("ignores case, and matches hidden names only after a dot: %s", (glob, names) => {
+  ])("ignores case, and matches hidden names only after a dot (row %$)", (glob, names) => {
     const paths = ["A.JSONL", "a.jsonl", "b+(1).jsonl", ".hidden.jsonl", "sub/a.jsonl", "sub/deep/c.jsonl"];
     const folder = folderOf(named(".", Object.fromEntries([...paths, ".h/d.jsonl"].map((path) => [path, group]))));
     expect(expandGlob(`${folder}/${glob}`)).toEqual(names.map((name) => `${folder}/${name}`));

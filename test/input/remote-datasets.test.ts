@@ -167,7 +167,7 @@ describe("a dataset on the Hub as input", () => {
     ]);
   });
 
-  it.each(["no URL", "http://hub.example"])("gives exit 2 if HF_ENDPOINT is invalid: %s", async (endpoint) => {
+  it.each(["no URL", "http://hub.example"])("gives exit 2 if HF_ENDPOINT is invalid (row %$)", async (endpoint) => {
     const { code, error } = await checked(["hf://datasets/o/n/1.jsonl"], { ...newHome(), HF_ENDPOINT: endpoint });
     expect([code, error.message]).toEqual([2, `invalid HF_ENDPOINT ${endpoint}: expected an https:// URL`]);
   });
@@ -194,7 +194,7 @@ describe("a dataset on the Hub as input", () => {
   });
 
   it.each(["hf://datasets/o/n/", "hf://datasets/o/n/data/"])(
-    "is listed page by page if the URL is a folder: %s",
+    "is listed page by page if it is a folder (row %$)",
     async (name) => {
       const { env } = await hub();
       const { code, document } = await checked([name], env);
@@ -251,7 +251,7 @@ describe("a dataset on the Hub as input", () => {
     expect(error.hint).toContain("HF_TOKEN");
   });
 
-  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("gives exit 2 if its URL is invalid: %s", async (name) => {
+  it.each(["hf://o/n/x.jsonl", "hf://datasets/o"])("gives exit 2 without a dataset (row %$)", async (name) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code]).toEqual([2, "usage"]);
   });
@@ -262,7 +262,7 @@ describe("a bucket URL", () => {
     ["s3://runs/step 1.jsonl", "aws s3 cp <url> - | rollcall … -"],
     ["s3://", "aws s3 cp <url> - | rollcall … -"],
     ["gs://runs/x.jsonl", "gcloud storage cat <url> | rollcall … -"],
-  ])("gives exit 2 and a hint with the pipe that reads the file: %s", async (name, pipe) => {
+  ])("gives exit 2 and a hint with the pipe that reads the file (row %$)", async (name, pipe) => {
     const { code, error } = await checked([name], newHome());
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(name)]);
     expect(error.hint).toContain(pipe);

@@ -170,14 +170,14 @@ describe("a URL without a file", () => {
     ["http://data.example/step.jsonl", "is plain http"],
     ["https://user:hush-hush@data.example/step.jsonl", "contains a user name or password"],
     ["https://", "as a URL"],
-  ])("gives exit 2 before any request: %s", async (address, says) => {
+  ])("gives exit 2 before any request if it is unsafe or invalid (row %$)", async (address, says) => {
     const { code, error } = await checked([address]);
     expect([code, error.code, error.message]).toEqual([2, "usage", expect.stringContaining(says)]);
     expect(JSON.stringify(error)).not.toContain("hush");
   });
 
   it.each(["http://data.example/step.jsonl", "file:///etc/passwd"])(
-    "gives exit 6 if it redirects to %s",
+    "gives exit 6 if it redirects to a URL that is not https (row %$)",
     async (to) => {
       const { url } = await answering(302, { location: to });
       const { code, error } = await checked([`${url}/step.jsonl`]);

@@ -44,7 +44,7 @@ describe("the first bytes of a file", () => {
     [undefined, 'note: rollouts\n{"messages":[]}\n'],
     [undefined, "rollouts\n[1]\n"],
     ["data that is not JSON", "See also\n[Results](results.md)\nand others\n"],
-  ])("identify as %s: %j", (kind, head) => {
+  ])("identify as %s (row %$)", (kind, head) => {
     expect(foundIn(head)).toBe(kind);
   });
 
@@ -53,7 +53,7 @@ describe("the first bytes of a file", () => {
     ["csv.jsonl", "< csv.jsonl > csv.rows.jsonl"],
     ["-", "< rows.csv > rows.jsonl"],
     ["https://a.example/x.csv?token=1", "< rows.csv > rows.jsonl"],
-  ])("give, for CSV, the command that converts it to JSON lines: %s", (name, files) => {
+  ])("give, for CSV, the command that converts it to JSON lines (row %$)", (name, files) => {
     const instead = expect.stringContaining(`${files}\``);
     expect(findFormatError(Buffer.from("id,messages,reward\n"), name)?.data).toMatchObject({ instead });
   });
@@ -61,7 +61,7 @@ describe("the first bytes of a file", () => {
   it.each([
     ["id;messages;reward\n", "delimiter=';'"],
     ["id\tmessages\treward\n", "delimiter='\\t'"],
-  ])("give, for a table, a command that reads its separator: %j", (header, delimiter) => {
+  ])("give, for a table, a command that reads its separator (row %$)", (header, delimiter) => {
     const instead = expect.stringContaining(`csv.DictReader(sys.stdin, ${delimiter})`);
     expect(findFormatError(Buffer.from(header))?.data).toMatchObject({ instead });
   });
@@ -71,7 +71,7 @@ describe("the first bytes of a file", () => {
     ["my rows.csv", "iconv -f UTF-16LE -t UTF-8 'my rows.csv' > utf-8.csv"],
     ["runs/a", "iconv -f UTF-16LE -t UTF-8 runs/a > utf-8.jsonl"],
     ["-", "iconv -f UTF-16LE -t UTF-8"],
-  ])("give, for UTF-16, the command that converts %s", (name, command) => {
+  ])("give, for UTF-16, the command that converts the file or standard input (row %$)", (name, command) => {
     const found = findFormatError(marked(0xff, 0xfe), name);
     const problems = new Problems();
     found?.report(problems, name);

@@ -40,7 +40,7 @@ describe("closeTruncated", () => {
     ['{"a":1,"b":"\\\\","c":{"d":2},"e":[3', 1, '{"a":1,"b":"\\\\","c":{"d":2}}'],
     ['{"a":1', 1, undefined],
     ["[1,2", 1, undefined],
-  ])("closes %s after the last complete value of %i levels", (text, depth, closed) => {
+  ])("closes a text after its last complete value at a depth (row %$)", (text, depth, closed) => {
     expect(table.closeTruncated(bytesOf(text), depth)?.toString()).toBe(closed);
   });
 });
@@ -266,7 +266,7 @@ describe("findFault", () => {
     ["{} {}", { at: 3, fault: "more" }],
     ["{} # end", { at: 3, fault: "comment" }],
     ["", { at: 0, fault: "end" }],
-  ])("gives the kind and position in %j", (text, fault) => {
+  ])("gives the kind and position of each fault (row %$)", (text, fault) => {
     expect(findFault(bytesOf(text))).toEqual(fault);
   });
 });

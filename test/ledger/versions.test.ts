@@ -133,7 +133,7 @@ describe.skipIf(!hasPostgres).for(kinds)("a $kind in PostgreSQL", { tags: "datab
   it.for([
     "CREATE SCHEMA rollcall; CREATE TABLE rollcall.students (name TEXT)",
     "CREATE SCHEMA rollcall; CREATE TABLE rollcall.version (name TEXT)",
-  ])("is refused in another program's schema: %s", async (sql) => {
+  ])("is refused in another program's schema, whatever its tables are (row %$)", async (sql) => {
     const path = await newDatabase();
     await ask(path, sql);
     const { code, said } = await opened(kind, path);

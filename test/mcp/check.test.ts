@@ -94,7 +94,7 @@ describe("the tool check", () => {
     { best: "1" },
     { sample: "1" },
     { against: "../outside.jsonl" },
-  ])("has no parameter that shows a value or reads another file: %j", async (option) => {
+  ])("has no parameter that shows a value or reads another file (row %$)", async (option) => {
     const { root } = rootWith({ "a.jsonl": good });
     const { call, client } = await openAgent({ args: ["--root", root] });
     const { isError, text } = await call("check", { file: ["a.jsonl"], ...option });

@@ -7,16 +7,16 @@ import { openBrowser } from "../../src/output/index.ts";
 import { testHost } from "../support/host.ts";
 
 describe("openBrowser", () => {
-  it.each<[opener: string | undefined, platform: Host["platform"], env: Record<string, string>]>([
-    ["xdg-open", "linux", { DISPLAY: ":0" }],
-    ["xdg-open", "linux", { WAYLAND_DISPLAY: "wayland-0", SSH_CONNECTION: "1" }],
-    [undefined, "linux", { DISPLAY: "" }],
-    [undefined, "linux", { DISPLAY: ":0", CI: "true" }],
-    ["open", "darwin", {}],
-    [undefined, "darwin", { SSH_CONNECTION: "1" }],
-    [undefined, "darwin", { GITHUB_ACTIONS: "true" }],
-    ["rundll32 url.dll,FileProtocolHandler", "win32", {}],
-  ])("starts %s on %s with %j", async (opener, platform, env) => {
+  it.each<[what: string, opener: string | undefined, platform: Host["platform"], env: Record<string, string>]>([
+    ["xdg-open on an X display", "xdg-open", "linux", { DISPLAY: ":0" }],
+    ["xdg-open on a Wayland display", "xdg-open", "linux", { WAYLAND_DISPLAY: "w", SSH_CONNECTION: "1" }],
+    ["nothing on Linux without a display", undefined, "linux", { DISPLAY: "" }],
+    ["nothing on Linux in CI", undefined, "linux", { DISPLAY: ":0", CI: "true" }],
+    ["open on macOS", "open", "darwin", {}],
+    ["nothing on macOS over SSH", undefined, "darwin", { SSH_CONNECTION: "1" }],
+    ["nothing on macOS in CI", undefined, "darwin", { GITHUB_ACTIONS: "true" }],
+    ["rundll32 on Windows", "rundll32 url.dll,FileProtocolHandler", "win32", {}],
+  ])("starts %s", async (_, opener, platform, env) => {
     const folder = mkdtempSync(join(tmpdir(), "opener-"));
     for (const name of ["xdg-open", "open", "rundll32"])
       writeFileSync(join(folder, name), '#!/bin/sh\necho "$0 $*" > "$OPENED"\nexit 3\n', { mode: 0o755 });

@@ -71,7 +71,7 @@ describe("the head of a call's page", () => {
       "ok (descendant_error)",
       { ended_at: "2025-01-01T00:00:00Z", summary: { vendor: { status: "descendant_error" } } },
     ],
-  ])("shows the status %s for %j", async (status, call) => {
+  ])("shows the status %s (row %$)", async (status, call) => {
     expect(findLabeledText(await first(call), "status")).toBe(status);
   });
 
@@ -84,11 +84,11 @@ describe("the head of a call's page", () => {
     ["2025-11-01T09:14:22", "2025-11-01T09:16:27.4", "125.4 s"],
     ["2025-11-01 09:14:22Z", "2025-11-02 10:15:22Z", "90060 s"],
     ["2025-11-01T09:14:23Z", "2025-11-01T09:14:22Z", "unknown (the call ended before it started)"],
-  ])("shows the time from %s to %s as %s", async (started_at, ended_at, duration) => {
+  ])("shows the time between its ends: $2", async (started_at, ended_at, duration) => {
     expect(findLabeledText(await first({ started_at, ended_at }), "duration")).toBe(duration);
   });
 
-  it.each(["soon", 1761988463])("shows no time for the end %j", async (ended_at) => {
+  it.each(["soon", 1761988463])("shows no time for an end that is not a time (row %$)", async (ended_at) => {
     expect(findLabeledText(await first({ started_at: "2025-11-01T09:14:23Z", ended_at }), "duration")).toBeUndefined();
   });
 

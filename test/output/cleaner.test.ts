@@ -126,7 +126,7 @@ describe("the output for a build system", () => {
     expect(host.printed()).not.toMatch(/##vso|\u202e/);
   });
 
-  it.each(["False", "0", ""])("keeps workflow commands if CI is %j", async (value) => {
+  it.each(["False", "0", ""])("keeps workflow commands if CI is false or empty (row %$)", async (value) => {
     const host = testHost({ env: { CI: value } });
     expect(screenOn({ ...host, terminal: { ...host.terminal, stdout: true } }).canPage).toBe(true);
     await printPage(screenOn(host), { sections: [{ block: said }] });
@@ -233,11 +233,9 @@ describe("a run of the built program", () => {
     [["explain", secret], undefined],
   ];
 
-  const titleOf = ([args]: Run): string => args.join(" ").replaceAll(`${folder}/`, "");
-
-  it.each(runs.map((one) => [titleOf(one), one] as const))(
-    "prints no secret, workflow command or control character with %s",
-    async (_, [args, answer, files = []]) => {
+  it.for(runs)(
+    "prints no secret, workflow command or control character (run %$)",
+    async ([args, answer, files = []]) => {
       writeFileSync(file("t.jsonl"), `${JSON.stringify(trajectory)}\n`);
       const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
       const address = {
@@ -287,7 +285,7 @@ describe("a run of the built program", () => {
     ["models", {}, errorReply(400, text)],
     ["catalog", { catalog: "router" }, json({ data: models })],
     ["check", { file: ["t.jsonl"] }, undefined],
-  ])("gives an agent no secret with %s %j", async (tool, given, answer) => {
+  ])("gives an agent no secret with the tool %s (row %$)", async (tool, given, answer) => {
     writeFileSync(file("t.jsonl"), `${JSON.stringify(trajectory)}\n`);
     const server = await scriptedServer(answer === undefined ? [] : [{ answer }]);
     const agent = await openAgent({ args: ["--content", "--root", folder], env: secretEnv(server.url) });
@@ -310,10 +308,10 @@ describe("a run of the built program", () => {
 
   it("shows no secret on a terminal", async () => await expectNoSecretOnTerminal([["models"], json(listReply)], 40));
 
-  it.each(runs.filter(([, , files]) => files === undefined).map((one) => [titleOf(one), one] as const))(
-    "shows no secret on a terminal of any width with %s",
+  it.for(runs.filter(([, , files]) => files === undefined))(
+    "shows no secret on a terminal of any width (run %$)",
     { tags: "slow" },
-    async (_, one) => {
+    async (one) => {
       // The width changes nothing in JSON.
       for (const columns of one[0].includes("--json") ? [40] : [40, 100]) await expectNoSecretOnTerminal(one, columns);
     },

@@ -205,7 +205,7 @@ describe("--fields in JSON", () => {
     expect(host.printed()).toBe('{"data":[]}\n');
   });
 
-  it.each(["", ",", "id,,id", "id,"])("refuses %j, because a name is empty", (fields) => {
+  it.each(["", ",", "id,,id", "id,"])("refuses an empty name (row %$)", (fields) => {
     expect(() => parseScreenOptions({ fields })).toThrow(Failure);
   });
 });

@@ -80,7 +80,7 @@ describe("csv", () => {
     ["a\rb", '"a\nb"'],
     ["a\r\nb", '"a\nb"'],
     ['a"b', '"a""b"'],
-  ])("writes %j as %s", async (id, cell) => {
+  ])("quotes a cell that a reader of CSV would change (row %$)", async (id, cell) => {
     expect(await printed([{ id }], { output: "csv", fields: "id" })).toBe(`id\r\n${cell}\r\n`);
   });
 

@@ -116,12 +116,14 @@ describe("color in a pipe", () => {
     return stderr;
   };
 
-  it.each(["--color=always", "--no-such-option --color=always"])("appears with %s", async (words) => {
-    expect(isColored(await printedBy(words))).toBe(true);
+  it("appears with --color=always, also if another option is unknown", async () => {
+    for (const words of ["--color=always", "--no-such-option --color=always"])
+      expect([words, isColored(await printedBy(words))]).toEqual([words, true]);
   });
 
-  it.each(["--quiet", "--color=auto"])("does not appear with %s", async (words) => {
-    expect(isColored(await printedBy(words))).toBe(false);
+  it("does not appear by default, nor with --color=auto", async () => {
+    for (const words of ["--quiet", "--color=auto"])
+      expect([words, isColored(await printedBy(words))]).toEqual([words, false]);
   });
 
   const byEnvironment: readonly (readonly [words: string, env: Readonly<Record<string, string>>, colored: boolean])[] =
@@ -136,7 +138,7 @@ describe("color in a pipe", () => {
       ["--color=auto", { FORCE_COLOR: "1" }, true],
     ];
 
-  it.each(byEnvironment)("follows %s before %j", async (words, env, colored) => {
+  it.each(byEnvironment)("follows an option before the environment (row %$)", async (words, env, colored) => {
     const host = testHost({ env });
     const argv = words.split(" ");
     const screen = openScreen({
@@ -147,9 +149,13 @@ describe("color in a pipe", () => {
     expect(isColored(host.said())).toBe(colored);
   });
 
-  it.each(byEnvironment)("follows %s before %j in a run", { tags: "slow" }, async (words, env, colored) => {
-    expect(isColored(await printedBy(words, env))).toBe(colored);
-  });
+  it.each(byEnvironment)(
+    "follows an option before the environment in a run (row %$)",
+    { tags: "slow" },
+    async (words, env, colored) => {
+      expect(isColored(await printedBy(words, env))).toBe(colored);
+    },
+  );
 
   it.each([
     [{}, true],
@@ -157,7 +163,7 @@ describe("color in a pipe", () => {
     [{ NO_COLOR: "0" }, false],
     [{ TERM: "dumb" }, false],
     [{ TERM: "dumb", FORCE_COLOR: "1" }, true],
-  ])("depends on %j on a terminal", async (env, colored) => {
+  ])("depends on the environment on a terminal (row %$)", async (env, colored) => {
     const host = testHost({ env, terminal: { stderr: true } });
     await printFailure(openScreen({ host, options: parseScreenOptions({}) }), defect("x"));
     expect(isColored(host.said())).toBe(colored);

@@ -158,7 +158,7 @@ describe("the redaction of a secret", () => {
     "https://user:1/pass-w0rd@host",
     "postgres:/user:pass-w0rd@host/db",
     "hf://ho st/user:pass-w0rd@x",
-  ])("covers the password of the malformed URL %s in arguments and variables", async (address) => {
+  ])("covers the password of a malformed URL in arguments and variables (row %$)", async (address) => {
     for (const argv of [["check", address], [`--base-url=${address}`]]) {
       const host = testHost();
       await openScreen({ host: { ...host, argv }, options: parseScreenOptions({}) }).writeError(() => address);

@@ -55,12 +55,12 @@ describe("rollcall on a terminal", () => {
   });
 
   it.each([
-    ["catalog router --local", /^note: /, 0],
-    ["catalog verify --local", /^hint: /, 3],
-    ["catalog router --feature tooling --local", /^rollcall: /, 2],
-    ["doctor --offline", /^skipped credential/, 0],
-    ["log -h", /^All options/, 0],
-  ])("breaks no word of %s at 40 columns", { tags: "slow" }, async (args, there, code) => {
+    ["a note", "catalog router --local", /^note: /, 0],
+    ["a hint", "catalog verify --local", /^hint: /, 3],
+    ["an error", "catalog router --feature tooling --local", /^rollcall: /, 2],
+    ["a check", "doctor --offline", /^skipped credential/, 0],
+    ["the help", "log -h", /^All options/, 0],
+  ])("breaks no word of %s at 40 columns", { tags: "slow" }, async (_, args, there, code) => {
     const env = { PATH: process.env.PATH, PAGER: "cat", ...newHome() };
     const seen = await runOnTerminal(`${rollcall} ${args}`, { env, columns: 40 });
     expect(seen.code).toBe(code);
@@ -101,11 +101,11 @@ describe("rollcall on a terminal", () => {
   });
 
   it.each([
-    ["--no-color", {}],
-    ["", { NO_COLOR: "1" }],
-    ["", { FORCE_COLOR: "0" }],
-  ])("prints no color with models %s and %j", { tags: "slow" }, async (option, env) => {
-    expect((await onTerminal(`models ${option}`, { env })).written).not.toMatch(escapes);
+    ["the option --no-color", "models --no-color", {}],
+    ["NO_COLOR", "models", { NO_COLOR: "1" }],
+    ["FORCE_COLOR of 0", "models", { FORCE_COLOR: "0" }],
+  ])("prints no color with %s", { tags: "slow" }, async (_, args, env) => {
+    expect((await onTerminal(args, { env })).written).not.toMatch(escapes);
   });
 
   it("prints headings in bold", async () => {
@@ -127,11 +127,11 @@ describe("rollcall on a terminal", () => {
   });
 
   it.each([
-    ["models -q --no-pager", {}],
-    ["models", { PAGER: "" }],
-    ["models", { PAGER: "cat" }],
-    ["models", { TERM: "dumb" }],
-  ])("uses no pager for %s with %j", { tags: "slow" }, async (args, env) => {
+    ["with --no-pager", "models -q --no-pager", {}],
+    ["with an empty PAGER", "models", { PAGER: "" }],
+    ["with the PAGER cat", "models", { PAGER: "cat" }],
+    ["on a dumb terminal", "models", { TERM: "dumb" }],
+  ])("uses no pager %s", { tags: "slow" }, async (_, args, env) => {
     const { code, written } = await onTerminal(args, { rows: 10, columns: 80, env });
     expect(code).toBe(0);
     expect(written).toContain(JSON.parse(sample).data.at(-1).id);
@@ -172,7 +172,7 @@ describe("rollcall on a terminal", () => {
   });
 
   it.each(["no-such-pager -x", "false"])(
-    "prints the complete list if the pager is %s, which fails",
+    "prints the complete list if the pager fails (row %$)",
     { tags: "slow" },
     async (PAGER) => {
       const { code, lines } = await onTerminal("models", { rows: 10, columns: 80, env: { PAGER } });

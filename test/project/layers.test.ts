@@ -217,7 +217,7 @@ describe("the import checker", () => {
       "a test must not import the internal file src/client/client.ts",
     ],
     ["test/helpers/a.ts", "", "the name does not describe the content"],
-  ])("reports in %s the error of %s", (path, text, says) => {
+  ])("reports that $2", (path, text, says) => {
     const beside = join(dirname(path.replace(emptyNames, "$1")), "beside.ts");
     const files = new Map(
       [path, beside].map((file) => [file, `/** A planted file. */\n${file === path ? text : ""}\n`]),

@@ -131,31 +131,35 @@ describe("the file of reasons next to a rejects file", () => {
 });
 
 describe("rollcall", () => {
-  it.each<[code: number, words: string, events: readonly string[]]>([
+  it.each<[what: string, code: number, words: string, events: readonly string[]]>([
     [
+      "with rejected groups",
       7,
       `m ${mixed} --split train --on-invalid skip --rejects ${folder}/a`,
       ["checking", "warning", "notice", "request_logged"],
     ],
-    [7, `m ${mixed} --split train --on-invalid skip --rejects ${folder}/b --json`, ["checking", "request_logged"]],
-    [3, `m ${mixed} --split train --debug`, ["checking"]],
-    [2, `m ${mixed} --split train --nonsense`, []],
     [
+      "with a document",
+      7,
+      `m ${mixed} --split train --on-invalid skip --rejects ${folder}/b --json`,
+      ["checking", "request_logged"],
+    ],
+    ["with invalid groups", 3, `m ${mixed} --split train --debug`, ["checking"]],
+    ["with an unknown option", 2, `m ${mixed} --split train --nonsense`, []],
+    [
+      "with debug lines",
       0,
       `m test/samples/airline.groups.jsonl --split train --debug`,
       ["checking", "sending", "request_logged", "debug"],
     ],
-  ])(
-    "exits with %i for `log %s --progress json`, and prints only events and a last error document",
-    async (code, words, events) => {
-      // The command line overrides these variables, which causes a notice.
-      const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
-      const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
-      const lines = ran.stderr.split("\n").slice(0, -1);
-      const error = code === 0 ? undefined : lines.pop();
-      expect([ran.code, lines.flatMap((text) => faultsIn({ name: "event", text }))]).toEqual([code, []]);
-      expect(error === undefined ? [] : faultsIn({ name: "error", text: error })).toEqual([]);
-      expect(lines.map((line) => JSON.parse(line).event)).toEqual(expect.arrayContaining([...events]));
-    },
-  );
+  ])("prints only events and a last error document for a log %s", async (_, code, words, events) => {
+    // The command line overrides these variables, which causes a notice.
+    const env = { ROLLCALL_BASE_URL: "http://127.0.0.1:1", ROLLCALL_API_KEY: "key-1234" };
+    const ran = await runRollcall(["log", "--local", "--progress", "json", ...words.split(" ")], { env });
+    const lines = ran.stderr.split("\n").slice(0, -1);
+    const error = code === 0 ? undefined : lines.pop();
+    expect([ran.code, lines.flatMap((text) => faultsIn({ name: "event", text }))]).toEqual([code, []]);
+    expect(error === undefined ? [] : faultsIn({ name: "error", text: error })).toEqual([]);
+    expect(lines.map((line) => JSON.parse(line).event)).toEqual(expect.arrayContaining([...events]));
+  });
 });

@@ -19,7 +19,7 @@ import {
 
 describe.concurrent("the ledger", () => {
   it.for(["ledger.db", ":memory:", "file:x?mode=memory", "http:%2f%23?"])(
-    "is a new file named %s, with a notice under CI, unless the file has content",
+    "is a new file of any name, with a notice under CI (row %$)",
     async (name, context) => {
       const { place, file } = await openThree(context, {}, { CI: "true" });
       if (name === "ledger.db") place.write(name, "");
@@ -33,7 +33,7 @@ describe.concurrent("the ledger", () => {
     },
   );
 
-  it.for([0o644, 0o604])("keeps the mode %i, with a warning and its fix", async (mode, context) => {
+  it.for([0o644, 0o604])("keeps its mode, with a warning and its fix (row %$)", async (mode, context) => {
     const { place, file } = await openThree(context);
     expect((await place.run(["log", "m", "--split", "train", file])).stderr).not.toContain("insecure-permissions");
     chmodSync(ledgerOf(place), mode);

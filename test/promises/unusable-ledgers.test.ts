@@ -23,7 +23,7 @@ describe.concurrent("a malformed URL of a ledger", () => {
     "https:/u:hunter2@db.example/x",
     "https:u:hunter2@db.example/x",
     "postgres://db ex/u:hunter2@db.example/x",
-  ])("gives exit 2, creates no file and is not printed: %s", async (address, context) => {
+  ])("gives exit 2, creates no file and is not printed (row %$)", async (address, context) => {
     const { service, place } = await openPlace(context, {}, { ROLLCALL_LEDGER: address });
     const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", linesOf(groupOf(1))), "--debug"]);
     expect([code, service.logged, readdirSync(place.folder)]).toEqual([2, [], ["a.jsonl"]]);

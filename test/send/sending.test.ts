@@ -555,7 +555,7 @@ describe("an outcome", () => {
     ['{"status":500,"message":"no disk"}', "no disk"],
     ['{"metrics":{},"call_ids":["a"],"error":null,"errors":[]}', undefined],
     ['{"status":"ok","message":"logged","success":true,"code":200}', undefined],
-  ])("has a warning if the reply states an error: %s", async (body, said) => {
+  ])("has a warning if the reply states an error (row %$)", async (body, said) => {
     const answer = () => makeAnswer(200, { body: Buffer.from(body) });
     const { result } = await send(await read(filesOf(group(1))), { answer });
     const found = result.warnings.map(({ rule, message }) => [rule, message.split(" states an error: ")[1]]);

@@ -84,17 +84,20 @@ describe("the service's key", () => {
     ]);
   });
 
-  it.each(["", "\n", "short", "two words in it, so it is none\n"])("cannot come from a file with %j", async (text) => {
-    const dataDir = newDataDir();
-    mkdirSync(dataDir, { recursive: true });
-    writeFileSync(join(dataDir, "local.key"), text);
-    const thrown: unknown = await openTestService({ dataDir }).catch((reason: unknown) => reason);
-    expect(thrown).toMatchObject({
-      kind: "invalid-local-key",
-      details: { where: { file: join(dataDir, "local.key") } },
-    });
-    expect(readFileSync(join(dataDir, "local.key"), "utf8")).toBe(text);
-  });
+  it.each(["", "\n", "short", "two words in it, so it is none\n"])(
+    "cannot be short or several words (row %$)",
+    async (text) => {
+      const dataDir = newDataDir();
+      mkdirSync(dataDir, { recursive: true });
+      writeFileSync(join(dataDir, "local.key"), text);
+      const thrown: unknown = await openTestService({ dataDir }).catch((reason: unknown) => reason);
+      expect(thrown).toMatchObject({
+        kind: "invalid-local-key",
+        details: { where: { file: join(dataDir, "local.key") } },
+      });
+      expect(readFileSync(join(dataDir, "local.key"), "utf8")).toBe(text);
+    },
+  );
 });
 
 /** Sends a GET with headers that `fetch` would not send, without credentials. */

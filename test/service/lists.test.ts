@@ -65,7 +65,7 @@ describe.each([
   });
 
   it.each(["not json", "[]", '{"models":[]}', '{"data":[3]}'])(
-    "answers 500 if the provider's file contains %s",
+    "answers 500 if the provider's file is not a catalog (row %$)",
     async (text) => {
       const dataDir = newDataDir();
       mkdirSync(join(dataDir, "catalog", kind), { recursive: true });

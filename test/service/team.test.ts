@@ -250,14 +250,18 @@ describe("the end of a service with --log json", { timeout: 60_000 }, () => {
   });
 
   it.for([
-    [["--port", "99999"], 2, "usage"],
-    [["--prot", "1"], 2, "usage"],
-    [["--store", "postgres://u@127.0.0.1:1/d"], 5, "unavailable"],
-  ] as const)("writes a line of JSON if it did not start: %s", { tags: "slow" }, async ([words, exit_code, error]) => {
-    const { code, stderr } = await runRollcall(["serve", "--log", "json", ...words]);
-    expect(code).toBe(exit_code);
-    expect(JSON.parse(stderr)).toMatchObject({ error: { code: error, exit_code } });
-  });
+    ["an invalid port", "--port 99999", 2, "usage"],
+    ["an unknown option", "--prot 1", 2, "usage"],
+    ["an unavailable store", "--store postgres://u@127.0.0.1:1/d", 5, "unavailable"],
+  ] as const)(
+    "writes a line of JSON instead of a start with %s",
+    { tags: "slow" },
+    async ([, words, exit_code, error]) => {
+      const { code, stderr } = await runRollcall(["serve", "--log", "json", ...words.split(" ")]);
+      expect(code).toBe(exit_code);
+      expect(JSON.parse(stderr)).toMatchObject({ error: { code: error, exit_code } });
+    },
+  );
 });
 
 describe("a store", () => {

@@ -15,7 +15,7 @@ describe("the validation of a log request (interface 7)", () => {
     ['{"reward":NaN}', 10],
     ['{"😀":nope}', 8],
     ["\ufeff{}", 0],
-  ])("gives the byte at which %j is no longer JSON", async (text, position) => {
+  ])("gives the byte at which the body is no longer JSON (row %$)", async (text, position) => {
     const service = await openTestService();
     const refused = await service.log(text);
     expect(refused.status).toBe(422);
@@ -43,7 +43,7 @@ describe("the validation of a log request (interface 7)", () => {
   it.each([
     [4998, true],
     [4999, false],
-  ])("repeats an invalid text of %i characters: %j", async (length, isRepeated) => {
+  ])("repeats an invalid text only up to 5 kB: %i characters", async (length, isRepeated) => {
     const service = await openTestService();
     const reward = "x".repeat(length);
     const refused = await service.log(request(trajectory(1, { reward })));

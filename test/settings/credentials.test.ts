@@ -26,7 +26,7 @@ describe("a credential from the environment", () => {
     expect(await credentialOf("log", { env }, "https://elsewhere.example")).toMatchObject({ secret: "api-key-1" });
   });
 
-  it.each(["key-1234", "key-1234\n", "key-1234\r\n"])("comes from a file that contains %j", async (bytes) => {
+  it.each(["key-1234", "key-1234\n", "key-1234\r\n"])("comes from the line of a file (row %$)", async (bytes) => {
     const env = { ROLLCALL_API_KEY_FILE: fileOf(bytes) };
     expect(await credentialOf("log", { env })).toEqual({
       secret: "key-1234",
@@ -160,7 +160,7 @@ describe("the password of a database", () => {
     ["pw", "stars", "*:*:*:*:pw"],
     ["p:w\\", "escapes", "db.example:5432:d:me:p\\:w\\\\"],
     ["first", "two lines that match", "db.example:*:d:you:no\r\n*:*:d:me:first\r\n*:*:*:*:second\r\n"],
-  ])("is %j with %s in PGPASSFILE", async (password, _, content) => {
+  ])("comes from the first matching line in PGPASSFILE: $1", async (password, _, content) => {
     const home = openHome({ profiles: {} });
     const file = home.file("pgpass");
     writeFileSync(file, content, { mode: 0o600 });
@@ -236,7 +236,7 @@ describe("a saved credential", () => {
       "cannot use the key from the login of the profile default: it contains white space",
     ],
     ["calls", { key: "key-1234", username: "" }, 'invalid username ""'],
-  ] as const)("fails for %s before it is sent if the file has %j", async (use, login, message) => {
+  ] as const)("fails if its saved key or user name is invalid, for %s", async (use, login, message) => {
     const failure = await failureOf(() => credentialOf(use, { logins: { default: { [use]: { ...login, origin } } } }));
     expect(failure.message).toContain(message);
     expect(failure.message).not.toContain("key-1234");

@@ -53,7 +53,7 @@ const places: readonly (readonly [place: "config" | "data", name: string, comman
 ];
 
 describe.skipIf(!isRoot)("a file or folder of another user (tested as root only)", () => {
-  it.each(places)("causes a failure and stays unchanged: %s/%s, for %s", async (place, name, command) => {
+  it.each(places)("causes a failure and stays unchanged (row %$)", async (place, name, command) => {
     const home = openHome();
     const path = join(home[place], name);
     chownSync(path, other, other);
@@ -116,22 +116,19 @@ describe("a folder that another user may write", () => {
     ["data", "..", "777", "models --local"],
     ["config", "..", "757", "models --max-wait 0s"],
     ["data", "..", "757", "ledger status"],
-  ] as const)(
-    "fails with the command that closes it: %s/%s with mode %s, for %s",
-    async (place, level, mode, command) => {
-      const home = openHome();
-      const folder = join(home[place], level);
-      chmodSync(folder, mode);
-      const refused = await home.run(`${command} --json`);
-      expect([refused.code, refused.stdout]).toEqual([11, ""]);
-      const { error } = JSON.parse(refused.stderr);
-      expect(error.message).toContain(`other users can write to ${folder} (mode 0${mode})`);
-      expect(existsSync(home.marker)).toBe(false);
-      const [, fix = ""] = /`([^`]+)`/.exec(error.hint) ?? [];
-      execFileSync("sh", ["-c", fix]);
-      expect((await home.run(command)).code).not.toBe(11);
-    },
-  );
+  ] as const)("fails with the command that closes it (row %$)", async (place, level, mode, command) => {
+    const home = openHome();
+    const folder = join(home[place], level);
+    chmodSync(folder, mode);
+    const refused = await home.run(`${command} --json`);
+    expect([refused.code, refused.stdout]).toEqual([11, ""]);
+    const { error } = JSON.parse(refused.stderr);
+    expect(error.message).toContain(`other users can write to ${folder} (mode 0${mode})`);
+    expect(existsSync(home.marker)).toBe(false);
+    const [, fix = ""] = /`([^`]+)`/.exec(error.hint) ?? [];
+    execFileSync("sh", ["-c", fix]);
+    expect((await home.run(command)).code).not.toBe(11);
+  });
 
   it("is used if the sticky bit protects its files from other users", async () => {
     const { config, run } = openHome();

@@ -117,12 +117,15 @@ describe("a profile", () => {
     });
   });
 
-  it.each(["", "__proto__x/y", "a b", "-x", "../x", "__proto__", "a\n"])("cannot have the name %j", async (profile) => {
-    expect(await failureOf(openHome({ flags: { profile } }).read)).toMatchObject({
-      kind: "setting-invalid",
-      message: expect.stringMatching(/^invalid profile /),
-    });
-  });
+  it.each(["", "__proto__x/y", "a b", "-x", "../x", "__proto__", "a\n"])(
+    "cannot have an unsafe name (row %$)",
+    async (profile) => {
+      expect(await failureOf(openHome({ flags: { profile } }).read)).toMatchObject({
+        kind: "setting-invalid",
+        message: expect.stringMatching(/^invalid profile /),
+      });
+    },
+  );
 
   it.each(["constructor", "toString", "hasOwnProperty"])(
     "does not exist with the name %s unless it is saved",

@@ -15,7 +15,7 @@ const refusalOf = async (name: SettingName, text: string): Promise<unknown> => {
 
 /** Tests that a setting refuses each of these texts. */
 const itRefuses = (name: SettingName, texts: readonly string[]): void =>
-  it.each(texts)("cannot be %j", async (text) => {
+  it.each(texts)("cannot be a text of another form (row %$)", async (text) => {
     await refusalOf(name, text);
   });
 
@@ -66,7 +66,7 @@ describe("a URL", () => {
     ["HTTPS://API.example.com:443/Path//", "https://api.example.com/Path"],
     ["http://127.0.0.1:8700", "http://127.0.0.1:8700"],
     ["http://[::1]:8700/a/v1", "http://[::1]:8700/a/v1"],
-  ])("can be %s, which becomes %s", async (text, address) => {
+  ])("is saved in its shortest form (row %$)", async (text, address) => {
     expect(await read("base_url", text)).toBe(address);
   });
 
@@ -104,7 +104,7 @@ describe("a URL", () => {
     "https://a.example/anna:pass-w0rd@c.example?q",
     "https://anna:1?pass-w0rd@a.example",
     "//pass-w0rd@a.example",
-  ])("cannot be %s, which the failure does not repeat", async (text) => {
+  ])("cannot have a key or password, which the failure does not repeat (row %$)", async (text) => {
     expect(JSON.stringify(await refusalOf("base_url", text))).not.toContain("pass-w0rd");
   });
 
@@ -169,7 +169,7 @@ describe("a setting with text", () => {
     ["credential_command", "pass 'show"],
     ["credential_command", "   "],
     ["credential_command", "pass\u0000"],
-  ])("refuses, for %s, the value %j", async (name, text) => {
+  ])("refuses an invalid value: %s (row %$)", async (name, text) => {
     await refusalOf(name, text);
   });
 });
@@ -181,7 +181,7 @@ describe("a boolean setting", () => {
     ["1", true],
     ["no", false],
     ["0", false],
-  ])("reads %s as %s", async (text, meant) => {
+  ])("reads each usual word as true or false (row %$)", async (text, meant) => {
     expect(await read("insecure_http", text)).toBe(meant);
   });
 });

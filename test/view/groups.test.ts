@@ -241,10 +241,10 @@ describe("the API of the page for groups", () => {
   });
 
   it.each([
-    [["test/samples/formats/tau2.results.json"]],
-    [[airline, "--where", "reward > 0.5", "--best", "1"]],
-    [[airline, "--sample", "5"]],
-  ])("gives a command that logs a single group: %j", { tags: "slow" }, logLastGroup);
+    ["a file of another tool", ["test/samples/formats/tau2.results.json"]],
+    ["the selected trajectories", [airline, "--where", "reward > 0.5", "--best", "1"]],
+    ["a sample", [airline, "--sample", "5"]],
+  ])("gives a command that logs a single group of %s", { tags: "slow" }, async (_, words) => await logLastGroup(words));
 
   it("stops a search that other searches have replaced", { tags: "slow" }, async () => {
     const lines = Array.from({ length: 5_000 }, (_, at) => groupLine([at % 2, 1]));

@@ -586,30 +586,30 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await page.evaluate("window.moved")).toBeLessThan(0.003);
   });
 
-  it.each([false, true])(
-    "has a contrast of at least 4.5 between each text and its background (dark: %s)",
-    async (dark) => {
-      const { page, viewing: served } = await openPage([airline], { dark });
-      for (const view of [
-        ...views,
-        addressOf({ text: "Newark" }),
-        addressOf({ group: 2, trajectory: 1, text: "Newark" }),
-      ]) {
-        await page.goto(`${served.url}/${view}`);
-        await page.locator("main h1").waitFor();
-        await page.locator(".column .entry, .talk .entry, section > .problem, .rows td.words a").first().waitFor();
-        expect([view, await page.evaluate(lowContrasts)]).toEqual([view, []]);
-      }
-      const content = Array.from({ length: 6 }, (_, at) => ({ token: `t${at}`, logprob: -at }));
-      const message = { role: "assistant", content: content.map(({ token }) => token).join("") };
-      const choice = { finish_reason: "stop", index: 0, message, logprobs: { content } };
-      const group = { trajectories: [0, 1].map((reward) => ({ messages_and_choices: [choice], reward })) };
-      const { page: tinted, viewing: other } = await openPage([fileOf("t.jsonl", JSON.stringify(group))], { dark });
-      await tinted.goto(`${other.url}/${addressOf({ group: 1, trajectory: 1 })}`);
-      await tinted.locator(".tokens .p5").waitFor();
-      expect(await tinted.evaluate(lowContrasts)).toEqual([]);
-    },
-  );
+  it.each([
+    ["light", false],
+    ["dark", true],
+  ])("has a contrast of at least 4.5 between each text and its %s background", async (_, dark) => {
+    const { page, viewing: served } = await openPage([airline], { dark });
+    for (const view of [
+      ...views,
+      addressOf({ text: "Newark" }),
+      addressOf({ group: 2, trajectory: 1, text: "Newark" }),
+    ]) {
+      await page.goto(`${served.url}/${view}`);
+      await page.locator("main h1").waitFor();
+      await page.locator(".column .entry, .talk .entry, section > .problem, .rows td.words a").first().waitFor();
+      expect([view, await page.evaluate(lowContrasts)]).toEqual([view, []]);
+    }
+    const content = Array.from({ length: 6 }, (_, at) => ({ token: `t${at}`, logprob: -at }));
+    const message = { role: "assistant", content: content.map(({ token }) => token).join("") };
+    const choice = { finish_reason: "stop", index: 0, message, logprobs: { content } };
+    const group = { trajectories: [0, 1].map((reward) => ({ messages_and_choices: [choice], reward })) };
+    const { page: tinted, viewing: other } = await openPage([fileOf("t.jsonl", JSON.stringify(group))], { dark });
+    await tinted.goto(`${other.url}/${addressOf({ group: 1, trajectory: 1 })}`);
+    await tinted.locator(".tokens .p5").waitFor();
+    expect(await tinted.evaluate(lowContrasts)).toEqual([]);
+  });
 
   it("has an accessible name for every control and region", async () => {
     const { page, viewing: served } = await openPage([airline, "test/samples/wordle.trajectories.jsonl"]);

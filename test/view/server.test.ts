@@ -24,15 +24,15 @@ describe("rollcall view", () => {
     expect(page.said()).toBe("");
   });
 
-  it.each<[words: string[], code: number, says: string]>([
-    [["no-such-file.jsonl"], 3, "no-such-file.jsonl"],
-    [[groups, "--port", "70000"], 2, "--port"],
-    [[groups, "--where", "reward >"], 2, "--where"],
-    [[groups, "--from", "verifier"], 2, "--from"],
-  ])("refuses %j with exit code %i before it serves anything", async (words, code, says) => {
-    const ran = await runRollcall(["view", "--no-open", ...words]);
-    expect(ran).toMatchObject({ code, stdout: "" });
-    expect(ran.stderr).toContain(says);
+  it("refuses an invalid option with exit code 2 before it serves anything", async () => {
+    for (const [name, value] of [
+      ["--port", "70000"],
+      ["--where", "reward >"],
+      ["--from", "verifier"],
+    ] as const) {
+      const ran = await runRollcall(["view", "--no-open", groups, name, value]);
+      expect({ name, ...ran }).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(name) });
+    }
   });
 
   it("exits with 2 if the port is in use", async () => {

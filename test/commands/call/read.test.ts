@@ -31,9 +31,9 @@ describe("rollcall call read", () => {
   });
 
   it.each([
-    [3, ["--concurrency", "3"]],
-    [8, []],
-  ])("sends at most %i requests at once with %j", async (limit, option) => {
+    ["the given number of", 3, ["--concurrency", "3"]],
+    ["eight", 8, []],
+  ])("sends at most %s requests at once", async (_, limit, option) => {
     let open = 0;
     let most = 0;
     const ids = Array.from({ length: 4 * limit }, (_, at) => `id-${at}`);

@@ -42,14 +42,14 @@ describe("rollcall call read with filters", () => {
 
   const ended = { started_at: "2026-01-01T00:00:00Z", ended_at: "2026-01-01T00:00:01Z" };
 
-  it.each<[form: readonly string[], printed: string]>([
-    [["--json"], '{"calls":[]}\n'],
-    [["-o", "jsonl"], ""],
-    [["--fields", "id,op_name", "-o", "csv"], "id,op_name\r\n"],
-    [[], ""],
-  ])("prints an empty result with %j if no call matches", async (form, printed) => {
+  it.each([
+    ["JSON", "--json", '{"calls":[]}\n'],
+    ["lines of JSON", "-o jsonl", ""],
+    ["CSV", "--fields id,op_name -o csv", "id,op_name\r\n"],
+    ["pages", "-o table", ""],
+  ])("prints an empty result as %s if no call matches", async (_, form, printed) => {
     const { read } = await service([found("ok", ended)]);
-    const { code, stdout } = await read(["ok", "--failed", ...form]);
+    const { code, stdout } = await read(["ok", "--failed", ...form.split(" ")]);
     expect([code, stdout]).toEqual([0, printed]);
   });
 });

@@ -75,7 +75,7 @@ describe("rollcall catalog lock", () => {
     expect([statSync(real).mode & 0o777, readdirSync(cwd)]).toEqual([0o640, ["rollcall.lock.json"]]);
   });
 
-  it.each(["/dev/zero", "."])("exits with 3 for the device or folder %s", async (file) => {
+  it.each(["/dev/zero", "."])("exits with 3 for a device or a folder (row %$)", async (file) => {
     for (const verb of ["lock", "verify"]) {
       const ran = await runRollcall(["catalog", verb, "--local", "--file", file]);
       expect(ran).toMatchObject({ code: 3, stdout: "" });

@@ -26,10 +26,10 @@ describe("rollcall catalog show", () => {
   });
 
   it.each([
-    ["MOONSHOTAI/kimi-k2.5", "moonshotai/Kimi-K2.5"],
-    ["kimi-k2.5", "moonshotai/Kimi-K2.5"],
-    ["openai/gpt-os-120b", "openai/gpt-oss-120b"],
-  ])("suggests an id for the unknown model %s", async (id, near) => {
+    ["in another case", "MOONSHOTAI/kimi-k2.5", "moonshotai/Kimi-K2.5"],
+    ["without its maker", "kimi-k2.5", "moonshotai/Kimi-K2.5"],
+    ["with a mistyped letter", "openai/gpt-os-120b", "openai/gpt-oss-120b"],
+  ])("suggests the id of a model that is typed %s", async (_, id, near) => {
     expect(await runWith({ analysis, router }, ["catalog", "show", id])).toEqual({
       code: 9,
       stdout: "",

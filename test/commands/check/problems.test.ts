@@ -131,7 +131,7 @@ describe("rollcall check on a terminal", () => {
     [[0, 0, 0, 1], 0],
     [[3, 1, 2], 2],
     [[1, 2, 4, 8], 3],
-  ])("computes, for the rewards %j, the median %d", async (rewards, median) => {
+  ])("computes the median of the rewards (row %$)", async (rewards, median) => {
     const files = filesOf(group(...rewards.map((reward) => trajectory(reward))));
     const { lines } = await onTerminal(files, 100);
     expect(lines.find((line) => line.startsWith("Rewards:"))).toMatch(new RegExp(`, median ${median}$`));
@@ -143,7 +143,7 @@ describe("rollcall check on a terminal", () => {
     [2, 0.12345, 0.00001, ["0.12345", "0.12346"]],
     [11, 0, 0.1, ["0 – 0.2", "0.2 – 0.4", "0.4 – 0.6", "0.6 – 0.8", "0.8 – 1"]],
     [9, 1e6, 0.25, ["1000000 – 1000000.5", "1000000.5 – 1000001", "1000001 – 1000001.5", "1000001.5 – 1000002"]],
-  ])("draws, for %i different rewards from %d in steps of %d, the bars %j", async (different, least, step, names) => {
+  ])("draws a bar for each of %i different rewards, or for ranges of many", async (different, least, step, names) => {
     const files = filesOf(group(...Array.from({ length: different }, (_, at) => trajectory(least + at * step))));
     const { lines } = await onTerminal(files, 100);
     const from = lines.findIndex((line) => line.startsWith("Rewards:")) + 1;

@@ -46,7 +46,7 @@ describe("rollcall check", () => {
     }
   });
 
-  it("reports a missing { at the start of a document once, and in every line", async () => {
+  it("reports a missing brace at the start of a document once, and in every line", async () => {
     const cases = [
       [JSON.stringify({ trajectories: [JSON.parse(one)] }, null, 2).slice(2), 1],
       // rollcall reads this document in two blocks.
@@ -65,7 +65,7 @@ describe("rollcall check", () => {
     }
   });
 
-  it.each([-1e9, 1e9])("warns about an outlying reward of %d at any position", async (far) => {
+  it.each([-1e9, 1e9])("warns about an outlying reward at any position (row %$)", async (far) => {
     for (const at of far < 0 ? [0, 199] : [100]) {
       const rewards = Array.from({ length: 200 }, (_, position) => line(position === at ? far : position / 100));
       const problems = (await document(filesOf(rewards.join("\n")))).document.problems as readonly { rule: string }[];

@@ -159,11 +159,11 @@ describe("a list in a table", () => {
     }
   };
 
-  it.each(lists)("fits 60 columns and names the omitted columns for `%s`", async (line) => {
+  it.each(lists)("fits 60 columns, and names the omitted columns (list %$)", async (line) => {
     await expectFit(line, [60]);
   });
 
-  it.each(lists)("fits 40, 80 and 120 columns for `%s`", { tags: "slow" }, async (line) => {
+  it.each(lists)("fits 40, 80 and 120 columns (list %$)", { tags: "slow" }, async (line) => {
     await expectFit(line, [40, 80, 120]);
   });
 });

@@ -9,10 +9,10 @@ import { doctor, foldersOf, group, isTo, key, serviceWith } from "./findings.ts"
 
 describe("rollcall doctor about settings", () => {
   it.each([
-    ["{", "settings.json:1:2"],
-    ['{"profiles":[]}', "`profiles` is not an object"],
-    ["\u0000", "it is not JSON"],
-  ])("reports a settings file that contains %j, and continues with the other checks", async (content, saying) => {
+    ["is cut off", "{", "settings.json:1:2"],
+    ["has another shape", '{"profiles":[]}', "`profiles` is not an object"],
+    ["is not JSON", "\u0000", "it is not JSON"],
+  ])("reports a settings file that %s, and continues with the other checks", async (_, content, saying) => {
     const home = newHome();
     const { config } = foldersOf(home);
     writeFileSync(join(config, "settings.json"), content, { mode: 0o600 });

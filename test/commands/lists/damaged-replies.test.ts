@@ -286,7 +286,7 @@ describe("a reply that is not a list", () => {
     '{"data":[{} {}]}',
     "<!doctype html><p>not found",
     '{"data":[{"id":"a"}]} and more',
-  ])("gives exit 6 and one message for %j", async (body) => {
+  ])("gives exit 6 and one message (row %$)", async (body) => {
     for (const [name, args] of commands) {
       const ran = await runWith({ [name]: body }, args);
       sane(ran, [6]);

@@ -96,25 +96,34 @@ describe("rollcall log --follow", () => {
 
   it.each([
     [
+      "an invalid first line",
       `{"reward": 1}\n`,
       3,
       /^\S+:1:1: messages_and_choices is missing \[missing-field\]$/,
       /\S, or pass --on-invalid skip to continue with the valid groups and write the invalid groups to the rejects file$/,
     ],
     [
+      "an invalid later line",
       `${line(1)}{"reward": NaN}\n`,
       7,
       /^1 group logged, 1 not logged: \S+:2:12: NaN/,
       /^write a finite reward.*, or pass --on-invalid skip.*\. Then rerun the same command to send only the remaining groups/,
     ],
     [
+      "two invalid lines",
       `${line(1)}{"reward": NaN}\n{\n`,
       7,
       /the input has 2 errors \(1 json-nan, 1 json-truncated\)$/,
       /^fix the reported problems, or pass --on-invalid skip/,
     ],
-    [`${line(1)}{"split":"eval","trajectory_groups":[]}\n`, 7, /split-mismatch/, /^(?!.*--on-invalid)/],
-  ])("advises how to continue after %j", async (text, code, message, hint) => {
+    [
+      "a request of another split",
+      `${line(1)}{"split":"eval","trajectory_groups":[]}\n`,
+      7,
+      /split-mismatch/,
+      /^(?!.*--on-invalid)/,
+    ],
+  ])("advises how to continue after %s", async (_, text, code, message, hint) => {
     const ended = await follow(await openSink(), fileWith(text), ...soon, "--json").closed();
     const { error } = JSON.parse(ended.stderr) as { readonly error: Readonly<Record<string, unknown>> };
     expect([ended.code, error]).toMatchObject([
