@@ -548,7 +548,7 @@ describe("a line", () => {
     ['[{"messages_and_choices":[{"role":"usr"}],"reward":1}]', "unknown-role 1:35 0.messages_and_choices.0.role"],
   ];
 
-  it.each(cases)("with a fault causes a problem at its position: $1", async (text, problem) => {
+  it.each(cases)("causes a problem at the position of its fault: $1", async (text, problem) => {
     expect((await problemsOf(filesOf(text)))[0]).toBe(problem);
   });
 

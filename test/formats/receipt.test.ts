@@ -74,7 +74,7 @@ describe("a receipt", () => {
     expect([code, receipt.leaves]).toEqual([0, { read: 6, placed: 5, left_out: 1 }]);
   });
 
-  it.each(texts)("for %s counts every value once as carried, changed or left out with a reason", async (name) => {
+  it.each(texts)("counts every value once as carried, changed or left out with a reason, for %s", async (name) => {
     const { code, stderr, receipt } = await converted(join(samples, name), wordsOf(name));
     expect({ code, stderr }).toEqual({ code: 0, stderr });
     const { read, placed, left_out } = receipt.leaves;
@@ -87,7 +87,7 @@ describe("a receipt", () => {
     expect(read).toBeGreaterThanOrEqual(recordsOf(name).reduce((sum: number, record) => sum + leavesIn(record), 0));
   });
 
-  it.each(texts)("for %s names each added value that is not in the output", async (name) => {
+  it.each(texts)("names each added value that is not in the output, for %s", async (name) => {
     const records = recordsOf(name);
     const folder = mkdtempSync(join(tmpdir(), "marked-"));
     const places = fc.array(fc.nat(), { minLength: 3, maxLength: 12 });
@@ -114,7 +114,7 @@ describe("a receipt", () => {
     }
   });
 
-  it.each(texts)("for %s counts every value by path after a change of the order and names of keys", async (name) => {
+  it.each(texts)("counts every value by path after a change of the order and names of keys, for %s", async (name) => {
     const folder = mkdtempSync(join(tmpdir(), "mutated-"));
     const draw = fc.array(fc.nat(), { minLength: 40, maxLength: 80 });
     const draws = [...fc.sample(draw, { numRuns: 2, seed: 7 }), ...fc.sample(draw, { numRuns: 2 })];
