@@ -1,19 +1,18 @@
 /** Defines the global options. */
 import type { GlobalFlags } from "../context.ts";
 import { colorModes, formats, parseScreenOptions, type ScreenOptions } from "../output/index.ts";
-import { choice, flag, inGroup, text, type Values, withFacts } from "./kinds.ts";
+import { choice, flag, inGroup, text, type Values } from "./kinds.ts";
 
 export const globalOptions = {
   ...inGroup("service", {
-    profile: withFacts(text("saved profile to use", "name"), { default: "default", completion: "profiles" }),
+    profile: text("saved profile to use", "name", { default: "default", completion: "profiles" }),
     local: flag("use the local service, so that nothing leaves the machine"),
-    project: withFacts(
-      text("project: required for `call read`, optional for `models`, unused by `log`", "team/project"),
-      { completion: "projects" },
-    ),
+    project: text("project: required for `call read`, optional for `models`, unused by `log`", "team/project", {
+      completion: "projects",
+    }),
     "base-url": text("URL of the service", "url"),
     "inference-base-url": text("URL for `rollcall models`", "url"),
-    "log-base-url": withFacts(text("URL for `rollcall log`", "url"), { default: "the base URL" }),
+    "log-base-url": text("URL for `rollcall log`", "url", { default: "the base URL" }),
   }),
   ...inGroup("results", {
     json: flag("one JSON document (errors are JSON too)"),
@@ -22,17 +21,17 @@ export const globalOptions = {
       short: "o",
       default: "table on a terminal, tsv in a pipe",
     },
-    fields: withFacts(text("columns or JSON keys, separated by commas", "names"), { completion: "columns" }),
+    fields: text("columns or JSON keys, separated by commas", "names", { completion: "columns" }),
     header: flag("print a header line (with -o tsv)"),
     quiet: { ...flag("no notices, warnings or progress"), short: "q" },
-    color: withFacts(choice("auto, always or never", colorModes, "when"), { default: "auto" }),
+    color: choice("auto, always or never", colorModes, "when", { default: "auto" }),
     "no-color": { ...flag("no color"), preset: "never" },
     "no-pager": flag("no pager"),
     debug: flag("show requests and answers, without bodies or secrets"),
   }),
   ...inGroup("network", {
-    timeout: withFacts(text("longest time without data from the service", "duration"), { default: "30s, for log 5m" }),
-    "max-wait": withFacts(text("total time for all retries", "duration"), { default: "5m" }),
+    timeout: text("longest time without data from the service", "duration", { default: "30s, for log 5m" }),
+    "max-wait": text("total time for all retries", "duration", { default: "5m" }),
     "insecure-http": flag("allow plain http for credentials and input files"),
   }),
   ...inGroup("help", {

@@ -65,28 +65,27 @@ export type Values<Of extends OptionKinds> = {
     : never;
 };
 
-export const flag = (about: string): OptionKind<boolean> => ({ about, initial: false, parse: () => true });
+/** A `default` here is only stated, because settings or the input can override it. */
+export type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion" | "forAgents" | "needsWholeFile">;
+
+export const flag = (about: string, facts: OptionFacts = {}): OptionKind<boolean> => {
+  return { about, initial: false, parse: () => true, ...facts };
+};
 
 export const custom = <Value>(
   about: string,
   placeholder: string,
   parse: (word: string, name: string) => Value,
-): OptionKind<Value, undefined> => ({ about, placeholder, parse });
+  facts: OptionFacts = {},
+): OptionKind<Value, undefined> => ({ about, placeholder, parse, ...facts });
 
-export const text = (about: string, placeholder = "text") => custom(about, placeholder, (word) => word);
+export const text = (about: string, placeholder = "text", facts: OptionFacts = {}) =>
+  custom(about, placeholder, (word) => word, facts);
 
 export const withDefault = <Value>(kind: OptionKind<Value, unknown>, word: string): OptionKind<Value> => ({
   ...kind,
   default: word,
   initial: kind.parse(word, "default"),
-});
-
-type OptionFacts = Pick<OptionKind<unknown>, "default" | "completion" | "forAgents" | "needsWholeFile">;
-
-/** A `default` here is only stated, because settings or the input can override it. */
-export const withFacts = <Kind extends OptionKind<unknown>>(kind: Kind, facts: OptionFacts): Kind => ({
-  ...kind,
-  ...facts,
 });
 
 /** commander refuses a command line without a required argument. */
@@ -97,13 +96,17 @@ export const required = <Value>({ initial: _, ...kind }: OptionKind<Value, unkno
 
 const maxCount = 999_999_999;
 
-export const count = (about: string, { placeholder = "n", min = 1, max = maxCount } = {}) =>
-  custom(about, placeholder, (word, name) => {
+type CountFacts = OptionFacts & Readonly<{ placeholder?: string; min?: number; max?: number }>;
+
+export const count = (about: string, { placeholder = "n", min = 1, max = maxCount, ...facts }: CountFacts = {}) => {
+  const parse = (word: string, name: string) => {
     const number = /^\d{1,9}$/.test(word) ? Number(word) : -1;
     if (number >= min && number <= max) return number;
     const range = max === maxCount ? `of at least ${min}` : `from ${min} to ${max}`;
     throw invalidOptionValue(name, word, `a whole number ${range}`);
-  });
+  };
+  return custom(about, placeholder, parse, facts);
+};
 
 export const port = (defaultPort: string) =>
   withDefault(
@@ -115,8 +118,9 @@ export const choice = <const Word extends string>(
   about: string,
   choices: readonly Word[],
   placeholder = choices.join("|"),
+  facts: OptionFacts = {},
 ): OptionKind<Word, undefined> => ({
-  ...custom(about, placeholder, (word, name) => parseChoice(word, name, choices)),
+  ...custom(about, placeholder, (word, name) => parseChoice(word, name, choices), facts),
   choices,
 });
 
@@ -131,13 +135,16 @@ export const list = <Item>(
   about: string,
   placeholder: string,
   parse: (word: string, name: string) => readonly Item[],
-): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse });
+  facts: OptionFacts = {},
+): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse, ...facts });
 
-export const repeated = (about: string, placeholder = "") => list(about, placeholder, (word) => [word]);
+export const repeated = (about: string, placeholder = "", facts: OptionFacts = {}) =>
+  list(about, placeholder, (word) => [word], facts);
 
 export const splitAtCommas = (word: string) => word.split(",").map((each) => each.trim());
 
-export const commaList = (about: string, placeholder: string) => list(about, placeholder, splitAtCommas);
+export const commaList = (about: string, placeholder: string, facts: OptionFacts) =>
+  list(about, placeholder, splitAtCommas, facts);
 
 export const inGroup = <Of extends OptionKinds>(group: string, kinds: Of): Of => extendKinds(kinds, { group });
 export const forAgents = <Of extends OptionKinds>(kinds: Of): Of => extendKinds(kinds, { forAgents: true });

@@ -12,15 +12,13 @@ import { formatCommandLine } from "../shell-words.ts";
 const options = {
   host: cli.withDefault(cli.text("address to listen on", "address"), "127.0.0.1"),
   port: cli.port("8700"),
-  "data-dir": cli.withFacts(cli.text("folder of the key, the catalogs and the store", "dir"), {
-    default: "the data folder",
-  }),
-  store: cli.withFacts(cli.text("database of logged data: a file, or postgres://…", "location"), {
+  "data-dir": cli.text("folder of the key, the catalogs and the store", "dir", { default: "the data folder" }),
+  store: cli.text("database of logged data: a file, or postgres://…", "location", {
     default: "local.db in --data-dir",
     completion: "files",
   }),
   "allow-host": cli.repeated("host name that clients use, in addition to loopback", "name"),
-  "max-body-size": cli.withFacts(cli.text("largest accepted request", "size"), { default: "64MiB" }),
+  "max-body-size": cli.text("largest accepted request", "size", { default: "64MiB" }),
   log: cli.withDefault(cli.choice("format of the output: text or json", ["text", "json"], "form"), "text"),
 };
 

@@ -13,66 +13,57 @@ const parseShard = (word: string, option: string) => {
 const wholeFile = { needsWholeFile: true };
 
 export const selectionOptions = cli.inGroup("selection", {
-  where: cli.withFacts(
-    cli.text("keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'", "expression"),
+  where: cli.text(
+    "keep trajectories that match this CEL expression: 'reward > 0.5 && group.size >= 4'",
+    "expression",
     wholeFile,
   ),
-  best: cli.withFacts(cli.count("in each group, keep the n trajectories with the highest rewards"), wholeFile),
-  sample: cli.withFacts(cli.count("keep n random groups"), wholeFile),
+  best: cli.count("in each group, keep the n trajectories with the highest rewards", wholeFile),
+  sample: cli.count("keep n random groups", wholeFile),
   ...cli.needing("sample", { seed: cli.withDefault(cli.text("seed of --sample"), "0") }),
-  shard: cli.withFacts(
-    cli.custom(
-      "divide the groups into n parts, and keep the i-th part (3/64 keeps the third of 64 parts)",
-      "i/n",
-      parseShard,
-    ),
+  shard: cli.custom(
+    "divide the groups into n parts, and keep the i-th part (3/64 keeps the third of 64 parts)",
+    "i/n",
+    parseShard,
     wholeFile,
   ),
 });
 
 export const formatOptions = cli.inGroup("formats", {
-  from: cli.withFacts(cli.text("format of the files: rollcall, inspect, trl, …", "format"), {
+  from: cli.text("format of the files: rollcall, inspect, trl, …", "format", {
     default: "auto",
     completion: "formats",
     forAgents: true,
   }),
-  "reward-from": cli.withFacts(
-    cli.repeated(
-      "path of the reward in a record, such as scores.correct.value, or of each part of a sum (path*0.5 weighs a part)",
-      "path",
-    ),
+  "reward-from": cli.repeated(
+    "path of the reward in a record, such as scores.correct.value, or of each part of a sum (path*0.5 weighs a part)",
+    "path",
     wholeFile,
   ),
-  "messages-from": cli.withFacts(
-    cli.text(
-      "path of the list of messages in a record, such as conversation (the list can be JSON in a string)",
-      "path",
-    ),
+  "messages-from": cli.text(
+    "path of the list of messages in a record, such as conversation (the list can be JSON in a string)",
+    "path",
     wholeFile,
   ),
-  rewards: cli.withFacts(
-    cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file"),
-    wholeFile,
-  ),
-  lossy: cli.withFacts(cli.flag("accept formats that lack some tokens or turns"), { ...wholeFile, forAgents: true }),
-  histories: cli.withFacts(
-    cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)"),
-    { ...wholeFile, forAgents: true },
-  ),
+  rewards: cli.text('file with the rewards of the records: lines of {"id", "reward"}', "file", wholeFile),
+  lossy: cli.flag("accept formats that lack some tokens or turns", { ...wholeFile, forAgents: true }),
+  histories: cli.flag("if the agent shortened its context, keep the earlier conversation (as additional_histories)", {
+    ...wholeFile,
+    forAgents: true,
+  }),
 });
 
 export const strictnessOptions = cli.inGroup(
   "checks",
   cli.forAgents({
     strict: cli.flag("treat warnings as errors"),
-    allow: cli.withFacts(cli.repeated("silence this rule", "rule"), { completion: "rules" }),
+    allow: cli.repeated("silence this rule", "rule", { completion: "rules" }),
   }),
 );
 
-export const groupByOption = cli.withFacts(
-  cli.text("group trajectories by this key, even if they are not adjacent", "key"),
-  { forAgents: true },
-);
+export const groupByOption = cli.text("group trajectories by this key, even if they are not adjacent", "key", {
+  forAgents: true,
+});
 
 export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
   Partial<cli.Values<typeof strictnessOptions>> & {
@@ -83,28 +74,27 @@ export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOpt
 
 export type ReportRequest = Pick<BuildReport, "form" | "file">;
 
-export const outputFile = (about: string) =>
-  cli.custom(about, "file", (word, option) => {
-    if (word === "-" || word === "")
-      throw invalidOptionValue(option, word, "the name of a file, because standard output is for the result");
-    return word;
-  });
+export const outputFile = (about: string, facts?: cli.OptionFacts) => cli.custom(about, "file", parseOutputFile, facts);
 
-export const receiptOption = cli.withFacts(
-  outputFile("write a JSON report of the conversion: the counts of values carried over, changed or left out"),
+const parseOutputFile = (word: string, option: string) => {
+  if (word !== "-" && word !== "") return word;
+  throw invalidOptionValue(option, word, "the name of a file, because standard output is for the result");
+};
+
+export const receiptOption = outputFile(
+  "write a JSON report of the conversion: the counts of values carried over, changed or left out",
   wholeFile,
 );
-export const rejectsOption = cli.withFacts(outputFile("file for rejected groups"), {
+export const rejectsOption = outputFile("file for rejected groups", {
   default: "the name of the first input plus .rejected",
 });
 export const trajectoryFiles = cli.repeated(
   "files, folders or URLs of groups or trajectories, or - for standard input (the default)",
 );
 export const rolloutFiles = cli.repeated("files, folders or URLs of rollouts, or - for standard input (the default)");
-export const ledgerOption = cli.withFacts(
-  cli.text("file or database (postgres://…) that records the requests", "file"),
-  { default: "ledger.db in the data folder" },
-);
+export const ledgerOption = cli.text("file or database (postgres://…) that records the requests", "file", {
+  default: "ledger.db in the data folder",
+});
 
 const parseReport = (word: string, option: string): readonly ReportRequest[] => {
   const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
@@ -113,7 +103,9 @@ const parseReport = (word: string, option: string): readonly ReportRequest[] => 
   throw invalidOptionValue(option, word, "github or junit, optionally with a file: junit=report.xml");
 };
 
-export const reportOption = cli.withFacts(
-  cli.list("report for a build system: github or junit, or junit=report.xml to write a file", "form", parseReport),
+export const reportOption = cli.list(
+  "report for a build system: github or junit, or junit=report.xml to write a file",
+  "form",
+  parseReport,
   { completion: "report-forms" },
 );

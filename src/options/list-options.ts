@@ -7,37 +7,29 @@ import { parseDeadline } from "../units.ts";
 import { ageOption, countOption, timeOption, unitOption } from "./unit-options.ts";
 
 const parsedList = <Item>(
-  about: string,
-  placeholder: string,
+  facts: Readonly<{ about: string; placeholder: string; completion: cli.CompletionSource }>,
   parseItem: (item: string, option: string) => Item,
 ): cli.OptionKind<readonly Item[], undefined> => ({
-  about,
-  placeholder,
+  ...facts,
   repeatable: true,
   parse: (word, option) => cli.splitAtCommas(word).map((item) => parseItem(item, option)),
 });
 
 const wordsOption = (about: string, placeholder = "name") =>
-  cli.withFacts(
-    parsedList(about, placeholder, (word, option) => {
-      if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
-      return word;
-    }),
-    { completion: "filter-words" },
-  );
+  parsedList({ about, placeholder, completion: "filter-words" }, (word, option) => {
+    if (word === "") throw invalidOptionValue(option, word, "words separated by commas");
+    return word;
+  });
 
 const pricesOption = (about: string) =>
-  cli.withFacts(
-    parsedList(about, "prices", (item, option) => {
-      const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
-      const price = parseDecimal(amount);
-      const wanted =
-        "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
-      if (!price || price.digits < 0n) throw invalidOptionValue(option, item, wanted);
-      return [name, amount] as const;
-    }),
-    { completion: "price-names" },
-  );
+  parsedList({ about, placeholder: "prices", completion: "price-names" }, (item, option) => {
+    const [, name = "", amount = ""] = /^([^=]+)=(.+)$/.exec(item) ?? [];
+    const price = parseDecimal(amount);
+    const wanted =
+      "maximum prices such as prompt=0.5,completion=2, in US dollars per million tokens, per image or per request";
+    if (!price || price.digits < 0n) throw invalidOptionValue(option, item, wanted);
+    return [name, amount] as const;
+  });
 
 export const filterOptions = cli.inGroup(
   "filters",
@@ -71,7 +63,7 @@ export const filterOptions = cli.inGroup(
 
 export const limitOption = cli.count("only the first n entries");
 export const orderOptions = cli.inGroup("order", {
-  sort: cli.withFacts(cli.commaList("columns to sort by; -column for descending order", "columns"), {
+  sort: cli.commaList("columns to sort by; -column for descending order", "columns", {
     completion: "sort-columns",
     forAgents: true,
   }),

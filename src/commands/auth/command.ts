@@ -1,4 +1,4 @@
-import { choice, command, flag, text, withFacts } from "../../cli/index.ts";
+import { choice, command, flag, text } from "../../cli/index.ts";
 import { openServiceClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
@@ -20,7 +20,7 @@ const login = command({
   about: "save a key in the profile, with the URLs, project and providers that you pass",
   options: {
     for: useOption("save the key only for this use"),
-    username: withFacts(text("user name for `rollcall call read`", "name"), { default: "api" }),
+    username: text("user name for `rollcall call read`", "name", { default: "api" }),
     "analysis-provider": text("save the provider for `rollcall catalog analysis`", "name"),
     "router-provider": text("save the provider for `rollcall catalog router`", "name"),
     "with-token": flag("read the key from standard input"),

@@ -11,7 +11,6 @@ import {
   text,
   type Values,
   withDefault,
-  withFacts,
 } from "../../cli/index.ts";
 
 const args = {
@@ -25,7 +24,7 @@ const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
 
 const options = {
   path: form(
-    withFacts(text("print one value of each call, such as output.choices[0]", "path"), { completion: "call-columns" }),
+    text("print one value of each call, such as output.choices[0]", "path", { completion: "call-columns" }),
     "as",
   ),
   as: choice(
@@ -37,7 +36,7 @@ const options = {
     ...text("reward for --as trajectory", "number"),
     conflicts: { "reward-from": "a trajectory has one reward" },
   },
-  "reward-from": withFacts(text("path of the reward in the call", "path"), { default: "attributes.reward" }),
+  "reward-from": text("path of the reward in the call", "path", { default: "attributes.reward" }),
   list: form(flag("one line per call: status, operation, model, time, exception"), "path", "as"),
   summary: form(flag("totals by operation and model: calls, failures, durations, tokens, costs"), "list", "path", "as"),
   wait: flag("wait until running calls end, for at most --max-wait"),

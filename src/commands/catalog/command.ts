@@ -13,7 +13,7 @@ const diffArgs = {
 };
 const diffOptions = {
   since: units.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
-  until: { ...cli.withFacts(units.timeOption("later time of the comparison"), { default: "now" }), needs: "since" },
+  until: { ...units.timeOption("later time of the comparison"), default: "now", needs: "since" },
   catalog: lists.catalogOption,
   "exit-code": cli.flag("exit with 10 if the catalogs differ"),
   ...lists.sourceOptions,
@@ -45,7 +45,7 @@ const verifyOptions = {
   "max-rise": cli.withDefault(units.percentOption("maximum rise of a price"), "0%"),
   within: cli.withDefault(units.ageOption("fail if a model is deprecated within this time"), "30d"),
   strict: cli.flag("treat warnings as errors"),
-  allow: cli.withFacts(cli.repeated("silence this rule", "rule"), { completion: "lock-rules" }),
+  allow: cli.repeated("silence this rule", "rule", { completion: "lock-rules" }),
   report: reportOption,
   ...lists.sourceOptions,
 };

@@ -1,9 +1,9 @@
-import { command, repeated, text, type Values, withFacts } from "../../cli/index.ts";
+import { command, repeated, text, type Values } from "../../cli/index.ts";
 import * as inputs from "../../options/input-options.ts";
 
 const args = { file: inputs.trajectoryFiles };
 const options = {
-  split: withFacts(text("data split, such as train", "name"), { completion: "splits", forAgents: true }),
+  split: text("data split, such as train", "name", { completion: "splits", forAgents: true }),
   "group-by": inputs.groupByOption,
   against: repeated("warn about prompts that also appear in this file of another split", "file"),
   report: inputs.reportOption,

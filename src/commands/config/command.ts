@@ -1,4 +1,4 @@
-import { command, flag, repeated, required, text, withFacts } from "../../cli/index.ts";
+import { command, flag, repeated, required, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import type { Failure } from "../../failure.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
@@ -42,7 +42,7 @@ const printValue = async ({ screen }: Context, document: unknown, line: string) 
 const get = command({
   words: "config get",
   about: "print the value of one setting",
-  args: { name: withFacts(required(text("setting, such as base_url")), { completion: "settings" }) },
+  args: { name: required(text("setting, such as base_url", "setting", { completion: "settings" })) },
   examples: ["rollcall config get max_request_size"],
   run: async (context, { name }) => {
     const { row, profile } = saved.showSetting(context, name);
@@ -59,7 +59,7 @@ const set = command({
   words: "config set",
   about: "save one setting in the profile",
   args: {
-    name: withFacts(required(text("setting, such as base_url (`config list` shows all)")), { completion: "settings" }),
+    name: required(text("setting, such as base_url (`config list` shows all)", "setting", { completion: "settings" })),
     value: required(text("its value")),
   },
   options: { create },
@@ -89,7 +89,7 @@ const saveChange = async (
 const unset = command({
   words: "config unset",
   about: "delete settings from the profile",
-  args: { name: withFacts(required(repeated("settings, such as split")), { completion: "settings" }) },
+  args: { name: required(repeated("settings, such as split", "setting", { completion: "settings" })) },
   examples: ["rollcall config unset split batch"],
   run: async (context, typed) => {
     const { profile, names, absent } = await saved.unsetSettings(context, typed.name);

@@ -1,4 +1,4 @@
-import { command, text, withFacts } from "../../cli/index.ts";
+import { command, text } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { findNearest } from "../../nearest.ts";
@@ -12,7 +12,7 @@ export const explain = command({
   group: "more",
   about: "explain an error code, an exit code or a rule, with an example",
   args: {
-    name: withFacts(text("a code or a rule, such as usage, 8 or unknown-role (default: list all)"), {
+    name: text("a code or a rule, such as usage, 8 or unknown-role (default: list all)", "topic", {
       completion: "topics",
     }),
   },

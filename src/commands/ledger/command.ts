@@ -1,5 +1,5 @@
 /** Defines `rollcall ledger` (guarantees.md). */
-import { command, flag, repeated, required, text, type Values, withFacts } from "../../cli/index.ts";
+import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
 import { formatOptions, ledgerOption, selectionOptions } from "../../options/input-options.ts";
 import { limitOption } from "../../options/list-options.ts";
 import { timeOption } from "../../options/unit-options.ts";
@@ -11,8 +11,8 @@ const locationOptions = {
 
 const filterOptions = {
   model: text("only requests of this model", "id"),
-  split: withFacts(text("only requests of this split", "name"), { completion: "splits" }),
-  batch: withFacts(text("only requests of this batch", "name"), { completion: "batches" }),
+  split: text("only requests of this split", "name", { completion: "splits" }),
+  batch: text("only requests of this batch", "name", { completion: "batches" }),
 };
 
 const fileOptions = {

@@ -5,9 +5,7 @@ import { durationOption } from "../../options/unit-options.ts";
 import { meterFormats } from "../../output/index.ts";
 
 const args = {
-  "model-id": cli.withFacts(cli.required(cli.text("id of the model that produced the trajectories")), {
-    completion: "models",
-  }),
+  "model-id": cli.required(cli.text("id of the model that produced the trajectories", "id", { completion: "models" })),
   file: inputs.trajectoryFiles,
 };
 
@@ -20,15 +18,12 @@ const inputOptions: cli.OptionKinds = {
 const wholeFileOptions = Object.keys(inputOptions).filter((name) => inputOptions[name]?.needsWholeFile);
 
 const options = {
-  split: cli.withFacts(
-    cli.text("data split, such as train (required unless the settings or the input contain it)", "name"),
-    { completion: "splits" },
-  ),
-  batch: cli.withFacts(
-    cli.text(
-      "name of the training step, such as step-17. Groups with the same content are logged once per batch",
-      "name",
-    ),
+  split: cli.text("data split, such as train (required unless the settings or the input contain it)", "name", {
+    completion: "splits",
+  }),
+  batch: cli.text(
+    "name of the training step, such as step-17. Groups with the same content are logged once per batch",
+    "name",
     { completion: "batches" },
   ),
   "group-by": inputs.groupByOption,
@@ -37,17 +32,15 @@ const options = {
     body: cli.count("write the n-th request body of a dry run to standard output", { max: 1_000_000 }),
   }),
   ...cli.inGroup("requests", {
-    "max-request-size": cli.withFacts(
-      cli.text("maximum size of a request; a larger group gets its own request", "size"),
-      { default: "32MiB" },
-    ),
+    "max-request-size": cli.text("maximum size of a request; a larger group gets its own request", "size", {
+      default: "32MiB",
+    }),
     "one-request": cli.flag("fail if the input does not fit into one request"),
     concurrency: cli.withDefault(cli.count("requests in flight", { max: 64 }), "1"),
-    compress: cli.withFacts(
-      cli.choice("compression of requests: gzip, zstd or none", ["none", "gzip", "zstd"], "form"),
-      { default: "none" },
-    ),
-    progress: cli.withFacts(cli.choice("progress display: bar, lines, json or none", meterFormats, "form"), {
+    compress: cli.choice("compression of requests: gzip, zstd or none", ["none", "gzip", "zstd"], "form", {
+      default: "none",
+    }),
+    progress: cli.choice("progress display: bar, lines, json or none", meterFormats, "form", {
       default: "bar on a terminal, lines in a build system, none elsewhere",
     }),
   }),

@@ -1,14 +1,14 @@
 /** Defines `rollcall models` (interface 4.2). */
-import { command, flag, needing, text, withFacts } from "../../cli/index.ts";
+import { command, flag, needing, text } from "../../cli/index.ts";
 import { filterOptions, orderOptions } from "../../options/list-options.ts";
 
 export const models = command({
   words: "models",
   loadOutputs: () => import("./output.ts"),
   about: "list the models that can be called",
-  args: { pattern: withFacts(text("text in the id, or a glob such as 'qwen*'"), { completion: "models" }) },
+  args: { pattern: text("text in the id, or a glob such as 'qwen*'", "text", { completion: "models" }) },
   options: {
-    "with-prices": withFacts(flag("add prices, limits and deprecation dates from the catalogs"), { forAgents: true }),
+    "with-prices": flag("add prices, limits and deprecation dates from the catalogs", { forAgents: true }),
     ...needing("with-prices", filterOptions),
     ...orderOptions,
   },

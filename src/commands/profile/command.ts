@@ -1,4 +1,4 @@
-import { command, flag, required, text, withFacts } from "../../cli/index.ts";
+import { command, flag, required, text } from "../../cli/index.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
 import { requireConfirmation } from "../../output/prompt.ts";
 import { pluralize } from "../../sentences.ts";
@@ -30,7 +30,7 @@ const use = command({
   words: "profile use",
   hasSideEffects: true,
   about: "make a profile the default",
-  args: { name: withFacts(required(text("a profile (`profile list` shows all)")), { completion: "profiles" }) },
+  args: { name: required(text("a profile (`profile list` shows all)", "profile", { completion: "profiles" })) },
   examples: ["rollcall profile use work", "rollcall profile use default"],
   run: async (context, { name }) => {
     const { screen, host } = context;
@@ -46,7 +46,7 @@ const remove = command({
   words: "profile delete",
   hasSideEffects: true,
   about: "delete the settings and the keys of a profile",
-  args: { name: withFacts(required(text("a profile")), { completion: "profiles" }) },
+  args: { name: required(text("a profile", "profile", { completion: "profiles" })) },
   options: { yes: flag("do not ask for confirmation") },
   examples: ["rollcall profile delete work --yes"],
   run: async (context, { name, yes }) => {
@@ -71,7 +71,7 @@ const rename = command({
   words: "profile rename",
   hasSideEffects: true,
   about: "rename a profile (later runs still skip its logged groups)",
-  args: { from: withFacts(required(text("a profile")), { completion: "profiles" }), to: required(text("new name")) },
+  args: { from: required(text("a profile", "profile", { completion: "profiles" })), to: required(text("new name")) },
   examples: ["rollcall profile rename work staging"],
   run: async (context, { from, to }) => {
     const { screen } = context;
