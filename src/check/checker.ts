@@ -1,14 +1,10 @@
 /** Recognizes, checks and indexes requests, groups and trajectories. */
 
-import { hash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { Severity } from "../failure.ts";
-import { digestBytes } from "../index/column.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
-import { rewardTolerance } from "../index/metrics.ts";
-import { kinds, type Part } from "../index/parts.ts";
-import type { ScanResult } from "../index/scan-result.ts";
-import { addToSketch } from "../index/sketch.ts";
+import type { Part } from "../index/parts.ts";
+import type { NewPart, ScanResult } from "../index/scan-result.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, type KeyUses, nodeSize } from "../json/reader.ts";
@@ -77,7 +73,7 @@ const requestType = defineObjectType(
 const requestKeys = ["trajectory_groups", "split"] as const;
 const groupType = defineObjectType({ trajectories: requiredField(Kind.array), exceptions: anyValue }, kindsAsFacts);
 
-/** The number of facts of a part that is not valid. */
+/** The number of facts if a trajectory has no facts. */
 const noFacts = -1;
 
 /** An index of this many parts takes about 600 MB. */
@@ -96,7 +92,6 @@ export class Checker {
   #isInvalid = false;
   #isWarned = false;
   readonly #facts: TrajectoryFacts[] = [];
-  #rewards = new Float64Array(64);
 
   constructor(file: string, { result, index, groupBy }: ScanOptions) {
     this.result = result;
@@ -119,7 +114,7 @@ export class Checker {
     const closed = json.closeTruncated(block.table.bytes.subarray(span.start, span.start + faultAt));
     const value = closed && json.readRoot(closed);
     const key = value && this.#readGroupKey(value, () => undefined);
-    this.#addInvalid(span.start, span.end, key === undefined ? "unreadable" : "trajectory");
+    this.#addInvalid(span, key === undefined ? "unreadable" : "trajectory");
     if (key !== undefined) this.result.parts.setKey(key);
   }
 
@@ -136,7 +131,7 @@ export class Checker {
     if (kindAt(table, node) !== Kind.object) {
       this.#report("not-an-object", { found: describeValue(table, node) }, node);
       const mayBeTrajectory = (kindAt(table, node) & (Kind.string | Kind.array)) !== 0;
-      this.#addInvalid(json.startOf(table, node), json.endOf(table, node), mayBeTrajectory ? "unreadable" : "group");
+      this.#addInvalid(json.spanOf(value), mayBeTrajectory ? "unreadable" : "group");
       return;
     }
     const { derived: shape } = requestType.shape.read(table, node);
@@ -155,7 +150,7 @@ export class Checker {
     check(table, node, this.#report);
     this.#addRequest(value, kindOf(table, split) === Kind.string ? json.readString(table, split) : undefined);
     if (repeatedKeys.length > 0 || kindOf(table, list) !== Kind.array) {
-      this.#addInvalid(json.startOf(table, node), json.endOf(table, node), "group");
+      this.#addInvalid(json.spanOf(value), "group");
       return;
     }
     for (const [at, group] of json.childrenOf({ table, node: list })) {
@@ -181,7 +176,7 @@ export class Checker {
     if (kindAt(table, node) !== Kind.object) {
       reportWrongType(table, { node, field: "a group", wanted: "an object" }, this.#report);
       this.#reportSecrets();
-      this.#addInvalid(json.startOf(table, node), json.endOf(table, node), "group");
+      this.#addInvalid(json.spanOf(value), "group");
       return;
     }
     check(table, node, this.#report);
@@ -199,17 +194,9 @@ export class Checker {
     if (min < max) this.#report("mixed-policy-versions", { min, max }, node);
     if (found > 1) this.#comparePrompts(table, found, node);
     this.#reportSecrets();
-    const count = found === noFacts ? countElements(table, list) : found;
-    const valid = this.#isInvalid ? noFacts : found;
-    if (valid !== noFacts) this.result.tally.addGroup({ rewards: this.#collectRewards(valid), exceptions });
-    this.#addPart(json.startOf(table, node), json.endOf(table, node), "group", count, valid);
-  }
-
-  /** Returns the rewards of the first facts. Later calls reuse the memory of the returned array. */
-  #collectRewards(count: number) {
-    if (count > this.#rewards.length) this.#rewards = new Float64Array(2 * count);
-    for (let at = 0; at < count; at++) this.#rewards[at] = this.#factsAt(at).reward;
-    return this.#rewards.subarray(0, count);
+    const trajectories = found === noFacts ? countElements(table, list) : found;
+    const isValid = !this.#isInvalid && found !== noFacts;
+    this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid, isWarned: this.#isWarned });
   }
 
   #comparePrompts(table: JsonTable, count: number, group: number) {
@@ -258,62 +245,46 @@ export class Checker {
     inspectTrajectory(table, node, facts, this.#report);
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
-    this.#addPart(json.startOf(table, node), json.endOf(table, node), "trajectory", 1, this.#isInvalid ? noFacts : 1);
+    const isValid = !this.#isInvalid;
+    this.#addPart(json.spanOf(value), {
+      kind: "trajectory",
+      trajectories: 1,
+      exceptions: 0,
+      isValid,
+      isWarned: this.#isWarned,
+    });
     if (key === undefined) return;
     this.result.parts.setKey(key);
     const prompt = this.#isInvalid ? undefined : findPrompt(table, facts);
     if (prompt) this.result.parts.setPrompt(this.#block.reader.fingerprintOf(prompt.start, prompt.end));
   }
 
-  #addInvalid(start: number, end: number, kind: Part["kind"]) {
-    this.#addPart(start, end, kind, kind === "trajectory" ? 1 : 0, noFacts);
+  #addInvalid(span: Span, kind: Part["kind"]) {
+    const trajectories = kind === "trajectory" ? 1 : 0;
+    this.#addPart(span, { kind, trajectories, exceptions: 0, isValid: false, isWarned: this.#isWarned });
   }
 
-  /** @param valid the number of facts of a valid part, or `noFacts` */
-  #addPart(start: number, end: number, kind: Part["kind"], trajectories: number, valid: number): void {
-    const { parts, rewards, tally } = this.result;
-    if (parts.count >= maxRecords) this.#refuse();
-    const { columns } = parts;
-    const { table, reader } = this.#block;
-    let training = 0;
-    let version = Number.NaN;
-    let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-    for (let at = 0; at < valid; at++) {
-      const trajectory = this.#factsAt(at);
-      const { reward, node } = trajectory;
-      tally.addMeasured(trajectory);
-      if (reward < min) min = reward;
-      if (reward > max) max = reward;
-      if (Number.isFinite(reward)) addToSketch(rewards, reward);
-      columns.fingerprint.push(reader.fingerprintOf(json.startOf(table, node), json.endOf(table, node)));
-      training |= trajectory.training;
-      if (Number.isNaN(version) || trajectory.version > version) version = trajectory.version;
-    }
-    if (valid === noFacts) columns.fingerprint.length += trajectories;
-    const isTrajectory = kind === "trajectory";
-    columns.source.push(this.#index);
-    columns.start.push(this.#block.start + start);
-    columns.length.push(end - start);
-    columns.line.push(this.#line);
-    columns.kind.push(kinds.indexOf(kind));
-    columns.valid.push(valid === noFacts ? 0 : 1);
-    columns.warned.push(this.#isWarned ? 1 : 0);
-    columns.equal.push(valid !== noFacts && trajectories > 1 && max - min <= rewardTolerance ? 1 : 0);
-    columns.trajectories.push(trajectories);
-    columns.reward.push(isTrajectory && valid !== noFacts ? this.#factsAt(0).reward : 0);
-    columns.version.push(version);
-    columns.training.push(training);
-    columns.key.length++;
-    columns.prompt.length++;
-    if (parts.hasDigests) this.#addDigest(table.bytes.subarray(start, end));
-    else columns.checksum.length++;
-  }
-
-  #addDigest(bytes: Uint8Array) {
+  #addPart({ start, end }: Span, part: NewPart): void {
     const { parts } = this.result;
+    const { table, reader } = this.#block;
+    if (parts.count >= maxRecords) this.#refuse();
+    for (let at = 0; part.isValid && at < part.trajectories; at++) {
+      const trajectory = this.#factsAt(at);
+      const from = json.startOf(table, trajectory.node);
+      const to = json.endOf(table, trajectory.node);
+      trajectory.start = from - start;
+      trajectory.length = to - from;
+      trajectory.fingerprint = reader.fingerprintOf(from, to);
+    }
+    const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
+    this.result.addPart(position, part, this.#facts);
+    if (!parts.options.hasDigests) {
+      parts.columns.checksum.length++;
+      return;
+    }
+    const bytes = table.bytes.subarray(start, end);
     parts.columns.checksum.push(crc32(bytes));
-    // Pooled memory from `Buffer.from` is faster than a new buffer from `hash`.
-    parts.digests.append(Buffer.from(hash("sha256", bytes, "binary"), "latin1").subarray(0, digestBytes));
+    parts.digests.appendHash(bytes);
   }
 
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {
@@ -322,7 +293,7 @@ export class Checker {
 
   #take(severity: Severity | undefined) {
     if (severity === "error") this.#isInvalid = true;
-    if (severity === "warning") this.#isWarned = this.result.problems.strictness.strict;
+    if (severity === "warning") this.#isWarned = true;
   }
 
   #locate(node: number, steps: Path): ProblemLocation {

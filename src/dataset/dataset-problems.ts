@@ -360,7 +360,7 @@ const openOriginal = (
   };
 };
 
-const reportCopies = async (dataset: IndexedGroups, signal?: AbortSignal) => {
+export const reportCopies = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   const { sources, groups, scan } = dataset;
   let located = 0;
   for (const [source, { originals }] of sources.entries()) {

@@ -75,28 +75,42 @@ export const readPartValue = (groupPart: GroupPart) => {
 /** Warnings do not make a part invalid. */
 export const recheckBytes = (bytes: Buffer): ScanResult => {
   const source = { name: "", bytes: openMemoryBytes(Buffer.alloc(0)) };
-  const found = createScanResult(defaultStrictness, false);
+  const found = createScanResult(defaultStrictness, { hasDigests: false, hasFacts: false });
   const scan = new Scan(source, { index: 0, groupBy: undefined, result: found });
   scan.scanLines({ kind: "lines", bytes: replaceLineEnds(bytes), start: 0, isLast: false });
   return found;
 };
 
 const comma = Buffer.from(",");
-const lineEnd = Buffer.from("\n");
+export const lineEnd = Buffer.from("\n");
 
-/** Expects a valid group. @param chosen indexes of trajectories; default: all @throws Failure `input-changed` */
-export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow, chosen?: readonly number[]) => {
+/** Some trajectories of a group, and the positions of all its trajectories in their parts. */
+export type GroupSubset = Readonly<{ selected: readonly number[]; spans: readonly Span[] }>;
+
+/** Expects a valid group. @throws Failure `input-changed` */
+export const composeGroup = (dataset: IndexedGroups, group: number, window: ReadWindow, subset?: GroupSubset) => {
   const parts = listParts(dataset, group).map((part) => window.readPartNow(part));
   const [whole = lineEnd] = parts;
   const isBare = dataset.groups.isBare(group);
-  const spans = isBare || !chosen ? [] : findTrajectorySpans(whole, { kind: "group" });
+  const spans = isBare ? [] : (subset?.spans ?? []);
   const trajectories = isBare ? parts : spans.map(({ start, end }) => whole.subarray(start, end));
-  const selected = chosen?.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
+  const selected = subset?.selected.flatMap((at) => trajectories[at] ?? []) ?? trajectories;
   // Without spans, the opening is the whole group.
   const opening = isBare ? groupOpening : whole.subarray(0, spans[0]?.start);
   const closing = isBare ? groupClosing : whole.subarray(spans.at(-1)?.end ?? whole.length);
   const joined = selected.flatMap((trajectory, at) => (at === 0 ? [trajectory] : [comma, trajectory]));
   return Buffer.concat([replaceLineEnds(Buffer.concat([opening, ...joined, closing])), lineEnd]);
+};
+
+/** Returns the length of a group that has only some of its trajectories. */
+export const measureSubset = ({ scan, groups }: IndexedGroups, group: number, { selected, spans }: GroupSubset) => {
+  const [first] = spans;
+  const last = spans.at(-1);
+  const whole = scan.parts.columns.length.at(groups.firstOf(group));
+  const isInside = first && last && !groups.isBare(group);
+  const around = isInside ? first.start + whole - last.end : groupOpening.length + groupClosing.length;
+  const lengths = selected.map((at) => (spans[at] ? spans[at].end - spans[at].start : 0));
+  return lengths.reduce((sum, length) => sum + length, around + selected.length - 1);
 };
 
 /** @throws Failure `input-changed` */

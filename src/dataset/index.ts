@@ -43,15 +43,16 @@ export {
 export { collectDistributions, type Distributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
 export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./locate.ts";
 export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSources } from "./read-dataset.ts";
-export type { SearchQuery, Selection } from "./select/select-groups.ts";
+export type { SearchQuery } from "./select/search-groups.ts";
+export type { Selection } from "./select/select-groups.ts";
 export { reportSplitLeaks } from "./split-leaks.ts";
 
 export const checkFilter = async (text: string): Promise<void> =>
   void (await import("../index/expression.ts")).parseFilter(text);
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
-export const searchGroups: typeof import("./select/select-groups.ts").searchGroups = async (...args) =>
-  await (await import("./select/select-groups.ts")).searchGroups(...args);
+export const searchGroups: typeof import("./select/search-groups.ts").searchGroups = async (...args) =>
+  await (await import("./select/search-groups.ts")).searchGroups(...args);
 
 /** `close` of the result closes the given dataset. @throws as `searchGroups` */
 export const selectDataset: typeof import("./select/selected-dataset.ts").selectDataset = async (...args) =>

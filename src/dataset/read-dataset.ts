@@ -6,6 +6,7 @@ import type { Host } from "../host.ts";
 import { digestBytes } from "../index/column.ts";
 import { findCommonSplit, type OtherKeys, reportMismatches } from "../index/contradictions.ts";
 import { Groups, openGrouping, type ScatteredPart } from "../index/groups.ts";
+import type { Parts } from "../index/parts.ts";
 import { createScanResult, ScanResult } from "../index/scan-result.ts";
 import { mergeSketch, type Sketch } from "../index/sketch.ts";
 import * as inputs from "../input/index.ts";
@@ -30,6 +31,10 @@ export interface ReadSourceOptions {
   strictness?: Strictness | undefined;
   /** True if the caller sends, selects and compares no groups. */
   skipsDigests?: boolean;
+  /** True if the caller selects groups. rollcall then checks the selection, not the whole input. */
+  isSelected?: boolean;
+  /** Default: `scanSource`. */
+  scan?: typeof scanSource;
   onProgress: (progress: { bytes: number; of: number }) => void;
 }
 
@@ -115,19 +120,42 @@ export const reportSkippedFiles = (problems: Problems, files: readonly string[] 
 
 /** @throws Failure `missing-split`, `input-changed`; the signal's reason */
 export const readSources = async (sources: readonly inputs.Source[], options: ReadSourceOptions) => {
-  const { groupBy, split: given, signal } = options;
+  const { groupBy, split: given, signal, skipsDigests = false, isSelected = false } = options;
   const strictness = strictnessFor(sources, options.strictness);
-  const hasDigests = options.skipsDigests !== true;
-  const scan = createScanResult({ ...strictness, isDeferred: true }, hasDigests);
-  const { parts, problems, requests, shapes } = scan;
+  const scan = createScanResult(
+    { ...strictness, isDeferred: true },
+    { hasDigests: !skipsDigests, hasFacts: isSelected },
+  );
+  const { problems, requests, shapes } = scan;
   problems.inputs = sources.map(({ name }) => name);
-  const groups = new Groups(parts);
-  const read: IndexedGroups = { sources, scan, groups };
-  const isGroupedByKey = groupBy !== undefined;
+  const read: IndexedGroups = { sources, scan, groups: new Groups(scan.parts) };
   const requireSplit = (isKnown: boolean) => {
     if (options.isSplitRequired && !isKnown)
       throw missingSplit([...new Set(requests.distinct.flatMap((request) => request.split ?? []))]);
   };
+  const onScanned = () => requireSplit(given !== undefined || hasOnlyRequests(scan));
+  const { rewards, scattered } = await scanSources(read, { ...options, onScanned });
+  const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
+  reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
+  const split = given ?? findCommonSplit(requests, shapes);
+  requireSplit(split !== undefined);
+  datasetProblems.reportScatteredParts(read, scattered);
+  datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
+  if (isSelected) await datasetProblems.reportCopies(read, signal);
+  else await checkGroups(read, rewards, signal);
+  const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
+  return { ...read, split, ownKeys, problems, joinedGroups };
+};
+
+type ScanSourcesOptions = ReadSourceOptions & { onScanned: () => void };
+
+/** Scans and groups all sources. */
+const scanSources = async (
+  { sources, scan, groups }: IndexedGroups,
+  { groupBy, signal, onScanned, onProgress, ...options }: ScanSourcesOptions,
+) => {
+  const { parts, problems } = scan;
+  const isGroupedByKey = groupBy !== undefined;
   const totalBytes = sources.reduce((sum, { bytes }) => sum + bytes.size, 0);
   const rewards: Sketch[] = [];
   const scattered: ScatteredPart[] = [];
@@ -138,44 +166,49 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
     const first = parts.count;
     let grouped = first;
     const onRead = (bytes: number) => {
-      requireSplit(given !== undefined || hasOnlyRequests(scan));
+      onScanned();
       grouping.groupParts(grouped);
       grouped = parts.count;
-      options.onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
+      onProgress({ bytes: bytesBefore + bytes, of: totalBytes });
     };
     problems.input = source.name;
-    const sourceResult = new ScanResult(scan);
-    await scanSource(source, { index, result: sourceResult, groupBy, signal, onRead }).catch((thrown: unknown) => {
+    const result = new ScanResult(scan);
+    const { scan: scanOne = scanSource } = options;
+    await scanOne(source, { index, result, groupBy, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputChanged(source.name) : thrown;
     });
-    const { originals } = source;
-    for (let at = first; hasDigests && originals && at < parts.count; at++)
-      parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
-    const isEmpty = source.bytes.size === 0 && !originals;
+    takeDigests(parts, source, first);
+    const isEmpty = source.bytes.size === 0 && !source.originals;
     for (const file of parts.count === first ? inputs.filesOf(source) : [])
       problems.report("input-empty", { isEmpty }, { file });
-    rewards.push(sourceResult.rewards);
-    mergeSketch(scan.rewards, sourceResult.rewards);
+    rewards.push(result.rewards);
+    mergeSketch(scan.rewards, result.rewards);
     if (!isGroupedByKey) for (const part of grouping.scattered) scattered.push(part);
     bytesBefore += source.bytes.size;
   }
-  const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
-  reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
-  const split = given ?? findCommonSplit(requests, shapes);
-  requireSplit(split !== undefined);
-  datasetProblems.reportScatteredParts(read, scattered);
-  datasetProblems.reportAmbiguousGroups(read, isGroupedByKey);
+  return { rewards, scattered };
+};
+
+/** The digest of a converted or selected group does not depend on its bytes. */
+const takeDigests = (parts: Parts, { originals }: inputs.Source, first: number) => {
+  if (!parts.options.hasDigests || !originals) return;
+  for (let at = first; at < parts.count; at++)
+    parts.digests.set(at, originals.digestOf(parts.columns.line.at(at)).subarray(0, digestBytes));
+};
+
+/** Reports problems of groups and of the whole input, and finishes the metrics. */
+const checkGroups = async (read: IndexedGroups, rewards: readonly Sketch[], signal: AbortSignal) => {
+  const { groups, scan } = read;
+  const { parts, problems } = scan;
   datasetProblems.reportGroupProblems(read);
   await datasetProblems.reportDatasetProblems(read, rewards, signal);
   problems.promoteWarnings();
-  if (strictness.strict) groups.rejectWarned();
+  if (problems.strictness.strict) groups.rejectWarned();
   // Only the search for duplicates needs fingerprints.
   parts.fingerprints.reset();
   const unfinished = groups.areValidParts ? 0 : groups.count;
   for (let group = 0; group < unfinished; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
-  const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
-  return { ...read, split, ownKeys, problems, joinedGroups };
 };
 
 /** The rejects file of converted input contains original records, so rollcall stores fewer errors. */

@@ -42,6 +42,11 @@ export class Scan {
     this.#line++;
   }
 
+  /** The caller adds the line to the result. */
+  skipLine(): void {
+    this.#line++;
+  }
+
   /** Scans pieces that fit in the processor's cache. Frames are larger, so that V8 does not optimize their loops. */
   scanLines({ bytes, start, isLast }: input.Lines): void {
     for (let from = 0; from < bytes.length; ) {
@@ -192,7 +197,7 @@ const scanArray = async (
   const bracket = skipWhite(head, 0);
   if (head[bracket] !== openBracket) return false;
   const { problems, parts } = result;
-  const arrayResult = createScanResult(problems.strictness, parts.hasDigests);
+  const arrayResult = createScanResult(problems.strictness, parts.options);
   const checker = new Checker(name, { ...options, result: arrayResult });
   const reader = new JsonReader(keyUses);
   const firstLine = new PositionCounter({ bytes: head, start, line }).mark(bracket);

@@ -1,4 +1,5 @@
 /** Stores numbers and digests in growing columns, and finds digests. */
+import { hash } from "node:crypto";
 
 const arrays = { f64: Float64Array, u32: Uint32Array, u8: Uint8Array };
 type NumberArray = Float64Array | Uint32Array | Uint8Array;
@@ -106,6 +107,10 @@ export const countWhile = (count: number, holds: (position: number) => boolean) 
 export const digestBytes = 16;
 const digestWords = digestBytes / 4;
 
+/** Memory that all hashes share, because allocating memory takes as long as hashing 1 kB. */
+const hashed = Buffer.alloc(digestBytes);
+const hashedWords = new Uint32Array(hashed.buffer, hashed.byteOffset, digestWords);
+
 export class Digests {
   readonly #words: NumberColumn;
 
@@ -127,12 +132,24 @@ export class Digests {
     this.#words.append(toWords(digests));
   }
 
+  /** Appends the first half of the SHA-256 digest. */
+  appendHash(bytes: Uint8Array) {
+    hashed.write(hash("sha256", bytes, "hex"), "hex");
+    this.#words.append(hashedWords);
+  }
+
   set(position: number, digest: Uint8Array) {
     this.#words.length = Math.max(this.#words.length, (position + 1) * digestWords);
     for (const [word, value] of toWords(digest).entries()) this.#words.set(position * digestWords + word, value);
   }
 
-  at(first: number, count = 1): Uint8Array {
+  at(position: number): Uint8Array {
+    const words = new Uint32Array(digestWords);
+    for (let word = 0; word < digestWords; word++) words[word] = this.wordOf(position, word);
+    return new Uint8Array(words.buffer);
+  }
+
+  slice(first: number, count: number): Uint8Array {
     const end = Math.min(this.count, first + count);
     return new Uint8Array(this.#words.values(first * digestWords, end * digestWords).buffer);
   }

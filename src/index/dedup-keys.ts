@@ -20,7 +20,7 @@ export class DedupKeys {
 
   /** Returns a copy of the keys. Zeros represent a missing key. */
   slice(first: number, count: number): Uint8Array {
-    return this.#keys.at(first, count);
+    return this.#keys.slice(first, count);
   }
 
   /** Returns -1 if no group has the key at byte `offset`. */

@@ -89,7 +89,7 @@ export const filterTrajectories = (
   return trajectories.flatMap((trajectory, at) => (isTrue(trajectory, facts, locate) ? [at] : []));
 };
 
-export const listRewards = (trajectories: readonly JsonObject[]) =>
+const listRewards = (trajectories: readonly JsonObject[]) =>
   trajectories.map(({ reward }) => (typeof reward === "number" ? reward : Number.NEGATIVE_INFINITY));
 
 /** Adds the finish reason of the last choice. */

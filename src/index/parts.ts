@@ -1,5 +1,6 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
 import { Digests, NumberColumn } from "./column.ts";
+import { TrajectoryColumns } from "./trajectory-columns.ts";
 
 /** A class, because V8 would recompile the checker when a literal makes a second object. */
 class Columns {
@@ -13,11 +14,13 @@ class Columns {
   readonly digest = new NumberColumn("u32");
   readonly kind = new NumberColumn("u8");
   readonly valid = new NumberColumn("u8", 1);
-  /** 1 for a part with a warning, but only with `--strict`. */
+  /** 1 for a part with a warning. */
   readonly warned = new NumberColumn("u8");
   /** 1 for a valid group of several trajectories with equal rewards. */
   readonly equal = new NumberColumn("u8");
   readonly trajectories = new NumberColumn("u32", 1);
+  /** The number of exceptions of a valid group. */
+  readonly exceptions = new NumberColumn("u32");
   /** The reward of a valid trajectory; 0 for other parts. */
   readonly reward = new NumberColumn("f64");
   /** The newest policy version; NaN without a version. */
@@ -35,28 +38,37 @@ class Columns {
 export const kinds = ["group", "trajectory", "unreadable"] as const;
 type PartKind = (typeof kinds)[number];
 
+export interface PartsOptions {
+  /** False if the caller sends, selects and compares no groups. */
+  readonly hasDigests: boolean;
+  /** True if the caller selects trajectories. */
+  readonly hasFacts: boolean;
+}
+
 export type Part = Readonly<ReturnType<Parts["at"]>>;
 
 export class Parts {
   readonly columns = new Columns();
   readonly keys: string[] = [];
-  readonly hasDigests: boolean;
+  readonly options: PartsOptions;
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;
+  readonly facts = new TrajectoryColumns();
 
-  constructor(hasDigests: boolean) {
-    this.hasDigests = hasDigests;
+  constructor(options: PartsOptions) {
+    this.options = options;
   }
 
   get count() {
     return this.columns.start.length;
   }
 
-  append({ columns, keys }: Parts) {
+  append({ columns, keys, facts }: Parts) {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
     const own = Object.values<NumberColumn>({ ...this.columns });
     for (const [at, column] of Object.values<NumberColumn>({ ...columns }).entries()) own[at]?.appendColumn(column);
+    this.facts.append(facts);
     const { key } = this.columns;
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }

@@ -26,6 +26,11 @@ export interface TrajectoryFacts extends MessageFacts {
   version: number;
   /** Bits, which `trainingBits` describes. */
   training: number;
+  /** The offset in the part, and the length, in bytes. */
+  start: number;
+  length: number;
+  /** The fingerprint of the bytes. */
+  fingerprint: number;
   metricNames: readonly string[];
   /** The values of `metricNames`, and older values. */
   metrics: Float64Array;
@@ -52,6 +57,9 @@ export const createTrajectoryFacts = (): TrajectoryFacts => ({
   reward: Number.NaN,
   version: Number.NaN,
   training: 0,
+  start: 0,
+  length: 0,
+  fingerprint: Number.NaN,
   metricNames: noMetrics,
   metrics: noValues,
   ...createMessageFacts(),

@@ -57,13 +57,13 @@ const readSelected = async (
     ...readOptions,
     host,
     foreign: await parseFormatOptions(typed, { hasReceipt: receipt, host }),
-    skipsDigests: !isFiltered && readOptions.skipsDigests === true,
     maxUnpackedBytes: settings.require("max_unpacked_size"),
     remote: { ...toRequestOptions(context, settings), hide: screen.hideSecret, onFetched },
   };
   // If the first reading were strict, its errors would be in the result twice.
   const strictness = options.strictness && { ...options.strictness, strict: false };
-  const dataset = await readDataset(isFiltered ? { ...options, strictness } : options);
+  const whole = { ...options, strictness, skipsDigests: false, isSelected: true };
+  const dataset = await readDataset(isFiltered ? whole : options);
   const { repeatedFiles: repeated = [] } = dataset;
   const files = pluralize(repeated.length, "repeated file");
   if (repeated.length > 0) screen.notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
@@ -75,7 +75,7 @@ export const applySelection = async (
   { host, screen }: Context,
   dataset: Dataset,
   { where, best, sample, seed, shard }: SelectionValues,
-  options: Pick<ReadOptions, "strictness" | "onProgress">,
+  options: Pick<ReadOptions, "strictness" | "skipsDigests" | "onProgress">,
 ) => {
   try {
     const filtered = await selectDataset(dataset, { ...options, host, choosing: { where, best, sample, seed, shard } });

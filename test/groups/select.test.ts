@@ -53,6 +53,39 @@ describe("a selection of trajectories", () => {
     );
   });
 
+  it("has the metrics and problems of a file with the selected groups", async () => {
+    const members = (group: number) =>
+      Array.from({ length: 1 + (group % 4) }, (_, at) =>
+        trajectory(
+          group % 3 === 0 ? at : group * at,
+          `,"metrics":{"a":${group / 7},"m${group % 3}":${at}},"final_policy_version":${group + (group % 5 === 0 ? at : 0)}` +
+            (group % 6 === 1 ? ',"logs":[1]' : ""),
+        ),
+      );
+    const groups = Array.from(
+      { length: 60 },
+      (_, at) => `{"trajectories":[${members(at).join(",")}],"exceptions":[${at % 4 === 0 ? '{"message":"e"}' : ""}]}`,
+    );
+    const flat = Array.from({ length: 30 }, (_, at) =>
+      trajectory(at % 7, `,"group_id":"${Math.floor(at / 4)}","final_policy_version":${Math.floor(at / 6)}`),
+    );
+    const file = fileOf([...groups, ...flat].join("\n"));
+    const checked = async (name: string, ...words: readonly string[]) => {
+      const { metrics, problems } = JSON.parse((await runHere(["check", name, "--json", ...words])).stdout);
+      const rules = problems.map(({ rule, message }: Record<string, string>) => `${rule}: ${message}`);
+      return {
+        metrics,
+        rules: rules.filter((rule: string) => !/^(baseline-changed|mixed-shapes|stale-policy)/.test(rule)),
+      };
+    };
+    for (const selection of ["--shard 1/3", "--sample 9", "--best 2", "--where reward>2.0", "--best 1 --shard 2/2"]) {
+      const out = join(newFolder(), "out.jsonl");
+      const words = selection.split(" ");
+      await runHere(["convert", file, "--out", out, ...words]);
+      expect(await checked(file, ...words), selection).toEqual(await checked(out));
+    }
+  });
+
   it("keeps a group that has only exceptions", async () => {
     const file = fileOf(`${text}{"trajectories":[],"exceptions":[{"message":"e"}]}\n`);
     const rateOf = async (...words: readonly string[]) =>

@@ -179,7 +179,8 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     const bytes = spool.bytes();
     const name = `${project}, local service`;
     const options = { split: undefined, isSplitRequired: false, groupBy: undefined, onProgress: onRead };
-    const read = await readSources(logged.length === 0 ? [] : [{ name, bytes }], { ...options, signal: host.signal });
+    const sources = logged.length === 0 ? [] : [{ name, bytes }];
+    const read = await readSources(sources, { ...options, isSelected: isFiltered, signal: host.signal });
     const all: Dataset = { ...read, close: async () => await bytes.close() };
     const dataset = isFiltered ? await applySelection(context, all, typed, options) : all;
     return {

@@ -1,31 +1,42 @@
 /** Composes a dataset of selected groups. */
 import { createHash } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
 import type { Host } from "../../host.ts";
 import { countWhile, NumberColumn } from "../../index/column.ts";
+import { GroupFacts } from "../../index/group-facts.ts";
 import { ScanResult } from "../../index/scan-result.ts";
 import * as input from "../../input/index.ts";
 import { Problems } from "../../problems/problems.ts";
-import { composeGroup, listParts, ReadWindow } from "../group-bytes.ts";
+import { composeGroup, type GroupSubset, lineEnd, listParts, measureSubset, ReadWindow } from "../group-bytes.ts";
 import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRecords } from "../locate.ts";
 import { countUnreadable, type Dataset, type ReadOptions, readSources, reportSkippedFiles } from "../read-dataset.ts";
+import { Breaks } from "./breaks.ts";
+import { openSelectedScan, type SelectedLines } from "./scan-selected.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
-interface SelectOptions extends Pick<ReadOptions, "strictness" | "onProgress"> {
+interface SelectOptions extends Pick<ReadOptions, "strictness" | "skipsDigests" | "onProgress"> {
   host: Pick<Host, "signal">;
   choosing: Selection;
 }
 
-/** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
+/** Expects a dataset read with `isSelected`. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectDataset = async (
   dataset: Dataset,
-  { choosing, host: { signal }, strictness, onProgress }: SelectOptions,
+  { choosing, host: { signal }, strictness, skipsDigests = false, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
-  const selected = await selectGroups(dataset, choosing, signal);
+  const facts = new GroupFacts(dataset.scan.parts, dataset.groups);
+  const selected = await selectGroups(dataset, choosing, { facts, signal });
   const { kept, subsets, filteredOut } = selected;
-  const { sources, lineOf } = await composeSources(dataset, selected, signal);
-  const options = { groupBy: undefined, split: dataset.split, isSplitRequired: false };
-  const read = await readSources(sources, { ...options, strictness, signal, onProgress });
+  const { sources, lineOf, ...composed } = await composeSources(dataset, selected, { facts, signal });
+  const read = await readSources(sources, {
+    signal,
+    strictness,
+    skipsDigests,
+    onProgress,
+    groupBy: undefined,
+    split: dataset.split,
+    isSplitRequired: false,
+    scan: openSelectedScan(dataset, { ...composed, subsets, facts }),
+  });
   const { problems } = read;
   await mapProblemsToRecords(sources, problems);
   const errors = new Problems(dataset.problems.strictness);
@@ -71,31 +82,50 @@ const readingRules: ReadonlySet<string> = new Set(["mixed-shapes", "group-key-mi
 /** A line that replaces an invalid group. */
 const invalidLine = Buffer.from("!\n");
 
-/** The group and the byte offset of each line, in ascending order. */
-type ComposedLines = ReturnType<typeof createLines>;
-const createLines = () => ({ groups: new NumberColumn("u32"), starts: new NumberColumn("f64"), size: 0 });
+const createLines = (): SelectedLines => ({
+  groups: new NumberColumn("u32"),
+  starts: new NumberColumn("f64"),
+  size: 0,
+});
 
-const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroups, signal: AbortSignal) => {
+type ComposeOptions = { facts: GroupFacts; signal: AbortSignal };
+
+const composeSources = async (
+  dataset: Dataset,
+  { kept, subsets }: SelectedGroups,
+  { facts, signal }: ComposeOptions,
+) => {
   const { groups, scan } = dataset;
   const composedSources = dataset.sources.map((source) => ({ source, lines: createLines() }));
   const composedOf = (group: number) => composedSources[scan.parts.columns.source.at(groups.firstOf(group))];
-  const window = new ReadWindow();
-  const composeLine = (group: number) =>
-    groups.isValid(group) ? composeGroup(dataset, group, window, subsets.get(group)) : invalidLine;
+  const subsetOf = (group: number): GroupSubset | undefined => {
+    const selected = subsets.get(group);
+    return selected && { selected, spans: facts.spansOf(group) };
+  };
+  const lengthOf = (group: number) => {
+    const subset = subsetOf(group);
+    if (!groups.isValid(group)) return invalidLine.length;
+    return (subset ? measureSubset(dataset, group, subset) : groups.bytesOf(group)) + lineEnd.length;
+  };
+  const breaks = new Breaks(signal);
   for (const group of kept) {
-    signal.throwIfAborted();
+    if (breaks.isDue()) await breaks.take();
     const lines = composedOf(group)?.lines;
     if (!lines) continue;
     lines.groups.push(group);
     lines.starts.push(lines.size);
-    const isReduced = subsets.has(group);
-    if (isReduced) await setImmediate();
-    lines.size += isReduced || !groups.isValid(group) ? composeLine(group).length : groups.bytesOf(group) + 1;
+    lines.size += lengthOf(group);
   }
+  const composed = composedSources.filter(({ lines }) => lines.size > 0);
+  const window = new ReadWindow();
+  const composeLine = (group: number) =>
+    groups.isValid(group) ? composeGroup(dataset, group, window, subsetOf(group)) : invalidLine;
   return {
-    sources: composedSources.flatMap(({ source, lines }) => {
+    composeLine,
+    linesOfSources: composed.map(({ lines }) => lines),
+    sources: composed.map(({ source, lines }) => {
       const originals = createLineOrigin(dataset, { source, lines, subsets });
-      return lines.size === 0 ? [] : [{ ...source, bytes: openLines(lines, composeLine), originals }];
+      return { ...source, bytes: openLines(lines, composeLine), originals };
     }),
     lineOf: (group: number) => {
       const { source, lines } = composedOf(group) ?? {};
@@ -104,7 +134,7 @@ const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroup
   };
 };
 
-const openLines = ({ groups, starts, size }: ComposedLines, composeLine: (group: number) => Buffer): input.Bytes => {
+const openLines = ({ groups, starts, size }: SelectedLines, composeLine: (group: number) => Buffer): input.Bytes => {
   let last: { line: number; bytes: Buffer } = { line: -1, bytes: invalidLine };
   const read = (into: Buffer, at: number) => {
     let filled = 0;
@@ -122,7 +152,7 @@ const findLastUpTo = (column: NumberColumn, max: number) =>
 
 const createLineOrigin = (
   dataset: Dataset,
-  { source, lines, subsets }: { source: input.Source; lines: ComposedLines; subsets: SelectedGroups["subsets"] },
+  { source, lines, subsets }: { source: input.Source; lines: SelectedLines; subsets: SelectedGroups["subsets"] },
 ): input.OriginalLines => {
   const { groups } = dataset;
   const groupAt = (line: number) => lines.groups.at(line - 1);

@@ -1,0 +1,102 @@
+/** Finds the trajectories of a group that match an expression. */
+import { setImmediate } from "node:timers/promises";
+import { isNativeError } from "node:util/types";
+import { createContext, type RunningScriptOptions, Script } from "node:vm";
+import { Failure } from "../../failure.ts";
+import { interrupted } from "../../failures.ts";
+import { repeatInterrupt } from "../../host.ts";
+import { fieldDefaults, filterTrajectories, parseFilter, withFinish } from "../../index/expression.ts";
+import { slowFilter } from "../../index/failures.ts";
+import { isObject, type JsonObject } from "../../json/json-bytes.ts";
+import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
+import { toFileLine } from "../../problems/positions.ts";
+import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
+import { type IndexedGroups, locateGroup } from "../locate.ts";
+
+/** Regular expressions and nested loops need a time limit. */
+const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
+
+const maxEvaluationMs = 2000;
+
+const sandbox: { run?: () => void } = createContext({});
+const script = new Script("run()");
+
+/** The first try does not use `breakOnSigint`, which costs 90 µs. */
+const maxFirstEvaluationMs = 50;
+
+/** Returns false if `run` takes longer than `timeout` ms. Can call `run` twice. Costs 70 µs. */
+const runBounded = async (run: () => void, timeout: number, signal: AbortSignal) => {
+  const runLimited = (options: RunningScriptOptions) => {
+    // Each try sets `run`, because several searches of the view can run at once.
+    sandbox.run = run;
+    try {
+      script.runInContext(sandbox, options);
+      return "ended";
+    } catch (thrown) {
+      if (thrown instanceof Failure) throw thrown;
+      return isNativeError(thrown) && "code" in thrown ? thrown.code : "failed";
+    }
+  };
+  if (runLimited({ timeout: maxFirstEvaluationMs }) === "ended") return true;
+  // Lets Node report a signal that was sent during the first try.
+  await setImmediate();
+  signal.throwIfAborted();
+  const end = runLimited({ timeout, breakOnSigint: true });
+  if (end === "ERR_SCRIPT_EXECUTION_INTERRUPTED") {
+    repeatInterrupt();
+    throw interrupted({ signal: "SIGINT" });
+  }
+  return end === "ended";
+};
+
+export interface FilterOptions {
+  where: string;
+  signal: AbortSignal;
+  /** Returns all rewards of a group, so that expressions over rewards read no file. */
+  rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
+}
+
+/** The returned function expects a valid group, and returns indexes. @throws Failure `invalid-filter` */
+export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }: FilterOptions) => {
+  const isTrue = parseFilter(where);
+  const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
+  const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
+  const needsFinish = isNamed("truncated") || isNamed("finish_reason");
+  if (isNamed("messages") || needsFinish) members.push("messages_and_choices");
+  const needsExceptions = isNamed("exceptions");
+  const parse = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
+  const toObject = needsFinish ? (value: JsonValue) => withFinish(parse(value)) : parse;
+  const window = new ReadWindow();
+  const isAboutRewards = members.length === 1 && !needsExceptions && !isNamed("trajectory");
+  const readGroup = async (group: number) => {
+    const known = isAboutRewards ? rewardsOf?.(group) : undefined;
+    if (known) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
+    const trajectories: JsonObject[] = [];
+    let exceptions = 0;
+    for (const groupPart of listParts(dataset, group)) {
+      const bytes = await window.readPart(groupPart);
+      for (const trajectory of listTrajectories(bytes, groupPart.part)) trajectories.push(toObject(trajectory));
+      if (needsExceptions && groupPart.part.kind === "group")
+        exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
+    }
+    return { trajectories, exceptions };
+  };
+  return async (group: number) => {
+    const members = await readGroup(group);
+    const { trajectories } = members;
+    const locate = () => toFileLine(locateGroup(dataset, group));
+    let wanted: readonly number[] = [];
+    const evaluate = () => {
+      wanted = filterTrajectories(isTrue, { group, ...members, locate });
+    };
+    const limitMs = maxEvaluationMs + trajectories.length;
+    if (!canBeSlow.test(where)) evaluate();
+    else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
+    return wanted;
+  };
+};
+
+const parseObject = (value: JsonValue) => {
+  const object = parseValue(value);
+  return isObject(object) ? object : {};
+};
