@@ -38,12 +38,6 @@ describe("rollcall mcp", () => {
       "unknown tool: expected models",
     );
   });
-
-  it("serves nothing if --root is not a folder", async () => {
-    for (const root of ["package.json", "no-such-folder"]) {
-      await expect(openAgent({ args: ["--local", "--root", root] })).rejects.toThrow();
-    }
-  });
 });
 
 describe("the tool models", () => {

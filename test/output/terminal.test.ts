@@ -71,14 +71,6 @@ describe("rollcall on a terminal", () => {
     expect(seen.lines.join("\n")).not.toContain("`rollcall catalog\n");
   });
 
-  it("shows the result of a credential's check at 40 columns", { tags: "slow" }, async () => {
-    const env = { PATH: process.env.PATH, ...newHome(), ROLLCALL_API_KEY: "key-1234" };
-    const line = `${rollcall} auth status --check --base-url http://127.0.0.1:1`;
-    expect((await runOnTerminal(line, { env, columns: 40 })).lines).toContainEqual(
-      expect.stringMatching(/^log .* not tested$/),
-    );
-  });
-
   it("writes 80 columns on a terminal without a size", { tags: "slow" }, async () => {
     const line = `echo '{"reward":1}' | ${rollcall} check`;
     const options = { env: { PATH: process.env.PATH, ...newHome() }, columns: 80 };

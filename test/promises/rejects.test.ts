@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
 import Connection from "libsql";
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept } from "../support/raw-server.ts";
@@ -272,17 +271,6 @@ describe.concurrent("--on-invalid skip", () => {
     writeFileSync(file, linesOf(groupOf(1), bad("b")));
     expect((await place.log([file, ...skip])).code).toBe(7);
     expect(readFileSync(`${file}.rejected`, "utf8")).toBe(`${bad("b")}\n`);
-  });
-
-  it("requires --rejects for standard input", async (context) => {
-    const { service, place } = await openPlace(context);
-    const stdin = linesOf(groupOf(1), bad("a"));
-    expect((await place.log([...skip], { stdin })).code).toBe(2);
-    expect(service.requests()).toBe(0);
-    const { code } = await place.log([...skip, "--rejects", place.path("r")], { stdin });
-    expect([code, readFileSync(place.path("r"), "utf8")]).toEqual([7, `${bad("a")}\n`]);
-    const packed = await place.log([...skip, "--rejects", place.path("r")], { stdin: gzipSync(stdin) });
-    expect([packed.code, packed.document?.groups.already_logged]).toEqual([7, 1]);
   });
 
   it("writes rejects of standard input to files that only their owner can read", async (context) => {

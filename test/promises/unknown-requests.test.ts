@@ -121,21 +121,6 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect(service.requests()).toBe(3);
   });
 
-  it.for([
-    ["it was first tried more than a day ago", 24 * 60 * 60 * 1000 + 1],
-    ["the clock was set back by an hour since its first try", -60 * 60 * 1000],
-  ] as const)("is not resent automatically if %s", async ([, agoMs], context) => {
-    const { service, place } = await openPlace(context, { echoes: true });
-    service.next(accept, takeAndReset);
-    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2)));
-    expect((await place.log([file, ...oneEach, "--max-wait", "0s"])).code).toBe(8);
-    const ledger = new Connection(ledgerOf(place));
-    ledger.exec(`UPDATE request SET first_tried = first_tried - ${agoMs} WHERE state = 'unknown'`);
-    ledger.close();
-    const late = await place.log([file, ...oneEach]);
-    expect([late.code, service.requests()]).toEqual([8, 2]);
-  });
-
   it("is not resent automatically if its first attempt had no key", async (context) => {
     const { service, place } = await openPlace(context, { echoes: true });
     expect((await place.log([place.write("a.jsonl", three)])).code).toBe(0);
@@ -156,53 +141,6 @@ describe.concurrent("a request with an unknown outcome", () => {
     expect([code, program]).toEqual([8, "rollcall"]);
     const { stdout } = await place.run([...words, "--json"]);
     expect(JSON.parse(stdout).entries).toMatchObject([{ state: "unknown" }]);
-  });
-
-  it("gives a hint with possible reasons if `ledger verify` does not find its groups", async (context) => {
-    const { place, file } = await afterOne(context, { deed: takeAndReset });
-    expect((await place.run(["ledger", "verify", file])).stderr).toContain(
-      "run that command again to send the missing groups",
-    );
-  });
-
-  it("is an error of `ledger verify`, apart from the error of unlogged groups", async (context) => {
-    const { place, file } = await afterOne(context, { deed: takeAndReset });
-    const other = place.write("other.jsonl", linesOf(...Array.from({ length: 90 }, (_, at) => groupOf(at + 10))));
-    const { code, stderr } = await place.run(["ledger", "verify", other, file]);
-    const [first, second, said, ...lines] = stderr.trimEnd().split("\n");
-    expect([first, second]).toEqual([
-      `note: ${file}: 0 of 3 groups logged exactly once`,
-      `note: ${other}: 0 of 90 groups logged exactly once`,
-    ]);
-    expect([code, said]).toEqual([10, "rollcall: 0 of 93 groups logged exactly once, 92 not logged, 1 unknown"]);
-    expect(lines.slice(0, 3)).toEqual([
-      `${other}:1: error: this group was not logged [group-not-logged]`,
-      `  and 91 more: ${other}:2, 3, 4, 5, 6, 7, …`,
-      "  log the file, or verify it with the options of your `rollcall log` command",
-    ]);
-    expect(lines[3]).toContain("[unresolved-group]");
-    expect(lines.filter((line) => line.includes("error:"))).toHaveLength(2);
-  });
-
-  it("is resolved once by `ledger resolve`, which needs --assume-logged or --resend", async (context) => {
-    const { service, place, file } = await afterOne(context, { deed: takeAndReset });
-    const [entry] = await place.entries();
-    const id = entry?.id ?? "";
-    expect((await place.run(["ledger", "verify", file])).code).toBe(10);
-    expect(await place.run(["ledger", "resolve", id])).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(
-        /^rollcall: missing option: --assume-logged or --resend\nhint: run `rollcall ledger resolve r\d+[^`]*` with --assume-logged if .*, or with --resend if /,
-      ),
-    });
-    expect(await place.run(["ledger", "resolve", id, "--resend", "--assume-logged"])).toMatchObject({ code: 2 });
-    expect((await place.run(["ledger", "resolve", id, "r99", "--resend"])).code).toBe(9);
-    expect((await place.run(["ledger", "forget", "--model", "m"])).code).toBe(0);
-    expect((await place.run(["ledger", "resolve", id, "--assume-logged"])).code).toBe(0);
-    expect((await place.run(["ledger", "resolve", id, "--resend"])).code).toBe(9);
-    expect((await place.log([file])).document?.groups).toMatchObject({ already_logged: 1, logged: 2 });
-    expect(service.logged).toEqual([1, 2, 3]);
-    expect((await place.run(["ledger", "verify", file])).code).toBe(0);
   });
 });
 

@@ -100,23 +100,6 @@ describe("a profile", () => {
     ]);
   });
 
-  it("fails with a suggestion and all known profiles if it does not exist", async () => {
-    const home = openHome({ flags: { profile: "wrok" }, profiles });
-    expect(await failureOf(home.read)).toEqual({
-      kind: "unknown-profile",
-      code: "usage",
-      message: 'unknown profile "wrok" (profiles: default, local, work, home)',
-      hint: "did you mean work?",
-      where: { option: "--profile" },
-    });
-    const other = openHome({ env: { ROLLCALL_PROFILE: "zzz" } });
-    expect(await failureOf(other.read)).toMatchObject({
-      message: 'unknown profile "zzz" (profiles: default, local)',
-      hint: "create it with `rollcall auth login --profile zzz --base-url <url>`",
-      where: { environment: "ROLLCALL_PROFILE" },
-    });
-  });
-
   it.each(["", "__proto__x/y", "a b", "-x", "../x", "__proto__", "a\n"])(
     "cannot have an unsafe name (row %$)",
     async (profile) => {

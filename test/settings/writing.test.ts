@@ -91,17 +91,6 @@ describe("saved settings", () => {
     );
   });
 
-  it("cause notices about the variable that overrides them, and about a new profile", async () => {
-    const home = openHome({ env: { ROLLCALL_SPLIT: "env" }, flags: { profile: "work" } });
-    expect(await set(home, "split", "train")).toMatchObject({
-      profile: "work",
-      isNew: true,
-      names: ["split"],
-      overriding: ["ROLLCALL_SPLIT"],
-    });
-    expect(await set(home, "batch", "x")).toMatchObject({ isNew: false, overriding: [] });
-  });
-
   it("move with their profile to another name, and to default only if nothing was saved there", async () => {
     const work = { work: { split: "train" } };
     const home = openHome({ profiles: { ...work, plain: { split: "val" } }, logins: { work: { log: { key: "k" } } } });

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Findings } from "../../src/view/index.ts";
@@ -78,21 +78,6 @@ describe("rollcall view --html", () => {
       expect(none.stderr).not.toContain("wrote");
     }
     expect(readFileSync(file).equals(before)).toBe(true);
-  });
-
-  it("exits with 3 if an input cannot be read, and names the input", async () => {
-    const file = newPageFile();
-    for (const content of [undefined, "", "id,score\n1,2\n"]) {
-      const other = fileOf("other.jsonl", content ?? "");
-      if (content === undefined) rmSync(other);
-      const ran = await runRollcall(["view", airline, other, "--html", file]);
-      expect(ran).toMatchObject({ code: 3, stdout: "" });
-      expect(ran.stderr).toMatch(/wrote 20 of 20 groups to .*page\.html \(1\.\d MB\)\n/);
-      expect(ran.stderr).toContain(`rollcall: ${other}: `);
-    }
-    const asJson = await runRollcall(["view", airline, "missing.jsonl", "--html", file, "--json"]);
-    expect(JSON.parse(asJson.stdout)).toMatchObject({ status: "written", groups: { read: 20, written: 20 } });
-    expect(JSON.parse(asJson.stderr).error).toMatchObject({ problems: [{ rule: "file-not-found" }] });
   });
 
   it("writes every < of a rollout as an escape, so no text ends the script", async () => {
