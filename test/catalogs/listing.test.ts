@@ -1,44 +1,19 @@
-import { createServer, type Server } from "node:http";
 import * as fc from "fast-check";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { runCommandLine } from "../../src/run.ts";
-import { testHost } from "../support/host.ts";
+import { describe, expect, it } from "vitest";
+import { servedHere } from "../commands/catalog/catalogs.ts";
 import { entries } from "./models.ts";
 
 /** The reply to each kind of request. */
 const replies = { analysis: "", router: "", models: "" };
-let server: Server;
-let url = "";
-
-beforeAll(async () => {
-  server = createServer(({ url: path = "" }, response) => {
-    const name = path.includes("analysis") ? "analysis" : path.includes("router") ? "router" : "models";
-    response.setHeader("content-type", "application/json").end(replies[name]);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  url = `http://127.0.0.1:${address.port}`;
-});
-
-afterAll(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+const served = servedHere();
 
 /** Runs a command line in this process, without a home folder, on 2025-11-01. Returns standard output. */
 const run = async (words: readonly string[]): Promise<string> => {
-  const host = testHost({
-    env: {
-      ROLLCALL_BASE_URL: url,
-      ROLLCALL_INFERENCE_BASE_URL: url,
-      ROLLCALL_ANALYSIS_PROVIDER: "a",
-      ROLLCALL_ROUTER_PROVIDER: "r",
-      ROLLCALL_API_KEY: "key-1234",
-    },
-  });
-  expect({ words, code: await runCommandLine({ ...host, argv: words }) }).toEqual({ words, code: 0 });
-  return host.printed();
+  const answer = (path: string) =>
+    path.includes("analysis") ? replies.analysis : path.includes("router") ? replies.router : replies.models;
+  const { code, stdout } = await served(words, { answer, damaged: true });
+  expect({ words, code }).toEqual({ words, code: 0 });
+  return stdout;
 };
 
 type Entry = Readonly<Record<string, unknown>>;

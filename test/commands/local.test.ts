@@ -1,9 +1,8 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { PassThrough, Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
+import { runHere } from "../support/here.ts";
 import { newHome, type RunResult, runRollcall } from "../support/run.ts";
 import { listenOnLoopback } from "../support/server.ts";
 
@@ -20,15 +19,6 @@ const recorder = async (): Promise<{ readonly url: string; readonly connections:
   });
   const { url } = await listenOnLoopback(server);
   return { url, connections: () => count };
-};
-
-const { main }: { main(node: NodeJS.Process): Promise<number> } = createRequire(import.meta.url)("../../dist/main.cjs");
-
-/** Runs a command line in this process, which continues. Returns the exit code. */
-const runHere = async (words: readonly string[], env: object): Promise<number> => {
-  const [stdout, stderr] = [new PassThrough().resume(), new PassThrough().resume()];
-  const own = { argv: ["node", "rollcall", ...words], env, stdin: Readable.from([]), stdout, stderr };
-  return await main(new Proxy(process, { get: (real, name) => Reflect.get(name in own ? own : real, name) }));
 };
 
 const jsonOf = (ran: RunResult) => JSON.parse(ran.stdout);
@@ -67,7 +57,7 @@ describe("--local on a new machine", () => {
   it("closes its service before the run ends", async () => {
     const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap");
     const before = listeners();
-    expect(await runHere(["models", "--local"], newHome())).toBe(0);
+    expect(await runHere(["models", "--local"], { env: newHome() })).toMatchObject({ code: 0 });
     // Node lists a handle until the turn after its close.
     await new Promise((resolve) => setImmediate(resolve));
     expect(listeners()).toEqual(before);

@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { describeCommands } from "../../../src/commands/commands/command.ts";
 import { program } from "../../../src/commands/index.ts";
-import { runCommandLine } from "../../../src/run.ts";
-import { testHost } from "../../support/host.ts";
+import { runHere } from "../../support/here.ts";
 import { newHome, runRollcall } from "../../support/run.ts";
 import { json, scriptedServer } from "../../support/server.ts";
 import { hasShell, openDesk, type Shell } from "../../support/shell.ts";
@@ -37,10 +36,9 @@ const asked = async (
   current: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<readonly string[]> => {
-  const host = testHost({ env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
-  await runCommandLine({ ...host, argv: ["__complete", "zsh", "--", `:${current}`, ...before] });
-  return host
-    .printed()
+  const words = ["__complete", "zsh", "--", `:${current}`, ...before];
+  const { stdout } = await runHere(words, { env: { XDG_CONFIG_HOME: "/nowhere", ...env } });
+  return stdout
     .trimEnd()
     .split("\n")
     .map((line) => line.split("\t")[0] ?? "");
