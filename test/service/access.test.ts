@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
+import { json } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { basic, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
@@ -103,9 +104,7 @@ describe("the service's key", () => {
 const ask = (url: string, headers: Record<string, string>): Promise<{ status: number; body: unknown }> =>
   new Promise((resolve, reject) => {
     const outgoing = httpRequest(url, { headers, setHost: false }, async (response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of response) chunks.push(chunk);
-      resolve({ status: response.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString()) });
+      resolve({ status: response.statusCode ?? 0, body: await json(response) });
     });
     outgoing.on("error", reject);
     outgoing.end();

@@ -1,5 +1,6 @@
 import { Agent, request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -98,9 +99,7 @@ const announce = (url: string, key: string, length: string): Promise<{ status: n
   new Promise((resolve, reject) => {
     const headers = { Authorization: `Bearer ${key}`, "Content-Type": "application/json", "Content-Length": length };
     const outgoing = httpRequest(`${url}${log}`, { method: "POST", headers }, async (response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of response) chunks.push(chunk);
-      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+      resolve({ status: response.statusCode ?? 0, text: await text(response) });
       outgoing.destroy();
     });
     outgoing.on("error", reject);

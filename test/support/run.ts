@@ -5,6 +5,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { PassThrough, type Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import { findOutputFaults } from "./outputs.ts";
 
@@ -101,7 +102,7 @@ export const peakOf = async (args: readonly string[], env: Readonly<Record<strin
 
 /** Waits for the end of a run; returns its output since the call. */
 export const endOf = async (child: StartedRun): Promise<RunResult> => {
-  const [stdout, stderr] = [textOf(child.stdout), textOf(child.stderr)];
+  const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
   const code = await new Promise<number | null>((settle) => void child.on("close", settle));
   return { code, stdout: await stdout, stderr: await stderr };
 };
@@ -220,12 +221,6 @@ export const startRollcall = (
 const environmentWith = (env: NonNullable<RunOptions["env"]>): NodeJS.ProcessEnv => {
   const all = { PATH: process.env.PATH, TMPDIR: process.env.TMPDIR, ...newHome(), ...env };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
-};
-
-const textOf = async (stream: AsyncIterable<Uint8Array>): Promise<string> => {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of stream) chunks.push(chunk);
-  return Buffer.concat(chunks).toString("utf8");
 };
 
 /** Starts `rollcall serve` with the options `args`. The caller stops the service. */

@@ -28,12 +28,6 @@ describe("rollcall catalog all", () => {
     expect(JSON.parse(ran.stderr)).toMatchObject({ error: { code: "not_found", exit_code: 9 } });
   });
 
-  it("prints nothing if neither catalog can be read", async () => {
-    const refused = json({ error: "no" }, 400);
-    const ran = await runWith({ analysis: refused, router: refused }, ["catalog", "all"]);
-    expect(ran).toMatchObject({ code: 6, stdout: "" });
-  });
-
   it("accepts a filter value that occurs in only one catalog", async () => {
     const args = ["catalog", "all", "--fields", "id", "--quantization"];
     const both = { analysis, router };

@@ -1,6 +1,7 @@
 /** A service with a list of models and both catalogs, for tests of the commands that join them. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll } from "vitest";
 import { runHere } from "../../support/here.ts";
 import type { RunResult } from "../../support/run.ts";
@@ -69,10 +70,8 @@ export const servedHere = (): ((args: readonly string[], options: HereOptions) =
   const closing: (() => Promise<void>)[] = [];
   beforeAll(async () => {
     const server = createServer(async (incoming, response) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of incoming) chunks.push(chunk);
       response.setHeader("content-type", "application/json");
-      response.end(answer(incoming.url ?? "", Buffer.concat(chunks).toString()));
+      response.end(answer(incoming.url ?? "", await text(incoming)));
     });
     ({ url } = await listenOnLoopback(server, (then) => void closing.push(then)));
   });

@@ -1,14 +1,13 @@
 import { execFileSync, spawn } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
-import { groupOf, linesOf, placeAt } from "../../promises/place.ts";
 import { filesOf, newFolder } from "../../support/inputs.ts";
-import { accept, faultyService, refuse } from "../../support/raw-server.ts";
 import { endOf, interruptWaiting, newHome, runRollcall, startInTurn, startRollcall } from "../../support/run.ts";
 import { type Answer, json, scriptedServer } from "../../support/server.ts";
 
-import { account, group, line, log, none, parsed, textOf, two } from "./logging.ts";
+import { account, group, line, log, none, parsed, two } from "./logging.ts";
 
 describe("a failing run of rollcall log", () => {
   it("gives the next command with all necessary options", async () => {
@@ -40,26 +39,10 @@ describe("a failing run of rollcall log", () => {
       const child = spawn("sh", ["-c", line, process.execPath, two()], {
         env: { PATH: process.env.PATH, ...newHome(), ...account(server.url) },
       });
-      const stderr = textOf(child.stderr);
+      const stderr = text(child.stderr);
       expect(await new Promise((settle) => child.on("close", settle))).toBe(code);
       expect(await stderr).toContain(words);
     }
-  });
-
-  it("gives the number of groups in its metrics if some groups were not logged", async (context) => {
-    const service = await faultyService(context);
-    service.next(accept, refuse(401));
-    const place = placeAt(context, service.url);
-    const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(6)));
-    const { document } = await place.log([file, "--max-request-size", "120"]);
-    expect(document).toMatchObject({ metrics: { "train/reward": 3 }, metrics_of: { groups: 3, logged: 1 } });
-    service.next(refuse(401));
-    const again = await place.run(["log", "m", file, "--split", "train"]);
-    expect(again.stdout).toContain(
-      "metrics for\tthe 3 valid groups of the input (1 of them are known to be logged)\ntrain/reward\t3\n",
-    );
-    const whole = await place.log([file]);
-    expect([whole.code, whole.document]).toEqual([0, expect.not.objectContaining({ metrics_of: expect.anything() })]);
   });
 
   it("prints a document after a second SIGTERM during a request", async () => {

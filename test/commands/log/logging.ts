@@ -38,10 +38,4 @@ export const sampleMetrics = {
   "data/step_num_groups_trainable": 10,
 };
 
-export const textOf = async (stream: AsyncIterable<Uint8Array>): Promise<string> => {
-  let text = "";
-  for await (const chunk of stream) text += Buffer.from(chunk).toString();
-  return text;
-};
-
 export const none = { read: 0, logged: 0, already_logged: 0, rejected: 0, unknown: 0, not_sent: 0 };

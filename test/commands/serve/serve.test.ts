@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { describe, expect, it } from "vitest";
 import { endAfterTest, newHome, runRollcall, type StartedRun, startInTurn } from "../../support/run.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
@@ -132,7 +133,7 @@ describe("rollcall serve", () => {
     "answers the request in flight after %s, and exits with 0",
     async (signal) => {
       const service = await serving();
-      const text = body(0.5);
+      const sent = body(0.5);
       const answered = await new Promise<string>((resolve, reject) => {
         const outgoing = request(
           `${service.url}/v1/preview/models/m/log`,
@@ -141,22 +142,20 @@ describe("rollcall serve", () => {
             headers: {
               Authorization: `Bearer ${service.key}`,
               "Content-Type": "application/json",
-              "Content-Length": text.length,
+              "Content-Length": sent.length,
               // The service's reply to this shows that it has begun to read.
               Expect: "100-continue",
             },
           },
           async (response) => {
-            const chunks: Buffer[] = [];
-            for await (const chunk of response) chunks.push(chunk);
-            resolve(`${response.statusCode} ${Buffer.concat(chunks)}`);
+            resolve(`${response.statusCode} ${await text(response)}`);
           },
         );
         outgoing.on("error", reject).on("continue", async () => {
-          outgoing.write(text.slice(0, 20));
+          outgoing.write(sent.slice(0, 20));
           service.child.kill(signal);
           await tellsToComeAgain(service.url);
-          outgoing.end(text.slice(20));
+          outgoing.end(sent.slice(20));
         });
         outgoing.flushHeaders();
       });
