@@ -22,89 +22,114 @@ export interface AssemblyOptions extends Pick<GroupingOptions, "groups" | "isGro
 /** `changedAt` is in milliseconds of a monotonic clock. */
 type OpenGroup = Readonly<{ group: number; digest: ReturnType<typeof openGroupDigest>; changedAt: number }>;
 
-export type GroupAssembler = ReturnType<typeof openGroupAssembler>;
-
-export const openGroupAssembler = (options: AssemblyOptions) => {
-  const { scan, groups, file, keys, size, elapsed, wasSent, onInvalid, onComplete } = options;
-  const { parts, problems } = scan;
-  const { line } = parts.columns;
+export class GroupAssembler {
+  readonly #options: AssemblyOptions;
+  readonly #grouping: ReturnType<typeof openGrouping>;
   /** The open groups by key, least recently changed first. */
-  const open = new Map<string, OpenGroup>();
-  const completeGroups = new Map<string, number>();
-  let unreadable: number | undefined;
-  const reject = (group: number) => {
-    groups.reject(group);
-    onInvalid();
-  };
-  const markAmbiguous = (group: number, unreadableLine: number) => {
-    if (!groups.isValid(group)) return;
-    const location = { file, line: line.at(groups.firstOf(group)) };
-    problems.report("ambiguous-group", { position: `line ${unreadableLine}` }, location);
-    reject(group);
-  };
-  const reportRepeatedKey = (key: string, { part, group, isAdjacent }: GroupedPart) => {
-    const last = completeGroups.get(key);
-    if (last === undefined) return;
-    const data = { id: key, line: line.at(groups.firstOf(last)) };
-    const location = { file, line: line.at(part) };
-    const severity = problems.report(isAdjacent ? "group-changed" : "group-scattered", data, location);
-    if (severity === "error") reject(group);
-  };
-  const finish = (group: number, digest: Uint8Array) => {
-    keys.add(group, digest);
-    onComplete(group);
-  };
-  const complete = (key: string, { group, digest }: OpenGroup) => {
-    grouping.endGroup(key);
-    open.delete(key);
-    completeGroups.set(key, group);
-    finish(group, digest.digest().subarray(0, digestBytes));
-  };
-  const isComplete = ({ group, digest }: OpenGroup) => {
+  readonly #open = new Map<string, OpenGroup>();
+  readonly #completeGroups = new Map<string, number>();
+  /** The last line, if it is unreadable. */
+  #unreadableLine: number | undefined;
+
+  constructor(options: AssemblyOptions) {
+    this.#options = options;
+    this.#grouping = openGrouping({
+      ...options,
+      parts: options.scan.parts,
+      onPart: (part, { endsGroups }) => this.#startPart(part, endsGroups),
+      onGrouped: (grouped) => this.#takePart(grouped),
+    });
+  }
+
+  get incomplete() {
+    return Array.from(this.#open.values(), ({ group }) => group);
+  }
+
+  /** Takes the parts from `first` on, but only those before a line. */
+  take(first: number, beforeLine?: number) {
+    this.#grouping.groupParts(first, beforeLine);
+  }
+
+  completeIdle(since: number) {
+    for (const [key, openGroup] of this.#open) {
+      if (openGroup.changedAt > since) return;
+      this.#complete(key, openGroup);
+    }
+  }
+
+  completeSent() {
+    for (const [key, openGroup] of this.#open) if (this.#isComplete(openGroup)) this.#complete(key, openGroup);
+  }
+
+  completeAll() {
+    for (const [key, openGroup] of this.#open) this.#complete(key, openGroup);
+  }
+
+  #startPart(part: number, endsGroups: boolean) {
+    const { scan, onInvalid } = this.#options;
+    if (endsGroups) this.completeAll();
+    if (!scan.parts.isValid(part)) onInvalid();
+    if (scan.parts.kindOf(part) !== "unreadable") return;
+    for (const { group } of this.#open.values()) this.#markAmbiguous(group, this.#lineOf(part));
+  }
+
+  #takePart(grouped: GroupedPart) {
+    const { scan, groups, elapsed } = this.#options;
+    const { part, group, key, isNew } = grouped;
+    const previousUnreadable = this.#unreadableLine;
+    this.#unreadableLine = scan.parts.kindOf(part) === "unreadable" ? this.#lineOf(part) : undefined;
+    if (key === undefined) return this.#finish(group, groups.digestOf(group));
+    if (isNew) this.#reportRepeatedKey(key, grouped);
+    if (previousUnreadable !== undefined) this.#markAmbiguous(group, previousUnreadable);
+    const digest = this.#open.get(key)?.digest ?? openGroupDigest();
+    const openGroup = { group, digest: digest.update(scan.parts.digests.at(part)), changedAt: elapsed() };
+    this.#open.delete(key);
+    this.#open.set(key, openGroup);
+    if (this.#isComplete(openGroup)) this.#complete(key, openGroup);
+  }
+
+  #isComplete({ group, digest }: OpenGroup) {
+    const { size, groups, keys, wasSent } = this.#options;
     if (size !== undefined && groups.trajectoriesOf(group) >= size) return true;
     return groups.isValid(group) && wasSent(keys.next(digest.copy().digest().subarray(0, digestBytes)));
-  };
-  const completeAll = () => {
-    for (const [key, openGroup] of open) complete(key, openGroup);
-  };
+  }
 
-  const grouping = openGrouping({
-    ...options,
-    parts,
-    onPart: (part, { endsGroups }) => {
-      if (endsGroups) completeAll();
-      if (!parts.isValid(part)) onInvalid();
-      if (parts.kindOf(part) !== "unreadable") return;
-      for (const { group } of open.values()) markAmbiguous(group, line.at(part));
-    },
-    onGrouped: (grouped) => {
-      const { part, group, key, isNew } = grouped;
-      const previousUnreadable = unreadable;
-      unreadable = parts.kindOf(part) === "unreadable" ? line.at(part) : undefined;
-      if (key === undefined) return finish(group, groups.digestOf(group));
-      if (isNew) reportRepeatedKey(key, grouped);
-      if (previousUnreadable !== undefined) markAmbiguous(group, previousUnreadable);
-      const digest = open.get(key)?.digest ?? openGroupDigest();
-      const openGroup = { group, digest: digest.update(parts.digests.at(part)), changedAt: elapsed() };
-      open.delete(key);
-      open.set(key, openGroup);
-      if (isComplete(openGroup)) complete(key, openGroup);
-    },
-  });
-  return {
-    take: grouping.groupParts,
-    get incomplete() {
-      return Array.from(open.values(), ({ group }) => group);
-    },
-    completeIdle(since: number) {
-      for (const [key, openGroup] of open) {
-        if (openGroup.changedAt > since) return;
-        complete(key, openGroup);
-      }
-    },
-    completeSent() {
-      for (const [key, openGroup] of open) if (isComplete(openGroup)) complete(key, openGroup);
-    },
-    completeAll,
-  };
-};
+  #complete(key: string, { group, digest }: OpenGroup) {
+    this.#grouping.endGroup(key);
+    this.#open.delete(key);
+    this.#completeGroups.set(key, group);
+    this.#finish(group, digest.digest().subarray(0, digestBytes));
+  }
+
+  #finish(group: number, digest: Uint8Array) {
+    this.#options.keys.add(group, digest);
+    this.#options.onComplete(group);
+  }
+
+  #reportRepeatedKey(key: string, { part, group, isAdjacent }: GroupedPart) {
+    const last = this.#completeGroups.get(key);
+    if (last === undefined) return;
+    const { scan, groups, file } = this.#options;
+    const data = { id: key, line: this.#lineOf(groups.firstOf(last)) };
+    const location = { file, line: this.#lineOf(part) };
+    const severity = scan.problems.report(isAdjacent ? "group-changed" : "group-scattered", data, location);
+    if (severity === "error") this.#reject(group);
+  }
+
+  #markAmbiguous(group: number, unreadableLine: number) {
+    const { scan, groups, file } = this.#options;
+    if (!groups.isValid(group)) return;
+    const location = { file, line: this.#lineOf(groups.firstOf(group)) };
+    scan.problems.report("ambiguous-group", { position: `line ${unreadableLine}` }, location);
+    this.#reject(group);
+  }
+
+  #reject(group: number) {
+    this.#options.groups.reject(group);
+    this.#options.onInvalid();
+  }
+
+  #lineOf(part: number) {
+    return this.#options.scan.parts.columns.line.at(part);
+  }
+}

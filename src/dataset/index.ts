@@ -27,7 +27,7 @@ export {
   openGroupReporter,
   reportDatasetProblems,
 } from "./dataset-problems.ts";
-export { type AssemblyOptions, type GroupAssembler, openGroupAssembler } from "./group-assembler.ts";
+export { type AssemblyOptions, GroupAssembler } from "./group-assembler.ts";
 export {
   listParts,
   maxGapBytes,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { openGroupAssembler } from "../../src/dataset/group-assembler.ts";
+import { GroupAssembler } from "../../src/dataset/group-assembler.ts";
 import { Scan } from "../../src/dataset/scan.ts";
 import { Digests, DigestTable } from "../../src/index/column.ts";
 import { assignDedupKeys, DedupKeys } from "../../src/index/dedup-keys.ts";
@@ -60,7 +60,7 @@ const gather = (
   const keys = new DedupKeys();
   const complete: { readonly group: number; readonly key: string }[] = [];
   let now = 0;
-  const growing = openGroupAssembler({
+  const growing = new GroupAssembler({
     file: "run.jsonl",
     scan: scan.result,
     groups,
