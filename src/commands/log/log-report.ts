@@ -45,8 +45,7 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   // With --follow, only `metrics` has the number of valid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
-  if (screen.isForProgram)
-    return await printDocument(screen, toDocument(screen, { result, metrics_of: metricsOf, target }));
+  if (screen.isForProgram) return await printDocument(screen, toDocument(screen, result, metricsOf, target));
   await printFacts(screen, {
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
@@ -63,36 +62,30 @@ const formatMetricsScope = ({ groups, logged }: MetricsScope) =>
     : `the ${groups} valid groups of the input (${logged} of them are known to be logged)`;
 
 const toDocument = (
-  { notices: notes }: Screen,
-  {
-    result,
-    metrics_of,
-    target,
-  }: { result: LogResult; metrics_of: MetricsScope | undefined; target: PlanTarget | undefined },
-): LogDocument => {
-  const { status, modelId: model_id, split = null, batch = null, requests, bytes, groups, trajectories } = result;
-  const { metrics, ledger, rejectsFile: rejects_file = null } = result;
-  return {
-    status,
-    model_id,
-    split,
-    batch,
-    requests,
-    bytes,
-    groups,
-    trajectories,
-    metrics,
-    metrics_of,
-    responses: result.sent.replies.map(toResponse),
-    rejects_file,
-    ledger,
-    warnings: result.warnings.map(toProblemDocument),
-    notes,
-    unreadable_lines: result.unreadable || undefined,
-    not_chosen: result.filteredOut,
-    plan: status !== "planned" ? undefined : toPlan(result, target),
-  };
-};
+  screen: Screen,
+  result: LogResult,
+  metricsOf: MetricsScope | undefined,
+  target: PlanTarget | undefined,
+): LogDocument => ({
+  status: result.status,
+  model_id: result.modelId,
+  split: result.split ?? null,
+  batch: result.batch ?? null,
+  requests: result.requests,
+  bytes: result.bytes,
+  groups: result.groups,
+  trajectories: result.trajectories,
+  metrics: result.metrics,
+  metrics_of: metricsOf,
+  responses: result.sent.replies.map(toResponse),
+  rejects_file: result.rejectsFile ?? null,
+  ledger: result.ledger,
+  warnings: result.warnings.map(toProblemDocument),
+  notes: screen.notices,
+  unreadable_lines: result.unreadable || undefined,
+  not_chosen: result.filteredOut,
+  plan: result.status === "planned" ? toPlan(result, target) : undefined,
+});
 
 /** For the local service, `url` is null, because the port differs in every run. */
 const toPlan = ({ planned }: LogResult, target: PlanTarget | undefined) => ({
