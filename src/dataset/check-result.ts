@@ -10,7 +10,7 @@ interface ReadCounts {
 }
 
 /** What the results of `check` and `log` say of the input. */
-export interface DatasetFacts {
+interface DatasetFacts {
   readonly unreadable: number;
   readonly filteredOut: Dataset["filteredOut"];
   readonly metrics: Readonly<Record<string, number>>;

@@ -22,7 +22,7 @@ import { finalizeGroup } from "./group-metrics.ts";
 import { getPart, type IndexedGroups, mapProblemsToRecords } from "./locate.ts";
 import { scanSource } from "./scan.ts";
 
-export interface ReadSourceOptions {
+interface ReadSourceOptions {
   signal: AbortSignal;
   split: string | undefined;
   isSplitRequired: boolean;

@@ -69,7 +69,7 @@ const toVariables = (trajectory: JsonObject, group: JsonObject) => {
   return variables;
 };
 
-export type FilteredGroup = Readonly<{
+type FilteredGroup = Readonly<{
   /** Index in the input, from 0. */
   group: number;
   trajectories: readonly JsonObject[];

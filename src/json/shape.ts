@@ -31,7 +31,7 @@ export const describeValue = (table: JsonTable, node: number) => {
   return Number.isFinite(value) ? `the number ${value}` : "a number";
 };
 
-export type Kinds<Name extends string> = Readonly<Record<Name, number>>;
+type Kinds<Name extends string> = Readonly<Record<Name, number>>;
 
 /** Objects of a shape share facts, so facts must depend only on the shape and on texts in `shapeTexts`. */
 export type FactsDeriver<Name extends string, Facts> = (kinds: Kinds<Name>, table: JsonTable, object: number) => Facts;

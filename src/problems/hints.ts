@@ -72,7 +72,7 @@ const suggestForMessages = (holder: JsonObject, alias: string | undefined, isEle
 
 const hasTurns = (holder: JsonObject, key: string) => typeof holder[key] === "string" || areObjects(holder[key]);
 
-export const suggestForRow = (holder: JsonObject) => {
+const suggestForRow = (holder: JsonObject) => {
   const { input, output, conversations } = holder;
   const hasCompletion = hasTurns(holder, "completion") || Array.isArray(holder.completions);
   if (hasTurns(holder, "prompt") && hasCompletion) return "pass --from trl";

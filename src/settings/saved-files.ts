@@ -185,7 +185,7 @@ export const changeSaved = async (
 export const maxSecretBytes = 64 * 1024;
 
 /** Reads the files that variables such as `ROLLCALL_API_KEY_FILE` name. */
-export const readVariableFiles = (env: Host["env"]) =>
+const readVariableFiles = (env: Host["env"]) =>
   Object.fromEntries(
     Object.entries(env).flatMap(([name, file = ""]) => {
       const variable = /^(ROLLCALL_\w+)_FILE$/i.exec(name)?.[1];

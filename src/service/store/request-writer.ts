@@ -4,7 +4,7 @@ import type { Database, Row, SqlValue, Statement } from "../../database/index.ts
 import { storeOutcomeUnknown } from "../failures.ts";
 import * as ids from "./call-ids.ts";
 
-export type NewRequest = Readonly<{
+type NewRequest = Readonly<{
   model: string;
   project: string;
   split: string;
