@@ -15,8 +15,6 @@ import { raw } from "./build/raw.ts";
 const groups = [
   // Otherwise it is in a group with code that uses it, such as the documents.
   { name: "zod", test: /\/node_modules\/zod\/v4\/mini\/schemas\.js$/ },
-  // Used by the checker, without the schemas of the contract, which use it too.
-  { name: "table", test: /\/src\/json\/(table|reader|keys|kernel-code)\.ts$/ },
   { name: "main", test: /\/src\/main\.ts$/ },
   {
     name: "output",
@@ -28,21 +26,12 @@ const groups = [
   { name: "call-page", test: /\/src\/commands\/call\/call-printer\.ts$/ },
   { name: "run", test: /\/src\/(run|program|cli\/index|commands\/index)\.ts$/ },
   { name: "options", test: /\/src\/options\/[a-z-]+\.ts$/ },
-  { name: "facts", test: /\/src\/lists\/print-facts\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
-  // Failures of any module are made without loading the module.
+  // Failures are made without loading the module that they are about.
   { name: "failures", test: /\/src\/(client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
-  { name: "input-failures", test: /\/src\/\w+\/failures\.ts$/ },
-  {
-    name: "send",
-    test: /\/src\/(commands\/(log|check)\/command|send\/index)\.ts$/,
-  },
-  { name: "report-files", test: /\/src\/reading\/output-files\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
   // `catalog cost` reads a call.
   { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
-  // `catalog lock` and `catalog verify` need zod, and other commands do not.
-  { name: "catalog", test: /\/src\/commands\/catalog\/(?!command|output|catalog-lock)[a-z-]+\.ts$/ },
   // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",
@@ -50,7 +39,6 @@ const groups = [
   },
   // `schema`, `commands` and completion need all.
   { name: "documents", test: /\/src\/(document-schemas|commands\/[a-z-]+\/output)\.ts$/ },
-  { name: "database", test: /\/src\/database\/index\.ts$/ },
   {
     name: "log-run",
     test: /\/src\/(commands\/(log\/(run-log|log-report)|check\/run-check)|reading\/(print-problems|read-inputs))\.ts$/,
