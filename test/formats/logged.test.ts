@@ -1,7 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../support/run.ts";
+import { runHere } from "../support/here.ts";
+import { newHome } from "../support/run.ts";
 import { samples, wordsOf } from "./samples.ts";
 
 /** Samples without the files next to them. */
@@ -38,7 +39,7 @@ describe("a sample of another tool", () => {
       const env = newHome();
       const file = join(samples, name);
       const words = wordsOf(name);
-      const run = async (...args: readonly string[]) => await runRollcall(args, { env });
+      const run = async (...args: readonly string[]) => await runHere(args, { env });
       const converted = await run("convert", file, ...words);
       const start = Object.keys(formats).find((own) => name.startsWith(own)) ?? "";
       expect(converted).toMatchObject({ code: 0, stderr: expect.stringContaining(`(--from ${formats[start]})`) });
@@ -60,14 +61,14 @@ describe("a sample of another tool", () => {
   );
 
   it("is not converted with --exact if values have no field, and the error counts the values", async () => {
-    const { code, stdout, stderr } = await runRollcall(["convert", join(samples, "tau2.results.json"), "--exact"]);
+    const { code, stdout, stderr } = await runHere(["convert", join(samples, "tau2.results.json"), "--exact"]);
     expect([code, stdout]).toEqual([3, ""]);
     expect(stderr).toContain("228 values have no field in a trajectory (");
   });
 
   it("is not recognized if it is in rollcall's format", async () => {
     for (const name of ["airline.groups.jsonl", "airline.trajectories.jsonl", "wordle.trajectories.jsonl"]) {
-      expect((await runRollcall(["check", join("test/samples", name)])).stderr).not.toContain("--from");
+      expect((await runHere(["check", join("test/samples", name)])).stderr).not.toContain("--from");
     }
   });
 });

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { newHome, runRollcall } from "../support/run.ts";
+import { runHere } from "../support/here.ts";
+import { newHome } from "../support/run.ts";
 import { isTree, type Json, recordsOf, samples, wordsOf } from "./samples.ts";
 
 /** Samples of one file with JSON lines or one JSON document. */
@@ -58,7 +59,7 @@ const countLeaves = (value: Json, counts: Map<string, number>, path = "") => {
 const converted = async (file: string, words: readonly string[]) => {
   const folder = mkdtempSync(join(tmpdir(), "receipt-"));
   const [out, receipt] = [join(folder, "out.jsonl"), join(folder, "receipt.json")];
-  const ran = await runRollcall(["convert", file, "--out", out, "--receipt", receipt, ...words], { env: newHome() });
+  const ran = await runHere(["convert", file, "--out", out, "--receipt", receipt, ...words], { env: newHome() });
   const text = existsSync(out) ? readFileSync(out, "utf8") : "";
   return { ...ran, text, receipt: existsSync(receipt) ? JSON.parse(readFileSync(receipt, "utf8")) : undefined };
 };
