@@ -17,6 +17,7 @@ import { findSecrets, secretPrefixes } from "../problems/known-secrets.ts";
 import type { Path, PositionCounter } from "../problems/positions.ts";
 import { type ProblemLocation, Problems } from "../problems/problems.ts";
 import type { RuleReporter } from "../problems/rules.ts";
+import type { RolloutMeasurer } from "./rollout-facts.ts";
 import { inspectTrajectory } from "./trajectory.ts";
 import { countPrompts, findPrompt, haveEqualBytes } from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
@@ -42,6 +43,8 @@ export interface ScanOptions {
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly result: ScanResult;
+  /** Adds to the rollouts of `result`. */
+  readonly measure?: RolloutMeasurer | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -86,6 +89,7 @@ export class Checker {
   readonly #file: string;
   readonly #index: number;
   readonly #readGroupKey: ReturnType<typeof openGroupKeyReader>;
+  readonly #measure: RolloutMeasurer | undefined;
   #block = emptyBlock;
   #value: CheckedValue = { table: json.emptyTable, node: 0, path: [] };
   #line = 0;
@@ -93,11 +97,12 @@ export class Checker {
   #isWarned = false;
   readonly #facts: TrajectoryFacts[] = [];
 
-  constructor(file: string, { result, index, groupBy }: ScanOptions) {
+  constructor(file: string, { result, index, groupBy, measure }: ScanOptions) {
     this.result = result;
     this.#file = file;
     this.#index = index;
     this.#readGroupKey = openGroupKeyReader(groupBy);
+    this.#measure = measure;
   }
 
   check(block: Block, node: number, position?: number): void {
@@ -278,6 +283,8 @@ export class Checker {
     }
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     this.result.addPart(position, part, this.#facts);
+    if (parts.rollouts && part.isValid)
+      for (let at = 0; at < part.trajectories; at++) this.#measure?.(table, this.#factsAt(at), parts.rollouts);
     if (!parts.options.hasDigests) {
       parts.columns.checksum.length++;
       return;

@@ -1,4 +1,11 @@
 /** Checks one record: types, messages and rules. */
+import type { MeasuredKeys, RolloutMeasurer } from "./rollout-facts.ts";
+
 export { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
+export type { MeasuredKeys } from "./rollout-facts.ts";
 export { inspectTrajectory, isTrajectory, listCustomKeys } from "./trajectory.ts";
 export * from "./trajectory-prompt.ts";
+
+/** Loads the facts only for commands that use them. */
+export const loadRolloutMeasurer = async (keys: MeasuredKeys): Promise<RolloutMeasurer> =>
+  (await import("./rollout-facts.ts")).openRolloutMeasurer(keys);

@@ -12,6 +12,7 @@ export const program: Program = {
   nouns: {
     log: async () => (await import("./log/command.ts")).log,
     check: async () => (await import("./check/command.ts")).check,
+    stats: async () => (await import("./stats/command.ts")).stats,
     convert: async () => (await import("./convert/command.ts")).convert,
     view: async () => (await import("./view/command.ts")).view,
     ledger: async () => (await import("./ledger/command.ts")).ledger,

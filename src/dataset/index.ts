@@ -12,6 +12,7 @@ export {
   findDecompressor,
   findFormatError,
   isRemote,
+  locateLine,
   openTail,
   plainUrl,
   readBlocks,
@@ -41,7 +42,7 @@ export {
   type SourceTrajectory,
 } from "./group-bytes.ts";
 export { collectDistributions, type Distributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
-export { findProblemSubject, type GroupPart, getFirstFile, locateGroup, locateValue } from "./locate.ts";
+export { findProblemSubject, type GroupPart, getFirstFile, getPart, locateGroup, locateValue } from "./locate.ts";
 export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSources } from "./read-dataset.ts";
 export type { SearchQuery } from "./select/search-groups.ts";
 export type { Selection } from "./select/select-groups.ts";

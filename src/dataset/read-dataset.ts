@@ -1,6 +1,6 @@
 /** Reads and checks all inputs. */
 
-import { listCustomKeys } from "../check/index.ts";
+import { listCustomKeys, loadRolloutMeasurer, type MeasuredKeys } from "../check/index.ts";
 import { type Conversion, convertOpened, type FormatOptions } from "../formats/index.ts";
 import type { Host } from "../host.ts";
 import { digestBytes } from "../index/column.ts";
@@ -33,6 +33,8 @@ interface ReadSourceOptions {
   skipsDigests?: boolean;
   /** True if the caller selects groups. rollcall then checks the selection, not the whole input. */
   isSelected?: boolean;
+  /** Collects the facts of each trajectory, with the values of these keys. */
+  measures?: MeasuredKeys | undefined;
   /** Default: `scanSource`. */
   scan?: typeof scanSource;
   onProgress: (progress: { bytes: number; of: number }) => void;
@@ -122,9 +124,10 @@ export const reportSkippedFiles = (problems: Problems, files: readonly string[] 
 export const readSources = async (sources: readonly inputs.Source[], options: ReadSourceOptions) => {
   const { groupBy, split: given, signal, skipsDigests = false, isSelected = false } = options;
   const strictness = strictnessFor(sources, options.strictness);
+  const hasRollouts = options.measures !== undefined;
   const scan = createScanResult(
     { ...strictness, isDeferred: true },
-    { hasDigests: !skipsDigests, hasFacts: isSelected },
+    { hasDigests: !skipsDigests, hasFacts: isSelected, hasRollouts },
   );
   const { problems, requests, shapes } = scan;
   problems.inputs = sources.map(({ name }) => name);
@@ -161,6 +164,7 @@ const scanSources = async (
   const scattered: ScatteredPart[] = [];
   let bytesBefore = 0;
   let grouping = openGrouping({ parts, groups, isGroupedByKey });
+  const measure = options.measures && (await loadRolloutMeasurer(options.measures));
   for (const [index, source] of sources.entries()) {
     if (!isGroupedByKey) grouping = openGrouping({ parts, groups, isGroupedByKey });
     const first = parts.count;
@@ -174,7 +178,7 @@ const scanSources = async (
     problems.input = source.name;
     const result = new ScanResult(scan);
     const { scan: scanOne = scanSource } = options;
-    await scanOne(source, { index, result, groupBy, signal, onRead }).catch((thrown: unknown) => {
+    await scanOne(source, { index, result, groupBy, measure, signal, onRead }).catch((thrown: unknown) => {
       throw thrown instanceof inputs.ShrunkSourceError ? inputChanged(source.name) : thrown;
     });
     takeDigests(parts, source, first);

@@ -41,6 +41,12 @@ export class NumberColumn {
     return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
 
+  pick(positions: readonly number[]): readonly number[] {
+    const values: number[] = [];
+    for (const position of positions) values.push(this.at(position));
+    return values;
+  }
+
   set(position: number, value: number) {
     const index = position >>> blockBits;
     const at = position & blockMask;

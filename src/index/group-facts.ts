@@ -25,13 +25,14 @@ export class GroupFacts {
 
   /** Overwrites the first elements of `facts`. Returns the number of these elements. @param selected default: all */
   read(group: number, selected: readonly number[] | undefined, facts: TrajectoryFacts[]): number {
-    const indexes = this.#indexesOf(group, selected);
+    const indexes = this.indexesOf(group, selected);
     for (let at = 0; at < indexes.length; at++)
       facts[at] = this.#columns.read(indexes[at] ?? 0, facts[at] ?? createTrajectoryFacts());
     return indexes.length;
   }
 
-  #indexesOf(group: number, selected?: readonly number[]): readonly number[] {
+  /** Returns the positions in the columns of trajectories. */
+  indexesOf(group: number, selected?: readonly number[]): readonly number[] {
     const indexes: number[] = [];
     for (const part of this.#groups.partsOf(group)) {
       const first = this.#firsts[part] ?? 0;
@@ -42,14 +43,14 @@ export class GroupFacts {
   }
 
   versionsOf(group: number): readonly number[] {
-    return this.#indexesOf(group).map((at) => this.#columns.versionOf(at));
+    return this.indexesOf(group).map((at) => this.#columns.versionOf(at));
   }
 
   rewardsOf(group: number): readonly number[] {
-    return this.#indexesOf(group).map((at) => this.#columns.rewardOf(at));
+    return this.indexesOf(group).map((at) => this.#columns.rewardOf(at));
   }
 
   spansOf(group: number): readonly Span[] {
-    return this.#indexesOf(group).map((at) => this.#columns.spanOf(at));
+    return this.indexesOf(group).map((at) => this.#columns.spanOf(at));
   }
 }

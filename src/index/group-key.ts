@@ -78,3 +78,10 @@ const formatKey = (key: json.JsonValue) => {
   if (kind !== Kind.object && kind !== Kind.array) return table.bytes.toString("latin1", start, end);
   return `sha256:${hash("sha256", table.bytes.subarray(start, end)).slice(0, digestDigits)}`;
 };
+
+/** Returns the value of a key that the reader returned; null without a key. Arrays and objects are their text. */
+export const parseKeyText = (key: string | undefined): string | number | boolean | null => {
+  if (key === undefined || key.startsWith("sha256:")) return key ?? null;
+  const value: unknown = JSON.parse(key);
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : key;
+};

@@ -1,5 +1,6 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
 import { Digests, NumberColumn } from "./column.ts";
+import { RolloutFacts } from "./rollout-facts.ts";
 import { TrajectoryColumns } from "./trajectory-columns.ts";
 
 /** A class, because V8 would recompile the checker when a literal makes a second object. */
@@ -43,6 +44,8 @@ export interface PartsOptions {
   readonly hasDigests: boolean;
   /** True if the caller selects trajectories. */
   readonly hasFacts: boolean;
+  /** True if the caller aggregates trajectories. */
+  readonly hasRollouts?: boolean;
 }
 
 export type Part = Readonly<ReturnType<Parts["at"]>>;
@@ -54,21 +57,24 @@ export class Parts {
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;
   readonly facts = new TrajectoryColumns();
+  readonly rollouts: RolloutFacts | undefined;
 
   constructor(options: PartsOptions) {
     this.options = options;
+    if (options.hasRollouts) this.rollouts = new RolloutFacts();
   }
 
   get count() {
     return this.columns.start.length;
   }
 
-  append({ columns, keys, facts }: Parts) {
+  append({ columns, keys, facts, rollouts }: Parts) {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
     const own = Object.values<NumberColumn>({ ...this.columns });
     for (const [at, column] of Object.values<NumberColumn>({ ...columns }).entries()) own[at]?.appendColumn(column);
     this.facts.append(facts);
+    if (rollouts) this.rollouts?.append(rollouts);
     const { key } = this.columns;
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }

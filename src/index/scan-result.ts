@@ -56,6 +56,7 @@ export class ScanResult {
     columns.exceptions.push(isValid ? part.exceptions : 0);
     columns.key.length++;
     columns.prompt.length++;
+    this.parts.rollouts?.startPart();
     if (isValid && !this.parts.options.hasFacts) return this.#measure(part, facts);
     if (isValid) for (const trajectory of facts.slice(0, trajectories)) this.parts.facts.add(trajectory);
     for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;

@@ -75,7 +75,7 @@ export const applySelection = async (
   { host, screen }: Context,
   dataset: Dataset,
   { where, best, sample, seed, shard }: SelectionValues,
-  options: Pick<ReadOptions, "strictness" | "skipsDigests" | "onProgress">,
+  options: Pick<ReadOptions, "strictness" | "skipsDigests" | "measures" | "onProgress">,
 ) => {
   try {
     const filtered = await selectDataset(dataset, { ...options, host, choosing: { where, best, sample, seed, shard } });

@@ -27,7 +27,7 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands context output settings" },
   commands: {
     imports:
-      "calls catalogs check cli client connect context contract dataset formats index input ledger lists mcp options output problems reading send service settings view",
+      "calls catalogs check cli client connect context contract dataset formats index input ledger lists mcp options output problems reading send service settings stats view",
     open: "*",
   },
   reading: { imports: "connect context dataset formats input options output problems settings", open: "*" },
@@ -44,6 +44,7 @@ const modules: Readonly<Record<string, Module>> = {
     packages: "hono @hono/node-server zod",
     uses: "files network processes",
   },
+  stats: { imports: "dataset index" },
   "http-server": { packages: "@hono/node-server", uses: "network" },
   send: { imports: "client contract dataset index ledger problems", uses: "files" },
   ledger: { imports: "database index", uses: "files processes" },

@@ -3,6 +3,7 @@ import { callFields } from "../../calls/index.ts";
 import { knownWords, lockRules } from "../../catalogs/index.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
 import { modelColumns } from "../models/model-columns.ts";
+import { rowNames } from "../stats/each-row.ts";
 import type { ValueRequest } from "./candidates.ts";
 
 export const callColumns = () => callFields;
@@ -29,6 +30,7 @@ const listColumnNames = ({ command: { words }, given }: ValueRequest) => {
   const isPriced = given.has("with-prices");
   if (words === "models" && !isPriced) return modelColumns.map(({ name }) => name);
   if (words.startsWith("call ")) return callFields;
+  if (words === "stats") return rowNames(given.get("each")?.at(-1));
   if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
   const isJoined = words === "catalog all" || words === "catalog show";
   return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);

@@ -13,7 +13,7 @@ import { Breaks } from "./breaks.ts";
 import { openSelectedScan, type SelectedLines } from "./scan-selected.ts";
 import { type SelectedGroups, type Selection, selectGroups } from "./select-groups.ts";
 
-interface SelectOptions extends Pick<ReadOptions, "strictness" | "skipsDigests" | "onProgress"> {
+interface SelectOptions extends Pick<ReadOptions, "strictness" | "skipsDigests" | "measures" | "onProgress"> {
   host: Pick<Host, "signal">;
   choosing: Selection;
 }
@@ -21,7 +21,7 @@ interface SelectOptions extends Pick<ReadOptions, "strictness" | "skipsDigests" 
 /** Expects a dataset read with `isSelected`. @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const selectDataset = async (
   dataset: Dataset,
-  { choosing, host: { signal }, strictness, skipsDigests = false, onProgress }: SelectOptions,
+  { choosing, host: { signal }, strictness, skipsDigests = false, measures, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
   const facts = new GroupFacts(dataset.scan.parts, dataset.groups);
   const selected = await selectGroups(dataset, choosing, { facts, signal });
@@ -31,6 +31,7 @@ export const selectDataset = async (
     signal,
     strictness,
     skipsDigests,
+    measures,
     onProgress,
     groupBy: undefined,
     split: dataset.split,

@@ -54,6 +54,13 @@ type CommandDescription = (typeof tree)[number]["command"];
 
 const optionsOf = ({ options }: CommandDescription) => options;
 
+/** Options that others need. */
+const neededBy: ReadonlyMap<string, readonly string[]> = new Map([
+  ["models", ["--with-prices"]],
+  ["catalog cost", ["--prompt-tokens", "1"]],
+  ["stats", ["test/samples/airline.groups.jsonl", "--each", "trajectory"]],
+]);
+
 describe("the completions of a command", () => {
   it.each(tree.map(({ path, command }) => ({ words: ["rollcall", ...path].join(" "), path, command })))(
     "contain all options of `$words`",
@@ -116,7 +123,7 @@ describe("the completions of a command", () => {
     const local = newHome();
     const taken = new Set<string>();
     for (const { path, option } of takers) {
-      const needed = path[0] === "models" ? ["--with-prices"] : path[1] === "cost" ? ["--prompt-tokens", "1"] : [];
+      const needed = neededBy.get(path.join(" ")) ?? [];
       const [, ...values] = await asked([...path, ...needed, option], "");
       const given = values.filter((value) => value !== "").map((value) => (value.endsWith("=") ? `${value}1` : value));
       const key = `${option} ${given}`;

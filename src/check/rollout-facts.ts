@@ -1,0 +1,287 @@
+/** Reads the facts of a valid trajectory from its table (metrics.md). */
+
+import { openGroupKeyReader } from "../index/group-key.ts";
+import type { RolloutFacts, WalkedFacts } from "../index/rollout-facts.ts";
+import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { backslash, colon, isObject, openBrace, parseJson, quote } from "../json/json-bytes.ts";
+import { cacheReader, nodeSize } from "../json/reader.ts";
+import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
+import type { JsonTable } from "../json/table.ts";
+import * as json from "../json/table.ts";
+
+/** The role and the finish reason are part of the shape of a message (`keyUses`). */
+const turnShape = new Shape(
+  ["role", "content", "message", "logprobs", "finish_reason", "tool_calls", "reasoning_content", "reasoning"],
+  (kinds, table, object) => ({
+    isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
+    role: readText(table, json.findMemberNode(table, object, "role")),
+    finishReason: readText(table, json.findMemberNode(table, object, "finish_reason")),
+  }),
+);
+const resultShape = new Shape(["tool_call_id", "name", "content", "is_error", "status"], kindsAsFacts);
+const callShape = new Shape(["id", "function"], kindsAsFacts);
+const functionShape = new Shape(["name", "arguments"], kindsAsFacts);
+const partShape = new Shape(["text"], kindsAsFacts);
+
+/** Nodes of a call that waits for its result. */
+type OpenCall = Readonly<{ id: number; name: string | undefined; isSampled: boolean }>;
+
+/** Adds the facts of a trajectory to the columns. */
+export type RolloutMeasurer = (table: JsonTable, facts: TrajectoryFacts, into: RolloutFacts) => void;
+
+/** The keys whose values each fact has, in the notation of --group-by. */
+export type MeasuredKeys = Readonly<{
+  by?: string | undefined;
+  /** Default: no key, because a million keys take much memory. */
+  key?: string | undefined;
+}>;
+
+export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
+  const [readBy, readKey] = [keys.by, keys.key].map((name) =>
+    name === undefined ? undefined : openGroupKeyReader(name),
+  );
+  return (table, facts, into) => {
+    const { reward, metricNames, metrics, node } = facts;
+    const walk = new RolloutWalk(table, facts, into);
+    walk.run();
+    const { turns, characters, tokens, finishReason } = walk;
+    for (let at = 0; at < metricNames.length; at++) into.addMetric(metricNames[at] ?? "", metrics[at] ?? Number.NaN);
+    const by = readBy?.({ table, node }, ignore);
+    const key = readKey?.({ table, node }, ignore);
+    into.addRow({ reward, turns, characters, tokens, finishReason, by, key });
+  };
+};
+
+const ignore = () => undefined;
+
+class RolloutWalk implements WalkedFacts {
+  turns = 0;
+  characters = 0;
+  tokens = -1;
+  finishReason: string | undefined;
+  readonly #table: JsonTable;
+  readonly #list: number;
+  readonly #hasChoices: boolean;
+  readonly #into: RolloutFacts;
+  readonly #open: OpenCall[] = [];
+
+  constructor(table: JsonTable, { list, choices }: TrajectoryFacts, into: RolloutFacts) {
+    this.#table = table;
+    this.#list = list;
+    this.#hasChoices = choices > 0;
+    this.#into = into;
+  }
+
+  run() {
+    const table = this.#table;
+    const end = json.nodeAfter(table, this.#list);
+    for (let entry = this.#list + nodeSize; entry < end; ) {
+      const next = json.nodeAfter(table, entry);
+      if (kindAt(table, entry) === Kind.object) this.#addEntry(entry, next === end);
+      entry = next;
+    }
+    for (const { name, isSampled } of this.#open) if (isSampled) this.#into.countUse("unanswered", name);
+  }
+
+  /** A call in the last message needs no result. */
+  #addEntry(entry: number, isLast: boolean) {
+    const table = this.#table;
+    const { slots } = turnShape;
+    const { isChoice, role, finishReason } = turnShape.read(table, entry);
+    if (isChoice) {
+      this.finishReason = finishReason;
+      this.#addTokens(turnShape.at(table, slots.logprobs));
+      turnShape.read(table, turnShape.at(table, slots.message));
+      this.#addTurn(true, isLast);
+    } else if (role === "tool") this.#addResult(entry);
+    else if (role === "assistant") {
+      if (!this.#hasChoices) this.#addTokens(turnShape.at(table, slots.logprobs));
+      this.#addTurn(!this.#hasChoices, isLast);
+    }
+  }
+
+  /** Adds the message that `turnShape` has read. */
+  #addTurn(isSampled: boolean, isLast: boolean) {
+    const table = this.#table;
+    const { slots } = turnShape;
+    const calls = turnShape.at(table, slots.tool_calls);
+    if (isSampled) {
+      this.turns++;
+      const reasoning = countCharacters(table, turnShape.at(table, slots.reasoning_content));
+      // Some services send the reasoning under both names.
+      this.characters += Math.max(reasoning, countCharacters(table, turnShape.at(table, slots.reasoning)));
+      this.characters += countContent(table, turnShape.at(table, slots.content));
+    }
+    if (kindOf(table, calls) !== Kind.array) return;
+    const end = json.nodeAfter(table, calls);
+    for (let call = calls + nodeSize; call < end; call = json.nodeAfter(table, call))
+      if (kindAt(table, call) === Kind.object) this.#addCall(call, isSampled, isLast);
+  }
+
+  #addCall(call: number, isSampled: boolean, isLast: boolean) {
+    const table = this.#table;
+    const kinds = callShape.read(table, call);
+    const id = kinds.id === Kind.string ? callShape.at(table, callShape.slots.id) : 0;
+    let name: string | undefined;
+    if (kinds.function === Kind.object) {
+      functionShape.read(table, callShape.at(table, callShape.slots.function));
+      name = readText(table, functionShape.at(table, functionShape.slots.name));
+      if (isSampled) this.characters += countCharacters(table, functionShape.at(table, functionShape.slots.arguments));
+    }
+    if (isSampled) this.#into.countUse("calls", name);
+    if (!isLast) this.#open.push({ id, name, isSampled });
+  }
+
+  /** A result without an id answers the call that has waited longest. */
+  #addResult(message: number) {
+    const table = this.#table;
+    const { slots } = resultShape;
+    const kinds = resultShape.read(table, message);
+    const id = kinds.tool_call_id === Kind.string ? resultShape.at(table, slots.tool_call_id) : 0;
+    const nameNode = resultShape.at(table, slots.name);
+    const isError = isErrorResult(table);
+    const at = id === 0 ? 0 : this.#open.findIndex((call) => call.id > 0 && haveSameText(table, call.id, id));
+    const [call] = at < 0 ? [] : this.#open.splice(at, 1);
+    if (isError && call?.isSampled !== false)
+      this.#into.countUse("errors", call ? call.name : readText(table, nameNode));
+  }
+
+  #addTokens(node: number) {
+    const table = this.#table;
+    if (kindOf(table, node) !== Kind.object) return;
+    const count = countTokens(table.bytes.subarray(json.startOf(table, node), json.endOf(table, node)));
+    if (count !== undefined) this.tokens = Math.max(0, this.tokens) + count;
+  }
+}
+
+const readText = (table: JsonTable, node = 0) =>
+  kindOf(table, node) === Kind.string ? json.readString(table, node) : undefined;
+
+const haveSameText = (table: JsonTable, a: number, b: number) => {
+  const { bytes } = table;
+  const [from, end, other] = [json.startOf(table, a), json.endOf(table, a), json.startOf(table, b)];
+  if (json.detailOf(table, a) !== json.detailOf(table, b)) return false;
+  let at = from;
+  while (at < end && bytes[at] === bytes[at - from + other]) at++;
+  return at === end || json.readString(table, a) === json.readString(table, b);
+};
+
+const countContent = (table: JsonTable, node: number) => {
+  if (kindOf(table, node) !== Kind.array) return countCharacters(table, node);
+  return listTexts(table, node).reduce((sum, part) => sum + countCharacters(table, part), 0);
+};
+
+const listTexts = (table: JsonTable, list: number) => {
+  const texts: number[] = [];
+  const end = json.nodeAfter(table, list);
+  for (let part = list + nodeSize; part < end; part = json.nodeAfter(table, part)) {
+    if (kindAt(table, part) !== Kind.object) continue;
+    if (partShape.read(table, part).text === Kind.string) texts.push(partShape.at(table, partShape.slots.text));
+  }
+  return texts;
+};
+
+/** Counts the code points of a string; 0 for another value. */
+const countCharacters = (table: JsonTable, node: number) => {
+  if (kindOf(table, node) !== Kind.string) return 0;
+  const units = json.detailOf(table, node);
+  const [start, end] = [json.startOf(table, node) + 1, json.endOf(table, node) - 1];
+  return end - start === units ? units : units - countPairs(table, start, end);
+};
+
+/** From this byte, UTF-8 has four bytes, which are two units of UTF-16. */
+const fourByteLead = 0xf0;
+
+const countPairs = ({ bytes }: JsonTable, start: number, end: number) => {
+  let pairs = 0;
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at] ?? 0;
+    if (byte >= fourByteLead) pairs++;
+    else if (byte === backslash) {
+      const isPair = bytes[at + 1] === letterU && escapedPair.test(bytes.toString("latin1", at, at + escapedPairBytes));
+      at += isPair ? escapedPairBytes - 1 : 1;
+      if (isPair) pairs++;
+    }
+  }
+  return pairs;
+};
+
+const escapedPair = /^\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F]/;
+const escapedPairBytes = 12;
+
+/** Examines the message that `resultShape` has read. */
+const isErrorResult = (table: JsonTable) => {
+  const { slots } = resultShape;
+  const isErrorNode = resultShape.at(table, slots.is_error);
+  if (isErrorNode > 0 && json.firstByteAt(table, isErrorNode) === letterT) return true;
+  const content = resultShape.at(table, slots.content);
+  const status = resultShape.at(table, slots.status);
+  if (status > 0 && errorStatus.test(readText(table, status) ?? "")) return true;
+  const kind = kindOf(table, content);
+  if (kind === Kind.object) return hasError(json.parseNode(table, content));
+  if (kind === Kind.string) return isErrorText(table, content);
+  const [first] = kind === Kind.array ? listTexts(table, content) : [];
+  return first !== undefined && isErrorText(table, first);
+};
+
+const isErrorText = (table: JsonTable, node: number) => {
+  const { bytes } = table;
+  const [start, end] = [json.startOf(table, node) + 1, json.endOf(table, node) - 1];
+  if (bytes[start] === openBrace)
+    return bytes.subarray(start, end).includes("rror") && hasError(parseJson(json.readString(table, node))?.value);
+  return (
+    canNameException(bytes, start) &&
+    exceptionStart.test(bytes.toString("utf8", start, Math.min(end, start + maxExceptionBytes)))
+  );
+};
+
+/** Looks at the first word, because decoding each result takes long. */
+const canNameException = (bytes: Buffer, start: number) => {
+  let at = start;
+  while (bytes[at] === space || bytes[at] === backslash) at += bytes[at] === backslash ? 2 : 1;
+  const first = bytes[at];
+  while (isWordByte(bytes[at] ?? 0)) at++;
+  const next = bytes[at];
+  return (
+    next === colon || next === openParenthesis || next === quote || first === letterUpperT || first === letterUpperU
+  );
+};
+
+const isWordByte = (byte: number) =>
+  (byte >= 0x61 && byte <= 0x7a) ||
+  (byte >= 0x41 && byte <= 0x5a) ||
+  (byte >= 0x30 && byte <= 0x39) ||
+  byte === 0x5f ||
+  byte === 0x2e;
+
+const [letterT, letterU, letterUpperT, letterUpperU] = [0x74, 0x75, 0x54, 0x55];
+const [space, openParenthesis] = [0x20, 0x28];
+const errorStatus = /^(?:error|errored|failed|failure)$/i;
+/** The longest start of a text that can name an exception. */
+const maxExceptionBytes = 200;
+/** An exception of Python, Java or JavaScript, or a shell's or a tool's `Error:`. */
+const exceptionStart =
+  /^(?:\s|\\[nrt])*(?:Traceback \(most recent call last\)|(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b(?::|\(|$)|(?:Uncaught )?(?:Error|Exception|ERROR|error):)/;
+
+const hasError = (value: unknown) => {
+  if (!isObject(value)) return false;
+  const { error, isError, is_error } = value;
+  return (
+    isError === true || is_error === true || (error !== undefined && error !== null && error !== false && error !== "")
+  );
+};
+
+const withLogprobsReader = cacheReader({ leafKeys: ["top_logprobs", "bytes"] });
+
+/** The scan skips the log probabilities, because no rule needs them. Returns undefined without a list of tokens. */
+const countTokens = (bytes: Buffer) =>
+  withLogprobsReader((reader) => {
+    if (!reader.read(bytes, { skipsLeaves: true })) return undefined;
+    const table = reader.viewTable();
+    const list = json.findMemberNode(table, 0, "content") ?? 0;
+    if (kindOf(table, list) !== Kind.array) return undefined;
+    let count = 0;
+    const end = json.nodeAfter(table, list);
+    for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) count++;
+    return count;
+  });

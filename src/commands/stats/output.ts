@@ -1,0 +1,97 @@
+/** Defines the documents of `stats`. */
+import * as s from "../../document-schemas.ts";
+import { count, describe, list, named, nullable, number, object, text } from "../../document-schemas.ts";
+import { inputKeys, notes } from "../check/output.ts";
+
+const interval = describe(
+  "95 % interval of the mean, clustered by group; null for fewer than two groups",
+  nullable(list(number)),
+);
+const length = nullable(object({ trajectories: count, mean: number, p50: number, p95: number, max: number }));
+
+const statsKeys = {
+  groups: count,
+  trajectories: count,
+  exceptions: count,
+  reward: nullable(
+    object({
+      mean: number,
+      ci95: interval,
+      std_dev: describe("over all trajectories", number),
+      within_group_std_dev: describe("reward_std_dev of check", number),
+      ...s.sameKeys(number, "min", "p10", "p50", "p90", "max"),
+    }),
+  ),
+  solved: nullable(
+    object({
+      at: describe("the reward from which a trajectory is solved", number),
+      always: describe("groups whose trajectories are all solved", count),
+      sometimes: count,
+      never: count,
+      pass: describe(
+        "pass@k, the mean over the groups of at least k trajectories",
+        list(object({ k: s.position, groups: count, value: nullable(number) })),
+      ),
+    }),
+  ),
+  finish_reasons: describe(
+    "of the last choices",
+    list(object({ name: nullable(text), trajectories: count, reward: describe("mean", nullable(number)) })),
+  ),
+  turns: describe("choices, or assistant messages without choices", length),
+  characters: describe("sampled code points", length),
+  tokens: describe("sampled tokens with log probabilities", length),
+  tools: list(object({ name: nullable(text), calls: count, errors: count, unanswered: count })),
+  metrics: named(object({ trajectories: count, mean: number, ci95: interval })),
+};
+
+const slice = object({
+  value: describe("the value of the key of --by; null if it is missing", nullable(s.union([text, number, s.flag]))),
+  ...statsKeys,
+});
+
+const stats = object({
+  ...statsKeys,
+  by: describe("the values of --by in natural order", list(slice)),
+  ...inputKeys,
+  warnings: s.problems,
+  notes,
+});
+export type StatsDocument = s.Infer<typeof stats>;
+export type SliceDocument = s.Infer<typeof slice>;
+
+const rowKeys = { file: text, line: s.position, key: nullable(text) };
+const optionalNumber = nullable(number);
+
+const trajectoryRow = object({
+  ...rowKeys,
+  reward: optionalNumber,
+  advantage: describe("the reward minus the mean of its group", optionalNumber),
+  solved: nullable(s.flag),
+  turns: count,
+  characters: count,
+  tokens: nullable(count),
+  finish_reason: nullable(text),
+  tool_calls: count,
+  tool_errors: count,
+  unanswered: count,
+});
+export type TrajectoryRow = s.Infer<typeof trajectoryRow>;
+
+const groupRow = object({
+  ...rowKeys,
+  trajectories: count,
+  exceptions: count,
+  reward: describe("mean", optionalNumber),
+  std_dev: optionalNumber,
+  solved: count,
+  ...s.sameKeys(describe("mean", optionalNumber), "turns", "characters", "tokens"),
+  ...s.sameKeys(count, "tool_calls", "tool_errors", "unanswered"),
+});
+export type GroupRow = s.Infer<typeof groupRow>;
+
+const rows = <Row extends s.Schema>(row: Row) => object({ data: list(row), warnings: s.problems, notes });
+
+export const outputs: s.Outputs = {
+  stats: ["facts of rollouts; with --each, the rows in data", s.union([stats, rows(trajectoryRow), rows(groupRow)])],
+};

@@ -1,0 +1,94 @@
+import { readEffectiveSettings } from "../../connect.ts";
+import type { Context } from "../../context.ts";
+import { composeCheckResult, type Dataset } from "../../dataset/index.ts";
+import { toProblemDocument } from "../../failure.ts";
+import { parseKeyText } from "../../index/group-key.ts";
+import { printDocument, printObjects } from "../../output/index.ts";
+import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
+import { pluralize } from "../../sentences.ts";
+import { computeStats, type DatasetStats } from "../../stats/index.ts";
+import type { StatsCommandOptions } from "./command.ts";
+import { openRows } from "./each-row.ts";
+import type { SliceDocument, StatsDocument } from "./output.ts";
+import { printStatsPage, sliceColumns } from "./stats-page.ts";
+
+export const printStats = async (context: Context, typed: StatsCommandOptions) => {
+  const { by, each } = typed;
+  const rows = each && openRows(each, typed);
+  const settings = await readEffectiveSettings(context, {});
+  const measures = {
+    by: by === "file" ? undefined : by,
+    key: each === undefined ? undefined : (typed.groupBy ?? "group_id"),
+  };
+  const request = { settings, typed, label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
+  const dataset = await readInputs(context, request);
+  closeDatasetAtEnd(context, dataset);
+  printInputNotes(context, dataset, typed);
+  const result = composeCheckResult(dataset);
+  noteWarnings(context, dataset);
+  const warnings = result.problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
+  if (rows) await rows.print(context, dataset, warnings);
+  else {
+    const tries = [...new Set(typed.k)].sort((a, b) => a - b);
+    const splitBy = by === undefined ? undefined : by === "file" ? "file" : "key";
+    const stats = computeStats(dataset, { pass: typed.pass, tries, by: splitBy });
+    noteStats(context, dataset, stats, typed);
+    await printResult(context, stats, { by, unreadable: result.unreadable, filteredOut: result.filteredOut, warnings });
+  }
+  if (result.failure) throw result.failure;
+};
+
+/** The warnings would hide the result, and the document has them. */
+const noteWarnings = ({ screen }: Context, { problems }: Dataset) => {
+  const warnings = problems.counts.filter(({ severity }) => severity === "warning");
+  const rules = warnings.map(({ rule, count }) => `${count} ${rule}`).join(", ");
+  if (rules !== "" && !screen.isForProgram) screen.notice(`the input has warnings: ${rules} (see \`rollcall check\`)`);
+};
+
+const noteStats = (
+  { screen }: Context,
+  dataset: Dataset,
+  { whole, byValue }: DatasetStats,
+  typed: StatsCommandOptions,
+) => {
+  const { reward, solved, exceptions } = whole;
+  if (exceptions > 0)
+    screen.notice(
+      `means and pass@k leave out ${pluralize(exceptions, "exception")}, because exceptions have no reward`,
+    );
+  if (reward && solved && reward.max < solved.at)
+    screen.notice(`no reward reaches ${solved.at} (the highest is ${reward.max}), so no group is solved: set --pass`);
+  const withoutKey = byValue.find(({ value }) => value === undefined);
+  if (typed.by !== undefined && withoutKey && byValue.length === 1 && dataset.groups.count > 0)
+    screen.notice(`no trajectory has the key ${typed.by}`);
+};
+
+interface ResultFacts {
+  readonly by: string | undefined;
+  readonly unreadable: number;
+  readonly filteredOut: StatsDocument["not_chosen"];
+  readonly warnings: StatsDocument["warnings"];
+}
+
+const printResult = async (
+  { screen }: Context,
+  { whole, byValue }: DatasetStats,
+  { by, unreadable, filteredOut, warnings }: ResultFacts,
+) => {
+  const slices = byValue.map(
+    ({ value, stats }): SliceDocument => ({ value: by === "file" ? (value ?? null) : parseKeyText(value), ...stats }),
+  );
+  if (screen.format === "table") return await printStatsPage(screen, { whole, slices, by });
+  if (!screen.isForProgram) {
+    const rows = by === undefined ? [{ value: null, ...whole }] : slices;
+    return await printObjects(screen, { data: rows }, { member: "data", columns: sliceColumns(by, whole) });
+  }
+  await printDocument<StatsDocument>(screen, {
+    ...whole,
+    by: slices,
+    unreadable_lines: unreadable || undefined,
+    not_chosen: filteredOut,
+    warnings,
+    notes: screen.notices,
+  });
+};

@@ -1,0 +1,137 @@
+import { roundForDisplay } from "../../decimal.ts";
+import { type KeyColumn, type Line, printPage, type Screen, type Section } from "../../output/index.ts";
+import { pluralize } from "../../sentences.ts";
+import type { Stats } from "../../stats/index.ts";
+import { formatPercent } from "../../units.ts";
+import type { SliceDocument } from "./output.ts";
+
+interface StatsPage {
+  readonly whole: Stats;
+  readonly slices: readonly SliceDocument[];
+  readonly by: string | undefined;
+}
+
+export const printStatsPage = async (screen: Screen, { whole, slices, by }: StatsPage) => {
+  const counts = [
+    { label: "groups", text: String(whole.groups) },
+    { label: "trajectories", text: String(whole.trajectories) },
+    ...(whole.exceptions > 0 ? [{ label: "exceptions", text: String(whole.exceptions) }] : []),
+  ];
+  const titled: readonly Section[] = [
+    { title: "Reward", lines: listRewards(whole) },
+    { title: `Solved, with a reward of at least ${whole.solved?.at}`, lines: listSolved(whole) },
+    { title: "Last finish reasons", lines: listFinishes(whole) },
+    { title: "Lengths", lines: listLengths(whole) },
+    { title: "Tools", lines: listTools(whole) },
+    { title: "Metrics", lines: listMetrics(whole) },
+    { title: `Mean reward by ${by}`, lines: listSlices(slices) },
+  ];
+  const sections = titled.filter(({ lines = [] }) => lines.length > 0);
+  await printPage(screen, { sections: [{ lines: counts }, ...sections] });
+};
+
+const format = (value: number) => String(roundForDisplay(value));
+
+const formatMean = ({ mean, ci95 }: { mean: number; ci95: readonly number[] | null }) =>
+  ci95 ? `${format(mean)}, between ${ci95.map(format).join(" and ")} (95 % interval)` : format(mean);
+
+const listRewards = ({ reward }: Stats): readonly Line[] => {
+  if (!reward) return [];
+  const { std_dev, within_group_std_dev, min, p10, p50, p90, max } = reward;
+  return [
+    { label: "mean", text: formatMean(reward) },
+    { label: "standard deviation", text: `${format(std_dev)}, within groups ${format(within_group_std_dev)}` },
+    { label: "min, median, max", text: [min, p50, max].map(format).join(", ") },
+    { label: "p10, p90", text: [p10, p90].map(format).join(", ") },
+  ];
+};
+
+const barWidth = 24;
+
+const drawBar = (share: number) => {
+  const eighths = Math.round(Math.min(1, Math.max(0, share)) * barWidth * 8);
+  const rest = eighths % 8;
+  const partial = rest === 0 ? "" : String.fromCharCode("█".charCodeAt(0) + 8 - rest);
+  return "█".repeat(Math.floor(eighths / 8)) + partial;
+};
+
+const listSolved = ({ solved }: Stats): readonly Line[] => {
+  if (!solved) return [];
+  const { always, sometimes, never, pass } = solved;
+  const of = always + sometimes + never;
+  const counts = Object.entries({ always, sometimes, never }).map(([label, count]) => ({
+    label,
+    text: `${String(count).padStart(String(of).length)}  ${drawBar(count / of)}`.trimEnd(),
+  }));
+  const passes = pass.flatMap(({ k, groups, value }) =>
+    value === null ? [] : { label: `pass@${k}`, text: `${format(value)} (${pluralize(groups, "group")})` },
+  );
+  return [...counts, ...passes];
+};
+
+const listFinishes = ({ finish_reasons, trajectories: of }: Stats): readonly Line[] =>
+  finish_reasons.flatMap(({ name, trajectories, reward }) => {
+    if (trajectories === 0) return [];
+    const mean = reward === null ? "" : `, mean reward ${format(reward)}`;
+    return {
+      label: name ?? "unknown",
+      text: `${trajectories} (${formatPercent(trajectories, of, Math.round)})${mean}`,
+    };
+  });
+
+const listLengths = ({ turns, characters, tokens }: Stats): readonly Line[] =>
+  Object.entries({ turns, characters, tokens }).flatMap(([label, length]) => {
+    if (!length) return [];
+    const { mean, p50, p95, max } = length;
+    return { label, text: `mean ${format(mean)}, median ${format(p50)}, p95 ${format(p95)}, max ${max}` };
+  });
+
+const listTools = ({ tools }: Stats): readonly Line[] =>
+  tools.map(({ name, calls, errors, unanswered }) => {
+    const parts = [
+      pluralize(calls, "call"),
+      ...(errors > 0
+        ? [`${pluralize(errors, "error")}${calls > 0 ? ` (${formatPercent(errors, calls, Math.round)})` : ""}`]
+        : []),
+      ...(unanswered > 0 ? [`${unanswered} unanswered`] : []),
+    ];
+    const tone = errors > 0 || unanswered > 0 ? ("warning" as const) : undefined;
+    return { label: name ?? "(unknown)", text: parts.join(", "), tone };
+  });
+
+const listMetrics = ({ metrics }: Stats): readonly Line[] =>
+  Object.entries(metrics).map(([label, metric]) => ({ label, text: formatMean(metric) }));
+
+const listSlices = (slices: readonly SliceDocument[]): readonly Line[] => {
+  const means = slices.flatMap(({ reward }) => reward?.mean ?? []);
+  const [low, high] = [Math.min(0, ...means), Math.max(...means)];
+  return slices.map(({ value, reward, groups }) => {
+    const label = value === null ? "(none)" : String(value);
+    if (!reward) return { label, text: pluralize(groups, "group") };
+    const bar = high > low ? drawBar((reward.mean - low) / (high - low)) : "";
+    return { label, text: `${format(reward.mean)}  ${bar}`.trimEnd() };
+  });
+};
+
+/** The columns of TSV and CSV: a row for the input, then a row for each value of `--by`. */
+export const sliceColumns = (by: string | undefined, { solved }: Stats): readonly KeyColumn<SliceDocument>[] => [
+  { name: "value", heading: by ?? "value", rank: 0 },
+  ...(["groups", "trajectories", "exceptions"] as const).map((name) => ({ name, rank: 1 })),
+  { name: "reward.mean", rank: 0, value: ({ reward }) => reward?.mean },
+  { name: "reward.ci95", rank: 1, value: ({ reward }) => reward?.ci95 },
+  ...(["always", "sometimes", "never"] as const).map((name) => ({
+    name: `solved.${name}`,
+    rank: 1,
+    value: (row: SliceDocument) => row.solved?.[name],
+  })),
+  ...(solved?.pass ?? []).map(({ k }) => ({
+    name: `pass@${k}`,
+    rank: 1,
+    value: (row: SliceDocument) => row.solved?.pass.find((one) => one.k === k)?.value,
+  })),
+  ...(["turns", "characters", "tokens"] as const).map((name) => ({
+    name: `${name}.mean`,
+    rank: 2,
+    value: (row: SliceDocument) => row[name]?.mean,
+  })),
+];

@@ -1,0 +1,56 @@
+/** Aggregates the facts of the trajectories of a dataset. */
+
+import { type Dataset, locateGroup } from "../dataset/index.ts";
+import { getFacts } from "./facts.ts";
+import { type Stats, type StatsOptions, StatsSlice } from "./summary.ts";
+
+export type { RolloutFact } from "../index/rollout-facts.ts";
+export { computeMoments } from "../index/sums.ts";
+export { type GroupFactsRow, listGroupFacts, listTrajectoryFacts, sumUses, type TrajectoryFactsRow } from "./rows.ts";
+export type { Stats, StatsOptions } from "./summary.ts";
+export { isSolved } from "./summary.ts";
+
+export interface DatasetStats {
+  readonly whole: Stats;
+  /** In natural order. `undefined` is the value of trajectories without the key. */
+  readonly byValue: readonly { readonly value: string | undefined; readonly stats: Stats }[];
+}
+
+type SplitBy = "file" | "key" | undefined;
+
+/** Expects a dataset with facts. @param by `key` splits by the measured key */
+export const computeStats = (dataset: Dataset, options: StatsOptions & { readonly by: SplitBy }): DatasetStats => {
+  const facts = getFacts(dataset);
+  const { groups } = dataset;
+  const whole = new StatsSlice(facts, options);
+  const slices = new Map<string | undefined, StatsSlice>();
+  const sliceOf = (value: string | undefined) => {
+    const slice = slices.get(value) ?? new StatsSlice(facts, options);
+    slices.set(value, slice);
+    return slice;
+  };
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    const parts = groups.partsOf(group);
+    const rows = facts.listRows(parts);
+    const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
+    whole.addGroup(rows, exceptions);
+    if (options.by === "file") sliceOf(locateGroup(dataset, group).file).addGroup(rows, exceptions);
+    else if (options.by === "key") {
+      const numbers = rows.length === 0 ? [0] : [...new Set(rows.map((row) => facts.by.at(row)))];
+      for (const [at, number] of numbers.entries()) {
+        const some = rows.filter((row) => facts.by.at(row) === number);
+        // The exceptions of a group count where its first trajectory does.
+        sliceOf(facts.byValues.at(number)).addGroup(some, at === 0 ? exceptions : 0);
+      }
+    }
+  }
+  const byValue = Array.from(slices, ([value, slice]) => ({ value, stats: slice.compute() }));
+  return { whole: whole.compute(), byValue: byValue.sort((a, b) => compareNaturally(a.value, b.value)) };
+};
+
+const natural = new Intl.Collator("en", { numeric: true });
+
+/** Numbers in names are compared as numbers, and the missing value is last. */
+const compareNaturally = (a: string | undefined, b: string | undefined) =>
+  a === undefined || b === undefined ? Number(a === undefined) - Number(b === undefined) : natural.compare(a, b);

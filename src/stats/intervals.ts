@@ -1,0 +1,113 @@
+/** Computes percentiles, and t intervals of means over groups (metrics.md), in any order of the values. */
+
+import { NumberColumn } from "../index/column.ts";
+import { addToSum, createSum, meanOfSum } from "../index/sums.ts";
+
+/** The low and the high end of a 95 % interval. */
+export type Interval = readonly number[];
+
+const coverage = 0.95;
+/** The quantile of the normal distribution for `coverage`. */
+const normalQuantile = 1.959963984540054;
+/** From this many degrees of freedom, the error of the series is below 1e-11. */
+const manyDegrees = 200;
+
+/** Returns the t for which |T| ≤ t has the probability of 95 %. */
+export const tQuantile = (degrees: number) => {
+  if (degrees >= manyDegrees) return expandQuantile(degrees);
+  let [low, high] = [normalQuantile, 13];
+  for (let middle = (low + high) / 2; low < middle && middle < high; middle = (low + high) / 2) {
+    if (probabilityWithin(middle, degrees) < coverage) low = middle;
+    else high = middle;
+  }
+  return high;
+};
+
+/** P(|T| ≤ t) for a whole number of degrees (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). */
+const probabilityWithin = (t: number, degrees: number) => {
+  const angle = Math.atan(t / Math.sqrt(degrees));
+  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
+  const isOdd = degrees % 2 === 1;
+  let term = isOdd ? cosine : 1;
+  let sum = degrees === 1 ? 0 : term;
+  for (let at = isOdd ? 2 : 1; at < degrees - 2; at += 2) {
+    term *= (cosine ** 2 * at) / (at + 1);
+    sum += term;
+  }
+  return isOdd ? (2 / Math.PI) * (angle + sine * sum) : sine * sum;
+};
+
+/** The asymptotic expansion (Abramowitz and Stegun 1964, 26.7.5). */
+const expandQuantile = (n: number) => {
+  const x = normalQuantile;
+  const terms = [
+    x,
+    (x ** 3 + x) / 4,
+    (5 * x ** 5 + 16 * x ** 3 + 3 * x) / 96,
+    (3 * x ** 7 + 19 * x ** 5 + 17 * x ** 3 - 15 * x) / 384,
+    (79 * x ** 9 + 776 * x ** 7 + 1482 * x ** 5 - 1920 * x ** 3 - 945 * x) / 92_160,
+  ];
+  return terms.reduceRight((sum, term) => sum / n + term, 0);
+};
+
+/** Values in groups, of which the mean and its interval are wanted. */
+export class GroupedValues {
+  readonly values = new NumberColumn("f64");
+  readonly #sizes = new NumberColumn("u32");
+  readonly #sum = createSum();
+
+  /** Adds the finite values of a group. */
+  addGroup(values: readonly number[]) {
+    const before = this.count;
+    for (const value of values) {
+      if (!Number.isFinite(value)) continue;
+      this.values.push(value);
+      addToSum(this.#sum, value);
+    }
+    if (this.count > before) this.#sizes.push(this.count - before);
+  }
+
+  get count() {
+    return this.values.length;
+  }
+
+  /** Expects a value. */
+  mean() {
+    return meanOfSum(this.#sum);
+  }
+
+  /**
+   * mean ± t · SE with G − 1 degrees of freedom and SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²: the standard
+   * error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups.
+   */
+  interval(): Interval | null {
+    const groups = this.#sizes.length;
+    if (groups < 2) return null;
+    const mean = this.mean();
+    const squares = createSum();
+    const values = this.values.values();
+    for (let group = 0, at = 0; group < groups; group++) {
+      const own = values.subarray(at, at + this.#sizes.at(group));
+      // Sorting makes the rounded sum independent of the order.
+      if (own.length > 2) own.sort();
+      let residual = 0;
+      for (let next = 0; next < own.length; next++) residual += (own[next] ?? 0) - mean;
+      addToSum(squares, residual ** 2);
+      at += own.length;
+    }
+    // The mean of the squares times G is their sum.
+    const error = (groups / Math.sqrt(groups - 1) / this.count) * Math.sqrt(meanOfSum(squares));
+    const half = tQuantile(groups - 1) * error;
+    return [mean - half, mean + half];
+  }
+}
+
+/** Interpolates linearly between the values, as numpy does by default. Expects sorted values. */
+export const percentile = (sorted: ArrayLike<number>, share: number) => {
+  const position = share * (sorted.length - 1);
+  const below = Math.floor(position);
+  const low = sorted[below] ?? 0;
+  const high = sorted[below + 1] ?? low;
+  const weight = position - below;
+  return weight < 0.5 ? low + (high - low) * weight : high - (high - low) * (1 - weight);
+};

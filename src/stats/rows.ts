@@ -1,0 +1,81 @@
+/** Lists the facts of trajectories and groups as rows. */
+
+import { type Dataset, getPart, locateLine, locateValue } from "../dataset/index.ts";
+import type { RolloutFact, ToolUse } from "../index/rollout-facts.ts";
+import { computeMoments } from "../index/sums.ts";
+import { getFacts } from "./facts.ts";
+
+export interface RowPosition {
+  readonly file: string;
+  readonly line: number;
+}
+
+export interface TrajectoryFactsRow {
+  readonly position: RowPosition;
+  readonly fact: RolloutFact;
+  /** The mean of the finite rewards of the group; undefined without one. */
+  readonly groupMean: number | undefined;
+}
+
+export interface GroupFactsRow {
+  readonly position: RowPosition;
+  readonly exceptions: number;
+  readonly facts: readonly RolloutFact[];
+}
+
+/** Yields valid groups. */
+export async function* listGroupFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<GroupFactsRow> {
+  const facts = getFacts(dataset);
+  const { groups } = dataset;
+  for (let group = 0; group < groups.count; group++) {
+    signal.throwIfAborted();
+    if (!groups.isValid(group)) continue;
+    const parts = groups.partsOf(group);
+    const rows = facts.listRows(parts);
+    const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
+    yield { position: locatePart(dataset, groups.firstOf(group)), exceptions, facts: rows.map((row) => facts.at(row)) };
+  }
+}
+
+/** Yields the trajectories of valid groups. */
+export async function* listTrajectoryFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<TrajectoryFactsRow> {
+  const facts = getFacts(dataset);
+  const { groups } = dataset;
+  for (let group = 0; group < groups.count; group++) {
+    signal.throwIfAborted();
+    if (!groups.isValid(group)) continue;
+    const parts = groups.partsOf(group);
+    const rewards = facts.listRows(parts).map((row) => facts.reward.at(row));
+    const finite = rewards.filter(Number.isFinite);
+    const groupMean = finite.length === 0 ? undefined : computeMoments(finite).mean;
+    for (const part of parts) {
+      for (const [at, row] of facts.listRows([part]).entries())
+        yield { position: await locateTrajectory(dataset, part, at), fact: facts.at(row), groupMean };
+    }
+  }
+}
+
+const locatePart = (dataset: Dataset, at: number): RowPosition => {
+  const { source, part } = getPart(dataset, at);
+  const { file, line } = locateLine(source, part.line);
+  return { file, line };
+};
+
+/** A group of converted records has its trajectories on several lines. */
+const locateTrajectory = async (dataset: Dataset, at: number, trajectory: number): Promise<RowPosition> => {
+  const first = locatePart(dataset, at);
+  const groupPart = getPart(dataset, at);
+  if (!groupPart.source.originals || groupPart.part.kind !== "group") return first;
+  const { file = first.file, line = first.line } = await locateValue(groupPart, ["trajectories", trajectory]);
+  return { file, line };
+};
+
+export const sumUses = (tools: Iterable<ToolUse>): ToolUse => {
+  const sum = { calls: 0, errors: 0, unanswered: 0 };
+  for (const { calls, errors, unanswered } of tools) {
+    sum.calls += calls;
+    sum.errors += errors;
+    sum.unanswered += unanswered;
+  }
+  return sum;
+};

@@ -1,0 +1,134 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { runHere } from "../../support/here.ts";
+import { filesOf, newFolder } from "../../support/inputs.ts";
+import { itHolds } from "../../support/property.ts";
+
+type Rollout = Readonly<{ reward: number; metrics?: Readonly<Record<string, number>> }>;
+
+const toLine = (rollouts: readonly Rollout[]) => {
+  const messages_and_choices = [{ role: "user", content: "q" }];
+  return `${JSON.stringify({ trajectories: rollouts.map((rollout) => ({ messages_and_choices, ...rollout })) })}\n`;
+};
+
+const toLines = (groups: readonly (readonly Rollout[])[]) => groups.map(toLine).join("");
+
+const readStats = async (...args: readonly string[]) => {
+  const { stdout } = await runHere(["stats", "--json", ...args]);
+  const { warnings: _, notes: __, ...stats } = JSON.parse(stdout);
+  return stats;
+};
+
+const rewards = fc.array(
+  fc.array(
+    fc.record({
+      reward: fc.oneof(fc.constantFrom(0, 1, 0.1), fc.double({ noNaN: true, min: -1e9, max: 1e9 })),
+      metrics: fc.dictionary(fc.constantFrom("a", "b"), fc.double({ noNaN: true, min: -10, max: 10 })),
+    }),
+    { minLength: 1, maxLength: 6 },
+  ),
+  { minLength: 1, maxLength: 8 },
+);
+
+describe("rollcall stats", () => {
+  const recorded = JSON.parse(readFileSync("test/commands/stats/recorded.json", "utf8"));
+
+  it("has the means, intervals, percentiles and pass@k that R computes", async () => {
+    const groups = new Map<string, Rollout[]>();
+    for (const row of readFileSync("test/commands/stats/rewards.csv", "utf8").trim().split("\n").slice(1)) {
+      const [group = "", reward, format] = row.split(",");
+      const metrics: Readonly<Record<string, number>> = format === "NA" ? {} : { format: Number(format) };
+      groups.set(group, [...(groups.get(group) ?? []), { reward: Number(reward), metrics }]);
+    }
+    const { reward, solved, metrics } = await readStats(...filesOf(toLines([...groups.values()])));
+    const { mean, ci95, std_dev, within_group_std_dev, ...percentiles } = reward;
+    const computed = [mean, ...ci95, std_dev, within_group_std_dev, ...Object.values(percentiles)];
+    const passes = solved.pass.map(({ value }: { value: number }) => value);
+    const { format } = metrics;
+    expectClose(
+      [...computed, solved.always, solved.sometimes, solved.never, ...passes, format.mean, ...format.ci95],
+      [
+        ...[recorded.mean, ...recorded.ci95, recorded.std_dev, recorded.within, ...recorded.percentiles],
+        ...[...recorded.solved, ...recorded.pass, recorded.metric, ...recorded.metricCi95],
+      ],
+    );
+  });
+
+  it("has R's t interval over the means of groups of equal size", async () => {
+    const intervals = recorded.groups.map(async (count: number) => {
+      const groups = Array.from({ length: count }, (_, at) => Array(3).fill({ reward: at % 2 }));
+      return (await readStats(...filesOf(toLines(groups)))).reward.ci95;
+    });
+    const ends: readonly (readonly number[])[] = await Promise.all(intervals);
+    expectClose(
+      ends.flat(),
+      recorded.low.flatMap((low: number, at: number) => [low, recorded.high[at]]),
+    );
+  });
+
+  itHolds(
+    "has the same digits for any order of the groups, and for one or several files",
+    fc.asyncProperty(rewards, fc.nat(), async (groups, cut) => {
+      const turned = groups.map((group) => group.toReversed()).toReversed();
+      const at = cut % groups.length;
+      const [whole = "", ...parts] = filesOf(
+        toLines(groups),
+        toLines(turned.slice(0, at)) + toLine([]),
+        toLines(turned.slice(at)),
+      );
+      const { groups: count, ...stats } = await readStats(whole);
+      const { groups: countOfParts, ...statsOfParts } = await readStats(...parts);
+      expect({ ...statsOfParts, groups: countOfParts - 1 }).toEqual({ ...stats, groups: count });
+    }),
+    { quick: 5, slow: 100 },
+  );
+
+  itHolds(
+    "estimates pass@k as the share of the sets of k trajectories with a solved one",
+    fc.asyncProperty(fc.array(fc.boolean(), { minLength: 1, maxLength: 7 }), async (tries) => {
+      const file = filesOf(toLine(tries.map((isSolved) => ({ reward: isSolved ? 1 : 0.99 }))));
+      const { solved } = await readStats(...file, "--k", tries.map((_, at) => at + 1).join());
+      const exact = tries.map((_, at) => {
+        const sets = subsetsOf(tries).filter((set) => set.length === at + 1);
+        return sets.filter((set) => set.includes(true)).length / sets.length;
+      });
+      expectClose(
+        solved.pass.map(({ value }: { value: number }) => value),
+        exact,
+      );
+    }),
+    { quick: 5, slow: 100 },
+  );
+
+  it.each([
+    ["ART", "art-v2.airline.parquet"],
+    ["Atropos", "atropos-0.4.groups.jsonl"],
+    ["Harbor", "harbor-2026-02"],
+    ["NeMo Gym", "nemo-gym-0.5.0.rollouts.jsonl"],
+    ["prime-rl", "prime-rl-0.8.0.step_12.traces.jsonl"],
+    ["SkyRL", "skyrl-0.3.0.dumped_evals.jsonl"],
+    ["tau2-bench", "tau2.results.json"],
+    ["verifiers", "verifiers-v1-0.3.0.traces.jsonl"],
+    ["verl", "verl-0.9.0.12.jsonl"],
+  ])("has the same facts for a file of %s and for its converted lines", async (_, name) => {
+    const sample = `test/samples/formats/${name}`;
+    const converted = join(newFolder(), "converted.jsonl");
+    expect(await runHere(["convert", sample, "--out", converted, "--lossy"])).toMatchObject({ code: 0 });
+    expect(await readStats(converted)).toEqual(await readStats(sample, "--lossy"));
+  });
+});
+
+const subsetsOf = (values: readonly boolean[]): readonly (readonly boolean[])[] =>
+  Array.from({ length: 2 ** values.length }, (_, set) => values.filter((_value, at) => (set >> at) % 2 === 1));
+
+const expectClose = (computed: readonly number[], expected: readonly number[]) => {
+  expect(computed.length).toBe(expected.length);
+  for (const [at, value] of computed.entries()) {
+    const wanted = expected[at] ?? Number.NaN;
+    expect(Math.abs(value - wanted), `value ${at}: ${value}, expected ${wanted}`).toBeLessThanOrEqual(
+      1e-11 * Math.max(1, Math.abs(wanted)),
+    );
+  }
+};
