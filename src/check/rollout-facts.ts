@@ -1,5 +1,6 @@
 /** Reads the facts of a valid trajectory from its table (metrics.md). */
 
+import { digestBytes } from "../index/column.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import type { RolloutFacts, WalkedFacts } from "../index/rollout-facts.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
@@ -8,6 +9,7 @@ import { cacheReader, nodeSize } from "../json/reader.ts";
 import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
+import { digestPrompt, findPrompt } from "./trajectory-prompt.ts";
 
 /** The role and the finish reason are part of the shape of a message (`keyUses`). */
 const turnShape = new Shape(
@@ -34,12 +36,15 @@ export type MeasuredKeys = Readonly<{
   by?: string | undefined;
   /** Default: no key, because a million keys take much memory. */
   key?: string | undefined;
+  /** True if each fact has the digest of its prompt. */
+  hasPrompts?: boolean;
 }>;
 
 export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
   const [readBy, readKey] = [keys.by, keys.key].map((name) =>
     name === undefined ? undefined : openGroupKeyReader(name),
   );
+  const readPrompt = keys.hasPrompts ? openPromptReader() : undefined;
   return (table, facts, into) => {
     const { reward, metricNames, metrics, node } = facts;
     const walk = new RolloutWalk(table, facts, into);
@@ -48,11 +53,26 @@ export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
     for (let at = 0; at < metricNames.length; at++) into.addMetric(metricNames[at] ?? "", metrics[at] ?? Number.NaN);
     const by = readBy?.({ table, node }, ignore);
     const key = readKey?.({ table, node }, ignore);
-    into.addRow({ reward, turns, characters, tokens, finishReason, by, key });
+    into.addRow({ reward, turns, characters, tokens, finishReason, by, key, prompt: readPrompt?.(table, facts) });
   };
 };
 
 const ignore = () => undefined;
+
+/** Adjacent prompts are usually the same bytes, and a digest takes long. */
+const openPromptReader = () => {
+  let last = Buffer.alloc(0);
+  let digest = "";
+  return (table: JsonTable, facts: TrajectoryFacts) => {
+    const prompt = findPrompt(table, facts);
+    if (!prompt) return undefined;
+    const bytes = table.bytes.subarray(prompt.start, prompt.end);
+    if (bytes.equals(last)) return digest;
+    last = Buffer.from(bytes);
+    digest = digestPrompt(table.bytes, prompt).toString("latin1", 0, digestBytes);
+    return digest;
+  };
+};
 
 class RolloutWalk implements WalkedFacts {
   turns = 0;

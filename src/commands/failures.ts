@@ -206,6 +206,20 @@ export const catalogsDiffer = (changes: number) =>
     hint: "omit --exit-code to exit with 0 even if the catalogs differ",
   });
 
+export const runIsWorse = (difference: string) =>
+  new Failure("differs", "run-is-worse", `the mean reward of b is lower (${difference})`, {
+    hint: "omit --exit-code to exit with 0 even if b is worse",
+  });
+
+export const pairsMissing = (pairs: number, pairBy: string | undefined) => {
+  const hint =
+    pairBy === undefined
+      ? "compare runs of the same prompts, or pair them by a key with --pair-by"
+      : "pass a key to --pair-by whose values both inputs have";
+  const message = `${pluralize(pairs, "pair")} with rewards, and a comparison needs two`;
+  return new Failure("invalid_input", "pairs-missing", message, { hint });
+};
+
 export const callsUnconvertible = (facts: {
   calls: readonly { id: string; why: string; needsReward?: true }[];
   requested: number;

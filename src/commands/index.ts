@@ -13,6 +13,7 @@ export const program: Program = {
     log: async () => (await import("./log/command.ts")).log,
     check: async () => (await import("./check/command.ts")).check,
     stats: async () => (await import("./stats/command.ts")).stats,
+    compare: async () => (await import("./compare/command.ts")).compare,
     convert: async () => (await import("./convert/command.ts")).convert,
     view: async () => (await import("./view/command.ts")).view,
     ledger: async () => (await import("./ledger/command.ts")).ledger,

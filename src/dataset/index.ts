@@ -12,7 +12,6 @@ export {
   findDecompressor,
   findFormatError,
   isRemote,
-  locateLine,
   openTail,
   plainUrl,
   readBlocks,
@@ -42,7 +41,16 @@ export {
   type SourceTrajectory,
 } from "./group-bytes.ts";
 export { collectDistributions, type Distributions, finalizeGroup, subtractFromMetrics } from "./group-metrics.ts";
-export { findProblemSubject, type GroupPart, getFirstFile, getPart, locateGroup, locateValue } from "./locate.ts";
+export {
+  findProblemSubject,
+  type GroupPart,
+  getFirstFile,
+  getPart,
+  locateGroup,
+  locatePart,
+  locateValue,
+} from "./locate.ts";
+export { readPromptAndKey, readPromptAndKeyAt, type TrajectoryPosition } from "./prompt-text.ts";
 export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSources } from "./read-dataset.ts";
 export type { SearchQuery } from "./select/search-groups.ts";
 export type { Selection } from "./select/select-groups.ts";

@@ -111,8 +111,12 @@ export const reportGroup = <Name extends RuleName>(
 
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">) => (first ? fileOf(first) : "-");
 
-export const locateGroup = (dataset: IndexedGroups, group: number) => {
-  const { source, part } = getPart(dataset, dataset.groups.firstOf(group));
+export const locateGroup = (dataset: IndexedGroups, group: number) =>
+  locatePart(dataset, dataset.groups.firstOf(group));
+
+/** Returns the position of the line or record. */
+export const locatePart = (dataset: IndexedGroups, at: number) => {
+  const { source, part } = getPart(dataset, at);
   return locateLine(source, part.line);
 };
 

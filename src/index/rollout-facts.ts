@@ -45,9 +45,11 @@ export interface RolloutFact extends WalkedFacts {
   by: string | undefined;
   /** The key of the group as JSON. */
   key: string | undefined;
+  /** The digest of the prompt as a value; undefined if it is unknown. */
+  prompt: string | undefined;
 }
 
-type RowValues = WalkedFacts & Readonly<{ reward: number; by: string | undefined; key: string | undefined }>;
+type RowValues = Readonly<Omit<RolloutFact, "tools">>;
 
 /** A row is a valid trajectory, in the order of the input. */
 export class RolloutFacts {
@@ -61,11 +63,13 @@ export class RolloutFacts {
   readonly finishReason = new NumberColumn("u32");
   readonly by = new NumberColumn("u32");
   readonly key = new NumberColumn("u32");
+  readonly prompt = new NumberColumn("u32");
   /** For each row, the number of uses of tools up to its end. */
   readonly usesEnd = new NumberColumn("u32");
   readonly finishReasons = new Names();
   readonly byValues = new Names();
   readonly keys = new Names();
+  readonly prompts = new Names();
   readonly toolNames = new Names();
   readonly metrics = new Map<string, NumberColumn>();
   /** One element per tool of a trajectory. */
@@ -111,6 +115,7 @@ export class RolloutFacts {
     this.finishReason.push(this.finishReasons.numberOf(row.finishReason));
     this.by.push(this.byValues.numberOf(row.by));
     this.key.push(this.keys.numberOf(row.key));
+    this.prompt.push(this.prompts.numberOf(row.prompt));
     this.usesEnd.push(this.uses.tool.length);
   }
 
@@ -136,6 +141,7 @@ export class RolloutFacts {
       finishReason: this.finishReasons.at(this.finishReason.at(row)),
       by: this.byValues.at(this.by.at(row)),
       key: this.keys.at(this.key.at(row)),
+      prompt: this.prompts.at(this.prompt.at(row)),
       tools,
     };
   }

@@ -109,3 +109,37 @@ export const reportOption = cli.list(
   parseReport,
   { completion: "report-forms" },
 );
+
+const parseNumber = (word: string, option: string) => {
+  const reward = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(word) ? Number(word) : Number.NaN;
+  if (Number.isFinite(reward)) return reward;
+  throw invalidOptionValue(option, word, "a number such as 1 or 0.5");
+};
+
+const maxTries = 1_000_000;
+const defaultTries: readonly number[] = [1, 2, 4, 8];
+
+const parseTries = (word: string, option: string) =>
+  cli.splitAtCommas(word).map((item) => {
+    const tries = /^[1-9]\d{0,6}$/.test(item) ? Number(item) : 0;
+    if (tries >= 1 && tries <= maxTries) return tries;
+    throw invalidOptionValue(option, word, "whole numbers such as 1,2,4,8 (at most 1000000)");
+  });
+
+export const solvedOptions = cli.inGroup("solved", {
+  pass: cli.withDefault(
+    cli.custom("reward from which a trajectory is solved", "reward", parseNumber, { forAgents: true }),
+    "1",
+  ),
+  k: cli.list("numbers of tries of pass@k", "numbers", parseTries, {
+    default: String(defaultTries),
+    forAgents: true,
+  }),
+});
+
+/** Returns the numbers of tries of pass@k, ascending. */
+export const readTries = (typed: readonly number[]): readonly number[] =>
+  typed.length === 0 ? defaultTries : [...new Set(typed)].sort((a, b) => a - b);
+
+export const numberOption = (about: string, placeholder: string, facts: cli.OptionFacts = {}) =>
+  cli.custom(about, placeholder, parseNumber, facts);

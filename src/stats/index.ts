@@ -6,6 +6,7 @@ import { type Stats, type StatsOptions, StatsSlice } from "./summary.ts";
 
 export type { RolloutFact } from "../index/rollout-facts.ts";
 export { computeMoments } from "../index/sums.ts";
+export { type Comparison, compareDatasets, type Difference } from "./compare.ts";
 export { type GroupFactsRow, listGroupFacts, listTrajectoryFacts, sumUses, type TrajectoryFactsRow } from "./rows.ts";
 export type { Stats, StatsOptions } from "./summary.ts";
 export { isSolved } from "./summary.ts";

@@ -1,6 +1,6 @@
 /** Lists the facts of trajectories and groups as rows. */
 
-import { type Dataset, getPart, locateLine, locateValue } from "../dataset/index.ts";
+import { type Dataset, getPart, locatePart, locateValue } from "../dataset/index.ts";
 import type { RolloutFact, ToolUse } from "../index/rollout-facts.ts";
 import { computeMoments } from "../index/sums.ts";
 import { getFacts } from "./facts.ts";
@@ -33,7 +33,11 @@ export async function* listGroupFacts(dataset: Dataset, signal: AbortSignal): As
     const parts = groups.partsOf(group);
     const rows = facts.listRows(parts);
     const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
-    yield { position: locatePart(dataset, groups.firstOf(group)), exceptions, facts: rows.map((row) => facts.at(row)) };
+    yield {
+      position: toPosition(locatePart(dataset, groups.firstOf(group))),
+      exceptions,
+      facts: rows.map((row) => facts.at(row)),
+    };
   }
 }
 
@@ -55,15 +59,11 @@ export async function* listTrajectoryFacts(dataset: Dataset, signal: AbortSignal
   }
 }
 
-const locatePart = (dataset: Dataset, at: number): RowPosition => {
-  const { source, part } = getPart(dataset, at);
-  const { file, line } = locateLine(source, part.line);
-  return { file, line };
-};
+const toPosition = ({ file, line }: RowPosition): RowPosition => ({ file, line });
 
 /** A group of converted records has its trajectories on several lines. */
 const locateTrajectory = async (dataset: Dataset, at: number, trajectory: number): Promise<RowPosition> => {
-  const first = locatePart(dataset, at);
+  const first = toPosition(locatePart(dataset, at));
   const groupPart = getPart(dataset, at);
   if (!groupPart.source.originals || groupPart.part.kind !== "group") return first;
   const { file = first.file, line = first.line } = await locateValue(groupPart, ["trajectories", trajectory]);

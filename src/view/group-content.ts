@@ -1,13 +1,10 @@
 /** Reads a group, and formats the command that logs or reads the group. */
 
 import * as grouping from "../dataset/index.ts";
-import { findGroupKey } from "../index/group-key.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
-import { requireFault } from "../json/reader.ts";
 import * as table from "../json/table.ts";
 import { formatOwnCommand } from "../program.ts";
-import { cutText } from "../sentences.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{
@@ -97,58 +94,4 @@ const formatCommand = ({ dataset, inputOptions, logged }: ViewInput, group: numb
   const log = ["log", "my-model", "--split", dataset.split ?? "train", ...options, "--where", filter];
   // Without `--on-invalid skip`, invalid groups would stop the command.
   return formatOwnCommand([...log, ...(dataset.problems.errors > 0 ? ["--on-invalid", "skip"] : []), ...files]);
-};
-
-const maxWholeBytes = 2 ** 20;
-const largeStartBytes = 2 ** 18;
-const maxPromptLength = 200;
-const maxMemberBytes = 10_000;
-
-/** @throws Failure `input-changed` */
-export const readPromptAndKey = (dataset: grouping.Dataset, group: number, groupBy: string | undefined) => {
-  const isLarge = dataset.groups.bytesOf(group) > maxWholeBytes;
-  const bytes = grouping.readGroupStart(dataset, group, isLarge ? largeStartBytes : maxWholeBytes);
-  const root = table.readRoot(bytes) ?? parseTruncated(bytes);
-  const trajectory = table.findAt(root, ["trajectories", 0]) ?? root;
-  const members = trajectory ? [...table.childrenOf(trajectory)] : [];
-  const small = members.filter(([, value]) => table.spanOf(value).end - table.spanOf(value).start <= maxMemberBytes);
-  const values = small.map(([name, value]) => [name, table.parseValue(value)] as const);
-  return {
-    prompt: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
-    key: findGroupKey(Object.fromEntries(values), groupBy) ?? null,
-  };
-};
-
-/** The JSON depth of a message: group, `trajectories`, trajectory, `messages_and_choices`. */
-const messageDepth = 4;
-
-const parseTruncated = (bytes: Buffer) => {
-  const start = table.closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
-  return start && table.readRoot(start);
-};
-
-const parsePrompt = (list: table.JsonValue | undefined) => {
-  let first = "";
-  for (const value of table.elementsOf(list)) {
-    const message = table.parseValue(value);
-    if (!isObject(message)) continue;
-    const line = shorten(joinText(message.content));
-    if (message.role === "user" && line !== "") return line;
-    first ||= line;
-  }
-  return first;
-};
-
-const joinText = (content: unknown) => {
-  if (typeof content === "string") return content;
-  if (!Array.isArray(content)) return "";
-  return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
-};
-
-const shorten = (text: string) => {
-  const line = cutText(text, maxPromptLength * 4).replaceAll(/\s+/g, " ");
-  const characters = [...line.trim()];
-  if (characters.length <= maxPromptLength) return characters.join("");
-  const start = characters.slice(0, maxPromptLength - 1).join("");
-  return `${start.trimEnd()}…`;
 };

@@ -6,7 +6,7 @@ import type { Problem } from "../failure.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
-import { readGroupContent, readPromptAndKey, type ViewInput } from "./group-content.ts";
+import { readGroupContent, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
 
@@ -37,7 +37,7 @@ export const openSession = (input: ViewInput) => {
     search: searches.search,
     readRow: async (facts) => ({
       ...facts,
-      ...readPromptAndKey(dataset, facts.group, inputOptions.groupBy),
+      ...grouping.readPromptAndKey(dataset, facts.group, inputOptions.groupBy),
       logged: logged?.[facts.group] ?? null,
     }),
     readContent: async (group) => ({

@@ -3,6 +3,7 @@ import type { Context } from "../../context.ts";
 import { composeCheckResult, type Dataset } from "../../dataset/index.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { parseKeyText } from "../../index/group-key.ts";
+import { readTries } from "../../options/input-options.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import { pluralize } from "../../sentences.ts";
@@ -25,16 +26,16 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   const result = composeCheckResult(dataset);
-  noteWarnings(context, dataset);
   const warnings = result.problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
   if (rows) await rows.print(context, dataset, warnings);
   else {
-    const tries = [...new Set(typed.k)].sort((a, b) => a - b);
+    const tries = readTries(typed.k);
     const splitBy = by === undefined ? undefined : by === "file" ? "file" : "key";
     const stats = computeStats(dataset, { pass: typed.pass, tries, by: splitBy });
     noteStats(context, dataset, stats, typed);
     await printResult(context, stats, { by, unreadable: result.unreadable, filteredOut: result.filteredOut, warnings });
   }
+  noteWarnings(context, dataset);
   if (result.failure) throw result.failure;
 };
 

@@ -16,6 +16,9 @@ passAt <- function(k) {
 populationDeviation <- function(x) sqrt(mean((x - mean(x))^2))
 within <- tapply(rows$reward, rows$group, function(x) if (length(x) > 1) populationDeviation(x) else NA)
 share <- tapply(rows$reward, rows$group, function(x) mean(x >= 1))
+second <- rows[!is.na(rows$format), ]
+means <- tapply(rows$reward, rows$group, mean)[as.character(unique(second$group))]
+paired <- t.test(tapply(second$format, second$group, mean), means, paired = TRUE)
 text <- function(x) paste0("[", paste(sprintf("%.17g", x), collapse = ","), "]")
 degrees <- c(2:40, 100, 199, 200, 201, 202, 1000)
 intervals <- sapply(degrees, function(n) t.test(rep(c(0, 1), length.out = n))$conf.int)
@@ -27,4 +30,5 @@ cat(sprintf('"solved":%s,\n', text(c(sum(share == 1), sum(share > 0 & share < 1)
 cat(sprintf('"pass":%s,\n', text(sapply(c(1, 2, 4, 8), passAt))))
 cat(sprintf('"metric":%.17g,"metricCi95":%s,\n', mean(rows$format, na.rm = TRUE),
   text(with(rows[!is.na(rows$format), ], clustered(format, group)))))
+cat(sprintf('"paired":%s,\n', text(c(nrow(means), paired$estimate, paired$conf.int))))
 cat(sprintf('"groups":%s,\n"low":%s,\n"high":%s}\n', text(degrees), text(intervals[1, ]), text(intervals[2, ])))

@@ -15,6 +15,32 @@ const toLine = (rollouts: readonly Rollout[]) => {
 
 const toLines = (groups: readonly (readonly Rollout[])[]) => groups.map(toLine).join("");
 
+/** A group, a reward and a metric, which is NaN if it is missing. */
+const rows = readFileSync("test/commands/stats/rewards.csv", "utf8")
+  .trim()
+  .split("\n")
+  .slice(1)
+  .map((row) => {
+    const [group = "", reward, format] = row.split(",");
+    return { group, reward: Number(reward), format: Number(format) };
+  });
+
+/** Each row is a trajectory whose prompt is its group. */
+const toPromptLines = (rewardOf: (row: (typeof rows)[number]) => number) =>
+  rows
+    .filter((row) => !Number.isNaN(rewardOf(row)))
+    .map(
+      (row) =>
+        `${JSON.stringify({
+          messages_and_choices: [
+            { role: "user", content: row.group },
+            { role: "assistant", content: "" },
+          ],
+          reward: rewardOf(row),
+        })}\n`,
+    )
+    .join("");
+
 const readStats = async (...args: readonly string[]) => {
   const { stdout } = await runHere(["stats", "--json", ...args]);
   const { warnings: _, notes: __, ...stats } = JSON.parse(stdout);
@@ -36,13 +62,12 @@ describe("rollcall stats", () => {
   const recorded = JSON.parse(readFileSync("test/commands/stats/recorded.json", "utf8"));
 
   it("has the means, intervals, percentiles and pass@k that R computes", async () => {
-    const groups = new Map<string, Rollout[]>();
-    for (const row of readFileSync("test/commands/stats/rewards.csv", "utf8").trim().split("\n").slice(1)) {
-      const [group = "", reward, format] = row.split(",");
-      const metrics: Readonly<Record<string, number>> = format === "NA" ? {} : { format: Number(format) };
-      groups.set(group, [...(groups.get(group) ?? []), { reward: Number(reward), metrics }]);
-    }
-    const { reward, solved, metrics } = await readStats(...filesOf(toLines([...groups.values()])));
+    const groups = [...new Set(rows.map(({ group }) => group))].map((name) =>
+      rows.flatMap(({ group, reward, format }) =>
+        group === name ? { reward, metrics: Number.isNaN(format) ? {} : { format } } : [],
+      ),
+    );
+    const { reward, solved, metrics } = await readStats(...filesOf(toLines(groups)));
     const { mean, ci95, std_dev, within_group_std_dev, ...percentiles } = reward;
     const computed = [mean, ...ci95, std_dev, within_group_std_dev, ...Object.values(percentiles)];
     const passes = solved.pass.map(({ value }: { value: number }) => value);
@@ -54,6 +79,16 @@ describe("rollcall stats", () => {
         ...[...recorded.solved, ...recorded.pass, recorded.metric, ...recorded.metricCi95],
       ],
     );
+  });
+
+  it("has the paired t interval of R as the comparison of two runs", async () => {
+    const [first = "", second = ""] = filesOf(
+      toPromptLines(({ reward }) => reward),
+      toPromptLines(({ format }) => format),
+    );
+    const { stdout } = await runHere(["compare", "--json", first, second]);
+    const { paired, reward } = JSON.parse(stdout);
+    expectClose([paired, reward.difference, ...reward.ci95], recorded.paired);
   });
 
   it("has R's t interval over the means of groups of equal size", async () => {

@@ -1,0 +1,41 @@
+import * as cli from "../../cli/index.ts";
+import * as inputs from "../../options/input-options.ts";
+import { limitOption } from "../../options/list-options.ts";
+
+const args = {
+  a: cli.required(cli.text("file, folder or URL of the first run", "file")),
+  b: cli.required(cli.text("file, folder or URL of the run that is compared with the first", "file")),
+};
+const options = {
+  "group-by": inputs.groupByOption,
+  "pair-by": cli.text("pair trajectories by this key instead of by their prompts", "key", { forAgents: true }),
+  ...inputs.solvedOptions,
+  limit: cli.withDefault(limitOption, "10"),
+  ...cli.inGroup("exit code", {
+    "exit-code": cli.flag("exit with 10 if the mean reward of the second run is lower"),
+    ...cli.needing("exit-code", {
+      "min-effect": cli.withDefault(
+        inputs.numberOption("smallest loss of reward that matters, such as 0.02", "reward"),
+        "0",
+      ),
+    }),
+  }),
+  ...inputs.selectionOptions,
+  ...inputs.formatOptions,
+  ...inputs.strictnessOptions,
+};
+
+export type CompareOptions = cli.Values<typeof args & typeof options>;
+
+export const compare = cli.command({
+  words: "compare",
+  loadOutputs: () => import("./output.ts"),
+  about: "compare two runs, prompt by prompt",
+  args,
+  options,
+  examples: [
+    "rollcall compare step-100.jsonl step-200.jsonl",
+    "rollcall compare main.jsonl branch.jsonl --exit-code --min-effect 0.02",
+  ],
+  run: async (context, typed) => await (await import("./run-compare.ts")).printComparison(context, typed),
+});

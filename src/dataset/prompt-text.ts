@@ -1,0 +1,75 @@
+/** Reads the text of a group's prompt, and its key. */
+
+import { findGroupKey } from "../index/group-key.ts";
+import { isObject } from "../json/json-bytes.ts";
+import { requireFault } from "../json/reader.ts";
+import * as table from "../json/table.ts";
+import { cutText } from "../sentences.ts";
+import { getPart, type IndexedGroups, readPartStart } from "./locate.ts";
+
+const maxWholeBytes = 2 ** 20;
+const largeStartBytes = 2 ** 18;
+const maxPromptLength = 200;
+const maxMemberBytes = 10_000;
+
+/** A trajectory by its part, and by its index in a part that is a group. */
+export type TrajectoryPosition = Readonly<{ part: number; trajectory: number }>;
+
+/** Reads the first trajectory of a group. @throws Failure `input-changed` */
+export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy: string | undefined) => {
+  const first = { part: dataset.groups.firstOf(group), trajectory: 0 };
+  return readPromptAndKeyAt(dataset, first, groupBy, dataset.groups.bytesOf(group) > maxWholeBytes);
+};
+
+/** @param isCut true if only the start of the part is read @throws Failure `input-changed` */
+export const readPromptAndKeyAt = (
+  dataset: IndexedGroups,
+  { part, trajectory: at }: TrajectoryPosition,
+  groupBy: string | undefined,
+  isCut = false,
+) => {
+  const bytes = readPartStart(getPart(dataset, part), isCut ? largeStartBytes : undefined);
+  const root = table.readRoot(bytes) ?? parseTruncated(bytes);
+  const trajectory = table.findAt(root, ["trajectories", at]) ?? root;
+  const members = trajectory ? [...table.childrenOf(trajectory)] : [];
+  const small = members.filter(([, value]) => table.spanOf(value).end - table.spanOf(value).start <= maxMemberBytes);
+  const values = small.map(([name, value]) => [name, table.parseValue(value)] as const);
+  return {
+    prompt: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
+    key: findGroupKey(Object.fromEntries(values), groupBy) ?? null,
+  };
+};
+
+/** The JSON depth of a message: group, `trajectories`, trajectory, `messages_and_choices`. */
+const messageDepth = 4;
+
+const parseTruncated = (bytes: Buffer) => {
+  const start = table.closeTruncated(bytes.subarray(0, requireFault(bytes).at), messageDepth);
+  return start && table.readRoot(start);
+};
+
+const parsePrompt = (list: table.JsonValue | undefined) => {
+  let first = "";
+  for (const value of table.elementsOf(list)) {
+    const message = table.parseValue(value);
+    if (!isObject(message)) continue;
+    const line = shorten(joinText(message.content));
+    if (message.role === "user" && line !== "") return line;
+    first ||= line;
+  }
+  return first;
+};
+
+const joinText = (content: unknown) => {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content.map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : "")).join(" ");
+};
+
+const shorten = (text: string) => {
+  const line = cutText(text, maxPromptLength * 4).replaceAll(/\s+/g, " ");
+  const characters = [...line.trim()];
+  if (characters.length <= maxPromptLength) return characters.join("");
+  const start = characters.slice(0, maxPromptLength - 1).join("");
+  return `${start.trimEnd()}…`;
+};

@@ -1,0 +1,186 @@
+/** Compares the rewards, metrics and finish reasons of two datasets by prompt (metrics.md). */
+
+import type { Dataset, TrajectoryPosition } from "../dataset/index.ts";
+import { rewardTolerance } from "../index/metrics.ts";
+import type { RolloutFacts } from "../index/rollout-facts.ts";
+import { computeMoments } from "../index/sums.ts";
+import { getFacts } from "./facts.ts";
+import { GroupedValues, type Interval } from "./intervals.ts";
+import { estimatePass, isSolved, type StatsOptions } from "./summary.ts";
+
+/** The trajectories of a dataset with the same prompt, or the same key. */
+interface Pool {
+  /** The first such trajectory. */
+  readonly first: TrajectoryPosition;
+  readonly rows: number[];
+}
+
+export interface Difference {
+  readonly a: number;
+  readonly b: number;
+  /** b − a. */
+  readonly difference: number;
+  readonly ci95: Interval | null;
+}
+
+export interface ChangedPrompt {
+  readonly a: number;
+  readonly b: number;
+  readonly difference: number;
+  /** The first trajectory of each dataset. */
+  readonly first: Readonly<Record<"a" | "b", TrajectoryPosition>>;
+}
+
+interface SideCounts {
+  readonly groups: number;
+  readonly trajectories: number;
+}
+
+/** The keys are those of the document of `rollcall compare`, except `changed`. */
+export interface Comparison {
+  readonly a: SideCounts;
+  readonly b: SideCounts;
+  readonly paired: number;
+  readonly only_a: number;
+  readonly only_b: number;
+  readonly without_prompt: number;
+  readonly reward: (Difference & Readonly<Record<"better" | "worse" | "equal", number>>) | null;
+  readonly pass: readonly ({ readonly k: number; readonly pairs: number } & (Difference | NoDifference))[];
+  readonly metrics: Readonly<Record<string, Difference & { readonly pairs: number }>>;
+  readonly finish_reasons: readonly { readonly name: string | null; readonly a: number; readonly b: number }[];
+  /** All pairs with rewards, by the size of their difference. */
+  readonly changed: readonly ChangedPrompt[];
+}
+
+type NoDifference = Readonly<Record<keyof Difference, null>>;
+
+const noDifference: NoDifference = { a: null, b: null, difference: null, ci95: null };
+
+/** Expects datasets with the facts that `pairBy` names. */
+export const compareDatasets = (
+  a: Dataset,
+  b: Dataset,
+  { pairBy, ...options }: StatsOptions & { readonly pairBy: "prompt" | "key" },
+): Comparison => {
+  const sides = { a: openSide(a, pairBy), b: openSide(b, pairBy) };
+  const names = [...sides.a.pools.keys()].filter((name) => sides.b.pools.has(name));
+  const pairs = names.flatMap((name) => {
+    const [poolA, poolB] = [sides.a.pools.get(name), sides.b.pools.get(name)];
+    return poolA && poolB ? { a: poolA, b: poolB } : [];
+  });
+  const rewardsOf = (side: keyof typeof sides, pool: Pool) => sides[side].facts.reward.pick(pool.rows);
+  const rewarded = pairs.flatMap((pair) => {
+    const means = { a: meanOf(rewardsOf("a", pair.a)), b: meanOf(rewardsOf("b", pair.b)) };
+    if (means.a === undefined || means.b === undefined) return [];
+    const first = { a: pair.a.first, b: pair.b.first };
+    return { a: means.a, b: means.b, difference: means.b - means.a, first };
+  });
+  const size = ({ difference }: ChangedPrompt) => Math.abs(difference);
+  return {
+    a: sides.a.counts,
+    b: sides.b.counts,
+    paired: pairs.length,
+    only_a: sides.a.pools.size - pairs.length,
+    only_b: sides.b.pools.size - pairs.length,
+    without_prompt: sides.a.unknown + sides.b.unknown,
+    reward: compareRewards(rewarded),
+    pass: options.tries.map((k) => {
+      const estimates = pairs.map((pair) => ({
+        a: estimateOf(rewardsOf("a", pair.a), k, options.pass),
+        b: estimateOf(rewardsOf("b", pair.b), k, options.pass),
+      }));
+      const { pairs: count, ...difference } = compareMeans(estimates) ?? { pairs: 0, ...noDifference };
+      return { k, pairs: count, ...difference };
+    }),
+    metrics: compareMetrics(sides.a.facts, sides.b.facts, pairs),
+    finish_reasons: compareFinishes(sides.a, sides.b),
+    changed: rewarded.filter((pair) => size(pair) > rewardTolerance).sort((x, y) => size(y) - size(x)),
+  };
+};
+
+type Side = ReturnType<typeof openSide>;
+
+const openSide = (dataset: Dataset, pairBy: "prompt" | "key") => {
+  const facts = getFacts(dataset);
+  const [numbers, names] = pairBy === "prompt" ? [facts.prompt, facts.prompts] : [facts.key, facts.keys];
+  const { groups } = dataset;
+  const pools = new Map<string, Pool>();
+  const finishes = new Map<string | null, number>();
+  const counts = { groups: 0, trajectories: 0 };
+  let unknown = 0;
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    const parts = groups.partsOf(group);
+    const rows = facts.listRows(parts);
+    counts.groups++;
+    counts.trajectories += rows.length;
+    if (rows.length > 0 && rows.every((row) => numbers.at(row) === 0)) unknown++;
+    for (const part of parts) {
+      for (const [trajectory, row] of facts.listRows([part]).entries()) {
+        const reason = facts.finishReasons.at(facts.finishReason.at(row)) ?? null;
+        finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
+        const name = names.at(numbers.at(row));
+        if (name === undefined) continue;
+        const pool = pools.get(name);
+        if (pool) pool.rows.push(row);
+        else pools.set(name, { first: { part, trajectory }, rows: [row] });
+      }
+    }
+  }
+  return { facts, pools, finishes, counts, unknown };
+};
+
+const meanOf = (values: readonly number[]) => {
+  const finite = values.filter(Number.isFinite);
+  return finite.length === 0 ? undefined : computeMoments(finite).mean;
+};
+
+const estimateOf = (rewards: readonly number[], k: number, pass: number) => {
+  const finite = rewards.filter(Number.isFinite);
+  const solved = finite.filter((reward) => isSolved(reward, pass)).length;
+  return finite.length < k ? undefined : estimatePass({ tries: finite.length, solved }, k);
+};
+
+type MaybePair = Readonly<Record<"a" | "b", number | undefined>>;
+
+/** Compares the pairs that have both values. The interval is the t interval over the pairs. */
+const compareMeans = (pairs: readonly MaybePair[]) => {
+  const [a, b, differences] = [new GroupedValues(), new GroupedValues(), new GroupedValues()];
+  for (const pair of pairs) {
+    if (pair.a === undefined || pair.b === undefined) continue;
+    a.addGroup([pair.a]);
+    b.addGroup([pair.b]);
+    differences.addGroup([pair.b - pair.a]);
+  }
+  if (differences.count === 0) return undefined;
+  const means = { a: a.mean(), b: b.mean(), difference: differences.mean() };
+  return { pairs: differences.count, ...means, ci95: differences.interval() };
+};
+
+const compareRewards = (pairs: readonly ChangedPrompt[]): Comparison["reward"] => {
+  const compared = compareMeans(pairs);
+  if (!compared) return null;
+  const { pairs: count, ...difference } = compared;
+  const better = pairs.filter((pair) => pair.difference > rewardTolerance).length;
+  const worse = pairs.filter((pair) => pair.difference < -rewardTolerance).length;
+  return { ...difference, better, worse, equal: count - better - worse };
+};
+
+const compareMetrics = (a: RolloutFacts, b: RolloutFacts, pairs: readonly Readonly<Record<"a" | "b", Pool>>[]) => {
+  const names = [...a.metrics.keys()].filter((name) => b.metrics.has(name)).sort();
+  const compared = names.flatMap((name) => {
+    const meanIn = (facts: RolloutFacts, { rows }: Pool) => meanOf(facts.metrics.get(name)?.pick(rows) ?? []);
+    const difference = compareMeans(pairs.map((pair) => ({ a: meanIn(a, pair.a), b: meanIn(b, pair.b) })));
+    return difference ? [[name, difference] as const] : [];
+  });
+  return Object.fromEntries(compared);
+};
+
+/** Returns the share of the trajectories with each finish reason. */
+const compareFinishes = (a: Side, b: Side) => {
+  const share = ({ finishes, counts }: Side, name: string | null) =>
+    counts.trajectories === 0 ? 0 : (finishes.get(name) ?? 0) / counts.trajectories;
+  const names = [...new Set([...a.finishes.keys(), ...b.finishes.keys()])];
+  const rows = names.map((name) => ({ name, a: share(a, name), b: share(b, name) }));
+  return rows.sort((x, y) => y.a + y.b - x.a - x.b || ((x.name ?? "") < (y.name ?? "") ? -1 : 1));
+};
