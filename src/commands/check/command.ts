@@ -17,7 +17,7 @@ export type CheckOptions = Values<typeof args & typeof options>;
 export const check = command({
   words: "check",
   loadOutputs: () => import("./output.ts"),
-  about: "check trajectories and compute metrics, but send nothing",
+  about: "check trajectories, compute metrics, send nothing",
   args,
   options,
   examples: ["rollcall check groups.jsonl", "rollcall check *.jsonl --split train --json"],
