@@ -2,14 +2,14 @@
 
 import { digestBytes } from "../index/column.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
-import type { RolloutFacts, WalkedFacts } from "../index/rollout-facts.ts";
+import { RolloutFacts, type WalkedFacts } from "../index/rollout-facts.ts";
 import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { backslash, colon, isObject, openBrace, parseJson, quote } from "../json/json-bytes.ts";
 import { cacheReader, nodeSize } from "../json/reader.ts";
 import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
-import { digestPrompt, findPrompt } from "./trajectory-prompt.ts";
+import { digestPromptIn, findPrompt } from "./trajectory-prompt.ts";
 
 /** The role and the finish reason are part of the shape of a message (`keyUses`). */
 const turnShape = new Shape(
@@ -45,10 +45,10 @@ export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
     name === undefined ? undefined : openGroupKeyReader(name),
   );
   const readPrompt = keys.hasPrompts ? openPromptReader() : undefined;
+  const walk = new RolloutWalk();
   return (table, facts, into) => {
     const { reward, metricNames, metrics, node } = facts;
-    const walk = new RolloutWalk(table, facts, into);
-    walk.run();
+    walk.run(table, facts, into);
     const { turns, characters, tokens, finishReason } = walk;
     for (let at = 0; at < metricNames.length; at++) into.addMetric(metricNames[at] ?? "", metrics[at] ?? Number.NaN);
     const by = readBy?.({ table, node }, ignore);
@@ -69,33 +69,33 @@ const openPromptReader = () => {
     const bytes = table.bytes.subarray(prompt.start, prompt.end);
     if (bytes.equals(last)) return digest;
     last = Buffer.from(bytes);
-    digest = digestPrompt(table.bytes, prompt).toString("latin1", 0, digestBytes);
+    digest = digestPromptIn(table, facts).toString("latin1", 0, digestBytes);
     return digest;
   };
 };
 
+/** One walk serves all trajectories, because an object for each costs as much time as the walk. */
 class RolloutWalk implements WalkedFacts {
   turns = 0;
   characters = 0;
   tokens = -1;
   finishReason: string | undefined;
-  readonly #table: JsonTable;
-  readonly #list: number;
-  readonly #hasChoices: boolean;
-  readonly #into: RolloutFacts;
+  #table: JsonTable = json.emptyTable;
+  #hasChoices = false;
+  #into = new RolloutFacts();
   readonly #open: OpenCall[] = [];
 
-  constructor(table: JsonTable, { list, choices }: TrajectoryFacts, into: RolloutFacts) {
+  run(table: JsonTable, { list, choices }: TrajectoryFacts, into: RolloutFacts) {
+    this.turns = 0;
+    this.characters = 0;
+    this.tokens = -1;
+    this.finishReason = undefined;
     this.#table = table;
-    this.#list = list;
     this.#hasChoices = choices > 0;
     this.#into = into;
-  }
-
-  run() {
-    const table = this.#table;
-    const end = json.nodeAfter(table, this.#list);
-    for (let entry = this.#list + nodeSize; entry < end; ) {
+    this.#open.length = 0;
+    const end = json.nodeAfter(table, list);
+    for (let entry = list + nodeSize; entry < end; ) {
       const next = json.nodeAfter(table, entry);
       if (kindAt(table, entry) === Kind.object) this.#addEntry(entry, next === end);
       entry = next;

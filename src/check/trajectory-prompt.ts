@@ -33,6 +33,14 @@ export const digestPrompt = (bytes: Uint8Array, { start, end }: Span): Buffer =>
   return hash("sha256", messages ? formatCanonically(messages) : "", "buffer");
 };
 
+/** Returns the digest of a known prompt, as `digestPrompt`, without a second reading. */
+export const digestPromptIn = (table: json.JsonTable, { list, promptEnd }: Prompt): Buffer => {
+  const messages: string[] = [];
+  for (let node = list + nodeSize; json.startOf(table, node) < promptEnd; node = json.nodeAfter(table, node))
+    messages.push(formatCanonically({ table, node }));
+  return hash("sha256", `[${messages.join(",")}]`, "buffer");
+};
+
 const opening = Buffer.from("[");
 const closing = Buffer.from("]");
 
