@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandPaths } from "../project/docs/commands.ts";
-import { runHereOnTerminal } from "../support/here.ts";
+import { runHere, runHereOnTerminal } from "../support/here.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 import { runOnTerminal } from "../support/terminal.ts";
 
@@ -21,7 +21,7 @@ const examplesIn = (help: string): readonly string[] => {
 };
 
 const helpOf = async (path: readonly string[]): Promise<string> => {
-  const help = shortHelps.get(nameOf(path)) ?? (await runRollcall([...path, "-h"])).stdout;
+  const help = shortHelps.get(nameOf(path)) ?? (await runHere([...path, "-h"])).stdout;
   shortHelps.set(nameOf(path), help);
   return help;
 };
@@ -29,7 +29,7 @@ const helpOf = async (path: readonly string[]): Promise<string> => {
 const shortHelps = new Map<string, string>();
 
 const wholeHelp = async (path: readonly string[], columns: number): Promise<string> =>
-  (await runRollcall([...path, "--help"], { env: { COLUMNS: `${columns}` } })).stdout;
+  (await runHere([...path, "--help"], { env: { COLUMNS: `${columns}` } })).stdout;
 
 /** The words of a text with single spaces, which do not depend on the layout. */
 const wordsOf = (text: string): string => text.split(/\s+/).join(" ");
@@ -40,7 +40,7 @@ describe("the help", () => {
   it.each(commands.map((path) => [nameOf(path), path] as const))(
     "fits one screen for %s -h, with examples, and ends with the command for all options",
     async (name, path) => {
-      const { code, stdout, stderr } = await runRollcall([...path, "-h"]);
+      const { code, stdout, stderr } = await runHere([...path, "-h"]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       shortHelps.set(name, stdout);
       const lines = stdout.split("\n").slice(0, -1);

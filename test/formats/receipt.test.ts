@@ -94,7 +94,7 @@ describe("a receipt", () => {
     const places = fc.array(fc.nat(), { minLength: 3, maxLength: 12 });
     // Messages at these positions of art-exchanges.jsonl repeat earlier messages.
     const repeated = [13, 56, 70];
-    const draws = [repeated, ...fc.sample(places, { numRuns: 2, seed: 7 }), ...fc.sample(places, { numRuns: 2 })];
+    const draws = [repeated, ...fc.sample(places, { numRuns: 1, seed: 7 }), ...fc.sample(places, 1)];
     for (const [seed, draw] of draws.entries()) {
       const all = records.map((record, at) => marked(record, draw, 1000 * seed + at));
       const file = join(folder, `${seed}-${name}`);
@@ -118,7 +118,7 @@ describe("a receipt", () => {
   it.each(texts)("counts every value by path after a change of the order and names of keys, for %s", async (name) => {
     const folder = mkdtempSync(join(tmpdir(), "mutated-"));
     const draw = fc.array(fc.nat(), { minLength: 40, maxLength: 80 });
-    const draws = [...fc.sample(draw, { numRuns: 2, seed: 7 }), ...fc.sample(draw, { numRuns: 2 })];
+    const draws = [...fc.sample(draw, { numRuns: 1, seed: 7 }), ...fc.sample(draw, 1)];
     for (const [run, numbers] of draws.entries()) {
       let at = 0;
       const next = () => (numbers[at++ % numbers.length] ?? 0) + at * 7919;
