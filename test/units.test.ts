@@ -51,6 +51,7 @@ describe("formatRest", () => {
     [59_000, "59 s"],
     [59_001, "1 min"],
     [3_599_000, "60 min"],
+    [3_600_000, "1 h"],
     [3_600_001, "2 h"],
   ])("rounds up to the largest unit (row %$)", (ms, text) => {
     expect(formatRest(ms)).toBe(text);

@@ -69,9 +69,8 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results) =>
     // tau2-bench does not count such a simulation, also if a reward was added later.
     if (!info || reason?.text === "infrastructure_error") {
       const [error, traceback] = ["error", "error_traceback"].map((key) => simulation.get("info", key));
-      return {
-        exception: buildException(error ?? "the simulation has no reward_info", reason ?? "unscored", traceback),
-      };
+      const why = info ? "the infrastructure failed" : "the simulation has no reward_info";
+      return { exception: buildException(error ?? why, reason ?? "unscored", traceback) };
     }
     const parts = info.members("reward_breakdown").map(([key, value]) => [`reward_breakdown.${key}`, value] as const);
     const measures = metricKeys.map((key) => [key, simulation.get(key)] as const);

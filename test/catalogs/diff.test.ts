@@ -55,6 +55,14 @@ describe("the difference of two catalogs", () => {
     );
   });
 
+  it("claims no model as added to a catalog of which only a part is known, and none as gone from the other", () => {
+    const [one, two] = [modelsOf([{ id: "a" }, { id: "b" }]), modelsOf([{ id: "b" }, { id: "c" }])];
+    const changesOf = (isPartial: Parameters<typeof diffCatalogs>[2]) =>
+      diffCatalogs(one, two, isPartial).changes.map(({ id, change }) => `${change} ${id}`);
+    expect(changesOf({ from: true })).toEqual(["gone a"]);
+    expect(changesOf({ to: true })).toEqual(["added c"]);
+  });
+
   it.each([
     ["another spelling of a price", { pricing: { prompt: "3e-7" } }, { pricing: { prompt: "0.00000030" } }],
     ["a price as a number", { pricing: { prompt: "0.5" } }, { pricing: { prompt: 0.5 } }],

@@ -75,6 +75,13 @@ describe("a table", () => {
     expect(await drawn(columns, rows, { width: 18 })).toContain("model-a deprecated");
   });
 
+  it("shows the tag of each row of a long list", async () => {
+    const tag = ([name]: Row) => (name === "model-120" ? ({ text: "past", tone: "bad" } as const) : undefined);
+    const rows = Array.from({ length: 130 }, (_, at) => [`model-${at}`, "x"]);
+    const lines = await drawn([columnAt(0, { tag }), columnAt(1)], rows, { width: 80 });
+    expect(lines.filter((line) => line.includes("past"))).toEqual([expect.stringMatching(/^model-120 past +x$/)]);
+  });
+
   it("fits the terminal for any text", async () => {
     await fc.assert(
       fc.asyncProperty(

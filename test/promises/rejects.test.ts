@@ -240,7 +240,8 @@ describe.concurrent("--on-invalid skip", () => {
       rmSync(place.path("folder"), { recursive: true });
       await accept(asked);
     });
-    const { code, error } = await place.log([file, ...skip, "--rejects", place.path("folder/r"), ledger]);
+    const { code, document, error } = await place.log([file, ...skip, "--rejects", place.path("folder/r"), ledger]);
+    expect(document?.rejects_file).toBeNull();
     expect([code, error?.cause, error?.hint]).toEqual([7, "storage", hint]);
     expect(error?.problems).toMatchObject([{ file, line: 2, rule: "wrong-type" }]);
     expect(error?.message).toBe(

@@ -1,6 +1,6 @@
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept, holdRequest, refuse } from "../support/raw-server.ts";
-import { interruptWaiting, type RunResult } from "../support/run.ts";
+import { interruptWaiting, type RunResult, startRollcall } from "../support/run.ts";
 import { documentsOf, groupOf, ledgerOf, linesOf, oneEach, openHeld, openPlace, openThree, startLog } from "./place.ts";
 
 const pause = async (ms: number): Promise<void> => await new Promise((resolve) => setTimeout(resolve, ms));
@@ -115,6 +115,13 @@ describe.concurrent("a signal", () => {
     // A signal that comes before the run listens ends the process without a document.
     const ran = await interruptWaiting(() => place.start(args), { firstAge: 1200 });
     expect(documentsOf(ran)).toMatchObject({ code: 130, error: { code: "interrupted" } });
+  });
+
+  it("ends a check of standard input, which can be repeated", async () => {
+    const ran = await interruptWaiting(() => startRollcall(["check", "-", "--json"]), {
+      until: ({ stderr }) => stderr !== "",
+    });
+    expect(documentsOf(ran)).toMatchObject({ code: 130, error: { code: "interrupted", retryable: true } });
   });
 
   it("ends the wait for a service", async (context) => {

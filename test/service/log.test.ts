@@ -71,6 +71,14 @@ describe("an Idempotency-Key", () => {
     expect((await after.log(request(trajectory(1)), { headers })).text).toBe(first.text);
   });
 
+  it("is refused for the same body and another model", async () => {
+    const service = await openTestService();
+    const headers = { "Idempotency-Key": "key-1" };
+    const body = request(trajectory(1));
+    const [first, other] = [await service.log(body, { headers }), await service.log(body, { headers, model: "other" })];
+    expect([first.status, other.status]).toEqual([200, 422]);
+  });
+
   it("logs a request once if it arrives many times at once", async () => {
     const service = await openTestService();
     const headers = { "Idempotency-Key": "key-1" };
