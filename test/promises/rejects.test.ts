@@ -101,7 +101,9 @@ describe.concurrent("--on-invalid skip", () => {
     expect(reasons).toHaveLength(2);
   });
 
-  it("records the problems of every line, for any number of lines with one problem", async (context) => {
+  it("records the problems of every line, for any number of lines with one problem", {
+    tags: "slow",
+  }, async (context) => {
     const { place } = await openPlace(context);
     const lines = Array.from({ length: 2400 }, (_, at) => (at % 2 === 0 ? '{"trajectories":[' : bad(`${1000 + at}`)));
     const file = place.write("a.jsonl", linesOf(groupOf(1), ...lines));
