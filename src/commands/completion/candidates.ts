@@ -1,21 +1,14 @@
 /** Finds candidates for values, without requests or credentials. */
-import type { CompletionSource, OptionKind, ParsedArgv } from "../../cli/index.ts";
-import type { Context } from "../../context.ts";
+import type { CompletionSource } from "../../cli/index.ts";
 import { reportFormats } from "../../output/index.ts";
 import { readModelIds, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
 
+import type { ValueRequest } from "./list-words.ts";
+
+export type { ValueRequest } from "./list-words.ts";
+
 export type Candidate = Readonly<Record<"text" | "about", string>>;
 export type Candidates = readonly Candidate[] | "files" | "folders";
-
-export type ValueRequest = Readonly<{
-  context: Context;
-  command: ParsedArgv["command"];
-  given: ParsedArgv["given"];
-  /** An option or argument, such as `--sort` or `catalog show <id>`. */
-  name: string;
-  kind: OptionKind<unknown>;
-  typed: string;
-}>;
 
 export const suggestValues = async (request: ValueRequest): Promise<Candidates> => {
   const { name, kind } = request;

@@ -1,10 +1,22 @@
 /** Lists the words of options that select, sort and filter lists, and the rules of lock files. */
+
 import { callFields } from "../../calls/index.ts";
 import { knownWords, lockRules } from "../../catalogs/index.ts";
+import type { OptionKind, ParsedArgv } from "../../cli/index.ts";
+import type { Context } from "../../context.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
 import { modelColumns } from "../models/model-columns.ts";
 import { rowNames } from "../stats/each-row.ts";
-import type { ValueRequest } from "./candidates.ts";
+
+export type ValueRequest = Readonly<{
+  context: Context;
+  command: ParsedArgv["command"];
+  given: ParsedArgv["given"];
+  /** An option or argument, such as `--sort` or `catalog show <id>`. */
+  name: string;
+  kind: OptionKind<unknown>;
+  typed: string;
+}>;
 
 export const callColumns = () => callFields;
 export const columns = (request: ValueRequest) => suggestNext(listColumnNames(request), request);
