@@ -141,5 +141,8 @@ export const solvedOptions = cli.inGroup("solved", {
 export const readTries = (typed: readonly number[]): readonly number[] =>
   typed.length === 0 ? defaultTries : [...new Set(typed)].sort((a, b) => a - b);
 
-export const numberOption = (about: string, placeholder: string, facts: cli.OptionFacts = {}) =>
-  cli.custom(about, placeholder, parseNumber, facts);
+export const effectOption = (about: string) =>
+  cli.custom(about, "reward", (word, option) => {
+    if (word.startsWith("-")) throw invalidOptionValue(option, word, "a number of at least 0");
+    return parseNumber(word, option);
+  });

@@ -30,6 +30,13 @@ export const printWarnings = async (
   if (rules !== "") screen.notice(`omitted warnings: ${rules} (list them with \`rollcall check --json\`)`);
 };
 
+/** Names the rules of the warnings, for a command whose result the warnings would hide. Its document has them. */
+export const noteWarnings = ({ screen }: Context, { problems }: Dataset, input: string) => {
+  const warnings = problems.counts.filter(({ severity }) => severity === "warning");
+  const rules = warnings.map(({ rule, count }) => `${count} ${rule}`).join(", ");
+  if (rules !== "" && !screen.isForProgram) screen.notice(`${input} has warnings: ${rules} (see \`rollcall check\`)`);
+};
+
 export const listSkippedFiles = ({ problems }: Dataset) =>
   problems.sorted().filter(({ rule, severity }) => rule === "skipped-file" && severity === "warning");
 

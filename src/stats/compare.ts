@@ -44,7 +44,7 @@ export interface Comparison {
   readonly only_a: number;
   readonly only_b: number;
   readonly without_prompt: number;
-  readonly reward: (Difference & Readonly<Record<"better" | "worse" | "equal", number>>) | null;
+  readonly reward: (Difference & Readonly<Record<"pairs" | "better" | "worse" | "equal", number>>) | null;
   readonly pass: readonly ({ readonly k: number; readonly pairs: number } & (Difference | NoDifference))[];
   readonly metrics: Readonly<Record<string, Difference & { readonly pairs: number }>>;
   readonly finish_reasons: readonly { readonly name: string | null; readonly a: number; readonly b: number }[];
@@ -71,7 +71,7 @@ export const compareDatasets = (
   const rewardsOf = (side: keyof typeof sides, pool: Pool) => sides[side].facts.reward.pick(pool.rows);
   const rewarded = pairs.flatMap((pair) => {
     const means = { a: meanOf(rewardsOf("a", pair.a)), b: meanOf(rewardsOf("b", pair.b)) };
-    if (means.a === undefined || means.b === undefined) return [];
+    if (means.a === undefined || means.b === undefined || !Number.isFinite(means.b - means.a)) return [];
     const first = { a: pair.a.first, b: pair.b.first };
     return { a: means.a, b: means.b, difference: means.b - means.a, first };
   });
@@ -114,7 +114,7 @@ const openSide = (dataset: Dataset, pairBy: "prompt" | "key") => {
     const rows = facts.listRows(parts);
     counts.groups++;
     counts.trajectories += rows.length;
-    if (rows.length > 0 && rows.every((row) => numbers.at(row) === 0)) unknown++;
+    unknown += rows.filter((row) => numbers.at(row) === 0).length;
     for (const part of parts) {
       for (const [trajectory, row] of facts.listRows([part]).entries()) {
         const reason = facts.finishReasons.at(facts.finishReason.at(row)) ?? null;
@@ -160,10 +160,9 @@ const compareMeans = (pairs: readonly MaybePair[]) => {
 const compareRewards = (pairs: readonly ChangedPrompt[]): Comparison["reward"] => {
   const compared = compareMeans(pairs);
   if (!compared) return null;
-  const { pairs: count, ...difference } = compared;
   const better = pairs.filter((pair) => pair.difference > rewardTolerance).length;
   const worse = pairs.filter((pair) => pair.difference < -rewardTolerance).length;
-  return { ...difference, better, worse, equal: count - better - worse };
+  return { ...compared, better, worse, equal: compared.pairs - better - worse };
 };
 
 const compareMetrics = (a: RolloutFacts, b: RolloutFacts, pairs: readonly Readonly<Record<"a" | "b", Pool>>[]) => {
@@ -183,4 +182,10 @@ const compareFinishes = (a: Side, b: Side) => {
   const names = [...new Set([...a.finishes.keys(), ...b.finishes.keys()])];
   const rows = names.map((name) => ({ name, a: share(a, name), b: share(b, name) }));
   return rows.sort((x, y) => y.a + y.b - x.a - x.b || ((x.name ?? "") < (y.name ?? "") ? -1 : 1));
+};
+
+/** Returns the sign of a difference that the data shows; 0 if the interval contains 0, or is unknown. */
+export const findSign = ({ ci95 }: Pick<Difference, "ci95">) => {
+  const [low = 0, high = 0] = ci95 ?? [];
+  return low > rewardTolerance ? 1 : high < -rewardTolerance ? -1 : 0;
 };

@@ -1,12 +1,13 @@
 /** Aggregates the facts of the trajectories of a dataset. */
 
-import { type Dataset, locateGroup } from "../dataset/index.ts";
+import { type Dataset, getPart, locateGroup } from "../dataset/index.ts";
+import { parseKeyText } from "../index/group-key.ts";
 import { getFacts } from "./facts.ts";
 import { type Stats, type StatsOptions, StatsSlice } from "./summary.ts";
 
 export type { RolloutFact } from "../index/rollout-facts.ts";
 export { computeMoments } from "../index/sums.ts";
-export { type Comparison, compareDatasets, type Difference } from "./compare.ts";
+export { type Comparison, compareDatasets, type Difference, findSign } from "./compare.ts";
 export { type GroupFactsRow, listGroupFacts, listTrajectoryFacts, sumUses, type TrajectoryFactsRow } from "./rows.ts";
 export type { Stats, StatsOptions } from "./summary.ts";
 export { isSolved } from "./summary.ts";
@@ -36,7 +37,7 @@ export const computeStats = (dataset: Dataset, options: StatsOptions & { readonl
     const rows = facts.listRows(parts);
     const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
     whole.addGroup(rows, exceptions);
-    if (options.by === "file") sliceOf(locateGroup(dataset, group).file).addGroup(rows, exceptions);
+    if (options.by === "file") sliceOf(JSON.stringify(findFile(dataset, group))).addGroup(rows, exceptions);
     else if (options.by === "key") {
       const numbers = rows.length === 0 ? [0] : [...new Set(rows.map((row) => facts.by.at(row)))];
       for (const [at, number] of numbers.entries()) {
@@ -50,8 +51,19 @@ export const computeStats = (dataset: Dataset, options: StatsOptions & { readonl
   return { whole: whole.compute(), byValue: byValue.sort((a, b) => compareNaturally(a.value, b.value)) };
 };
 
+/** A row of a Parquet file, or a member of an archive, belongs to its file. */
+const findFile = (dataset: Dataset, group: number) => {
+  const { source } = getPart(dataset, dataset.groups.firstOf(group));
+  const [file, ...others] = source.originals?.files ?? [];
+  return file !== undefined && others.length === 0 ? file : locateGroup(dataset, group).file;
+};
+
 const natural = new Intl.Collator("en", { numeric: true });
 
-/** Numbers in names are compared as numbers, and the missing value is last. */
-const compareNaturally = (a: string | undefined, b: string | undefined) =>
-  a === undefined || b === undefined ? Number(a === undefined) - Number(b === undefined) : natural.compare(a, b);
+/** Numbers come first, then texts, in which numbers are compared as numbers. The missing value is last. */
+const compareNaturally = (a: string | undefined, b: string | undefined) => {
+  const [one, two] = [parseKeyText(a), parseKeyText(b)];
+  if (typeof one === "number" && typeof two === "number") return one - two;
+  const rank = (value: unknown) => (typeof value === "number" ? 0 : value === null ? 2 : 1);
+  return rank(one) - rank(two) || natural.compare(String(one), String(two));
+};

@@ -55,6 +55,8 @@ export class GroupedValues {
   readonly values = new NumberColumn("f64");
   readonly #sizes = new NumberColumn("u32");
   readonly #sum = createSum();
+  #min = Number.POSITIVE_INFINITY;
+  #max = Number.NEGATIVE_INFINITY;
 
   /** Adds the finite values of a group. */
   addGroup(values: readonly number[]) {
@@ -63,6 +65,8 @@ export class GroupedValues {
       if (!Number.isFinite(value)) continue;
       this.values.push(value);
       addToSum(this.#sum, value);
+      if (value < this.#min) this.#min = value;
+      if (value > this.#max) this.#max = value;
     }
     if (this.count > before) this.#sizes.push(this.count - before);
   }
@@ -73,12 +77,13 @@ export class GroupedValues {
 
   /** Expects a value. */
   mean() {
-    return meanOfSum(this.#sum);
+    return this.#min === this.#max ? this.#min : meanOfSum(this.#sum);
   }
 
   /**
    * mean ± t · SE with G − 1 degrees of freedom and SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²: the standard
-   * error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups.
+   * error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups. Null for
+   * fewer than two groups, and for values whose squares are not doubles.
    */
   interval(): Interval | null {
     const groups = this.#sizes.length;
@@ -92,6 +97,7 @@ export class GroupedValues {
       if (own.length > 2) own.sort();
       let residual = 0;
       for (let next = 0; next < own.length; next++) residual += (own[next] ?? 0) - mean;
+      if (!Number.isFinite(residual ** 2)) return null;
       addToSum(squares, residual ** 2);
       at += own.length;
     }
@@ -109,5 +115,7 @@ export const percentile = (sorted: ArrayLike<number>, share: number) => {
   const low = sorted[below] ?? 0;
   const high = sorted[below + 1] ?? low;
   const weight = position - below;
+  // The difference of huge values is infinite.
+  if (!Number.isFinite(high - low)) return low * (1 - weight) + high * weight;
   return weight < 0.5 ? low + (high - low) * weight : high - (high - low) * (1 - weight);
 };

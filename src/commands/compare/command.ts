@@ -14,13 +14,11 @@ const options = {
   ...cli.inGroup("exit code", {
     "exit-code": cli.flag("exit with 10 if the mean reward of the second run is lower"),
     ...cli.needing("exit-code", {
-      "min-effect": cli.withDefault(
-        inputs.numberOption("smallest loss of reward that matters, such as 0.02", "reward"),
-        "0",
-      ),
+      "min-effect": cli.withDefault(inputs.effectOption("smallest loss of reward that matters, such as 0.02"), "0"),
     }),
   }),
-  ...inputs.selectionOptions,
+  where: inputs.selectionOptions.where,
+  best: inputs.selectionOptions.best,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
 };

@@ -1,6 +1,7 @@
 import { roundForDisplay } from "../../decimal.ts";
 import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
+import { findSign } from "../../stats/index.ts";
 import { formatPercent } from "../../units.ts";
 import type { CompareDocument } from "./output.ts";
 
@@ -49,7 +50,8 @@ const listCounts = (
 ): readonly Line[] => {
   const count = ({ groups, trajectories }: CompareDocument["a"]) =>
     `${pluralize(groups, "group")}, ${pluralize(trajectories, "trajectory", "trajectories")}`;
-  const unknown = without_prompt > 0 ? `, ${pluralize(without_prompt, "group")} without a prompt or key` : "";
+  const unpaired = pluralize(without_prompt, "trajectory", "trajectories");
+  const unknown = without_prompt > 0 ? `, ${unpaired} without a prompt or key` : "";
   return [
     { label: "a", text: `${files.a}: ${count(a)}` },
     { label: "b", text: `${files.b}: ${count(b)}` },
@@ -65,9 +67,8 @@ const formatChange = ({ a, b, difference, ci95 }: Change) => {
 };
 
 const listReward = (reward: NonNullable<CompareDocument["reward"]>): readonly Line[] => {
-  const { better, worse, equal } = reward;
-  const pairs = better + worse + equal;
-  const caution = pairs < fewPairs ? ` ${pairs} pairs are few, so this can change with more data.` : "";
+  const { pairs, better, worse, equal } = reward;
+  const caution = pairs < fewPairs && pairs > 1 ? ` ${pairs} pairs are few, so this can change with more data.` : "";
   return [
     { label: "change", text: formatChange(reward) },
     { label: "pairs", text: `${better} better, ${worse} worse, ${equal} equal` },
@@ -75,16 +76,17 @@ const listReward = (reward: NonNullable<CompareDocument["reward"]>): readonly Li
   ];
 };
 
-const judge = ({ ci95 }: Change) => {
-  if (!ci95) return "Fewer than two pairs show no difference.";
-  const [low = 0, high = 0] = ci95;
-  if (low > 0) return "b is better.";
-  return high < 0 ? "b is worse." : "No difference that this data can show.";
+const judge = (reward: NonNullable<CompareDocument["reward"]>) => {
+  if (reward.pairs < 2) return "One pair is too few to judge.";
+  if (!reward.ci95) return "The interval is unknown, because the rewards are too large.";
+  const sign = findSign(reward);
+  if (sign === 0) return "No difference that this data can show.";
+  return `The mean reward of b is ${sign > 0 ? "higher" : "lower"}.`;
 };
 
-const toneOf = ({ ci95 }: Change) => {
-  const [low = 0, high = 0] = ci95 ?? [];
-  return low > 0 ? "good" : high < 0 ? "bad" : undefined;
+const toneOf = (reward: Change) => {
+  const sign = findSign(reward);
+  return sign > 0 ? "good" : sign < 0 ? "bad" : undefined;
 };
 
 const listPair = ({

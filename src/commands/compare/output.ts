@@ -13,8 +13,8 @@ const compare = object({
   paired: describe("prompts, or values of the key, that both inputs have", count),
   only_a: count,
   only_b: count,
-  without_prompt: describe("groups without a known prompt, or without the key", count),
-  reward: nullable(object({ ...difference, ...s.sameKeys(count, "better", "worse", "equal") })),
+  without_prompt: describe("trajectories without a known prompt, or without the key", count),
+  reward: nullable(object({ pairs: count, ...difference, ...s.sameKeys(count, "better", "worse", "equal") })),
   pass: list(
     object({
       k: s.position,

@@ -4,10 +4,11 @@ import { composeCheckResult, type Dataset, locatePart, readPromptAndKeyAt } from
 import { roundForDisplay } from "../../decimal.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { readTries } from "../../options/input-options.ts";
-import { printDocument, printObjects } from "../../output/index.ts";
+import { type KeyColumn, printDocument, printObjects } from "../../output/index.ts";
 import { toFileLine } from "../../problems/positions.ts";
+import { noteWarnings } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
-import { type Comparison, compareDatasets } from "../../stats/index.ts";
+import { type Comparison, compareDatasets, findSign } from "../../stats/index.ts";
 import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
 import { printComparePage } from "./compare-page.ts";
@@ -18,7 +19,8 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   const settings = await readEffectiveSettings(context, {});
   const measures = { hasPrompts: typed.pairBy === undefined, key: typed.pairBy };
   const read = async (file: string) => {
-    const one = { ...typed, file: [file] };
+    // Each input would be sampled and divided without the other, which would break pairs.
+    const one = { ...typed, file: [file], sample: undefined, seed: "0", shard: undefined };
     const request = { settings, typed: one, skipsDigests: true, measures, continuesAfterErrors: true };
     const dataset = await readInputs(context, { ...request, label: `reading ${file}` });
     closeDatasetAtEnd(context, dataset);
@@ -29,6 +31,7 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   const tries = readTries(typed.k);
   const pairBy = typed.pairBy === undefined ? "prompt" : "key";
   const comparison = compareDatasets(datasets.a, datasets.b, { pairBy, pass: typed.pass, tries });
+  notePairs(context, comparison, typed);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
   const warnings = results
     .flatMap(({ problems }) => problems.filter(({ severity }) => severity === "warning"))
@@ -42,16 +45,48 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   };
   if (screen.format === "table") await printComparePage(screen, document, typed);
   else if (screen.isForProgram) await printDocument<CompareDocument>(screen, document);
-  else await printObjects(screen, { data: document.changed }, { member: "data", columns: changedColumns });
-  const failure = results.find((result) => result.failure)?.failure;
-  if (failure) throw failure;
+  else await printObjects(screen, { data: listMeasures(comparison) }, { member: "data", columns: measureColumns });
+  noteWarnings(context, datasets.a, typed.a);
+  noteWarnings(context, datasets.b, typed.b);
+  const invalid = results.flatMap(({ failure }) => failure ?? []);
+  const [failure] = invalid;
+  if (failure) throw failure.withDetails({ problems: invalid.flatMap(({ details }) => details.problems ?? []) });
   if (typed.exitCode) requireEqual(comparison, typed);
 };
 
-const changedColumns = (["key", "prompt", "a", "b", "difference", "at_a", "at_b"] as const).map((name, rank) => ({
-  name,
-  rank,
-}));
+interface Measure {
+  readonly name: string;
+  readonly pairs: number;
+  readonly a: number | null;
+  readonly b: number | null;
+  readonly difference: number | null;
+  readonly ci95: readonly number[] | null;
+}
+
+const listMeasures = ({ reward, pass, metrics }: Comparison): readonly Measure[] => [
+  ...(reward ? [{ name: "reward", ...reward }] : []),
+  ...pass.map(({ k, ...compared }) => ({ name: `pass@${k}`, ...compared })),
+  ...Object.entries(metrics).map(([name, compared]) => ({ name, ...compared })),
+];
+
+const measureColumns: readonly KeyColumn<Measure>[] = [
+  { name: "name", rank: 0 },
+  { name: "pairs", rank: 1 },
+  { name: "a", rank: 0 },
+  { name: "b", rank: 0 },
+  { name: "difference", rank: 0 },
+  { name: "ci95_low", rank: 0, value: ({ ci95 }) => ci95?.[0] },
+  { name: "ci95_high", rank: 0, value: ({ ci95 }) => ci95?.[1] },
+];
+
+const notePairs = ({ screen }: Context, { paired, changed }: Comparison, { limit, pairBy }: CompareOptions) => {
+  if (paired === 0)
+    screen.notice(
+      `no ${pairBy === undefined ? "prompt" : `value of ${pairBy}`} is in both inputs, so nothing is compared`,
+    );
+  if (changed.length > limit)
+    screen.notice(`listed the first ${limit} of ${changed.length} prompts whose reward changed`);
+};
 
 const describePair = (
   { a, b }: Readonly<Record<"a" | "b", Dataset>>,
@@ -66,9 +101,9 @@ const describePair = (
 
 /** @throws Failure `run-is-worse`, `pairs-missing` */
 const requireEqual = ({ reward }: Comparison, { minEffect = 0, pairBy }: CompareOptions) => {
-  const pairs = reward ? reward.better + reward.worse + reward.equal : 0;
-  if (!reward?.ci95) throw failures.pairsMissing(pairs, pairBy);
-  const [low = 0, high = 0] = reward.ci95.map(roundForDisplay);
-  if (Number(reward.ci95.at(-1)) < -minEffect)
-    throw failures.runIsWorse(`${roundForDisplay(reward.difference)}, between ${low} and ${high}`);
+  if (!reward?.ci95) throw failures.pairsMissing(reward?.pairs ?? 0, pairBy);
+  const [low = 0, high = 0] = reward.ci95;
+  if (findSign(reward) >= 0 || high >= -minEffect) return;
+  const interval = `between ${roundForDisplay(low)} and ${roundForDisplay(high)}`;
+  throw failures.runIsWorse(`${roundForDisplay(reward.difference)}, ${interval}`);
 };

@@ -5,9 +5,10 @@ import { toProblemDocument } from "../../failure.ts";
 import { parseKeyText } from "../../index/group-key.ts";
 import { readTries } from "../../options/input-options.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
+import { noteWarnings } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import { pluralize } from "../../sentences.ts";
-import { computeStats, type DatasetStats } from "../../stats/index.ts";
+import { computeStats, type DatasetStats, isSolved } from "../../stats/index.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { openRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";
@@ -35,15 +36,8 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     noteStats(context, dataset, stats, typed);
     await printResult(context, stats, { by, unreadable: result.unreadable, filteredOut: result.filteredOut, warnings });
   }
-  noteWarnings(context, dataset);
+  noteWarnings(context, dataset, "the input");
   if (result.failure) throw result.failure;
-};
-
-/** The warnings would hide the result, and the document has them. */
-const noteWarnings = ({ screen }: Context, { problems }: Dataset) => {
-  const warnings = problems.counts.filter(({ severity }) => severity === "warning");
-  const rules = warnings.map(({ rule, count }) => `${count} ${rule}`).join(", ");
-  if (rules !== "" && !screen.isForProgram) screen.notice(`the input has warnings: ${rules} (see \`rollcall check\`)`);
 };
 
 const noteStats = (
@@ -55,9 +49,9 @@ const noteStats = (
   const { reward, solved, exceptions } = whole;
   if (exceptions > 0)
     screen.notice(
-      `means and pass@k leave out ${pluralize(exceptions, "exception")}, because exceptions have no reward`,
+      `${pluralize(exceptions, "exception")} without a reward: means, solved groups and pass@k leave exceptions out`,
     );
-  if (reward && solved && reward.max < solved.at)
+  if (reward && solved && !isSolved(reward.max, solved.at))
     screen.notice(`no reward reaches ${solved.at} (the highest is ${reward.max}), so no group is solved: set --pass`);
   const withoutKey = byValue.find(({ value }) => value === undefined);
   if (typed.by !== undefined && withoutKey && byValue.length === 1 && dataset.groups.count > 0)
@@ -76,9 +70,7 @@ const printResult = async (
   { whole, byValue }: DatasetStats,
   { by, unreadable, filteredOut, warnings }: ResultFacts,
 ) => {
-  const slices = byValue.map(
-    ({ value, stats }): SliceDocument => ({ value: by === "file" ? (value ?? null) : parseKeyText(value), ...stats }),
-  );
+  const slices = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
   if (screen.format === "table") return await printStatsPage(screen, { whole, slices, by });
   if (!screen.isForProgram) {
     const rows = by === undefined ? [{ value: null, ...whole }] : slices;

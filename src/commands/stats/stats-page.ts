@@ -107,18 +107,20 @@ const listSlices = (slices: readonly SliceDocument[]): readonly Line[] => {
   const [low, high] = [Math.min(0, ...means), Math.max(...means)];
   return slices.map(({ value, reward, groups }) => {
     const label = value === null ? "(none)" : String(value);
-    if (!reward) return { label, text: pluralize(groups, "group") };
+    const count = `(${pluralize(groups, "group")})`;
+    if (!reward) return { label, text: count };
     const bar = high > low ? drawBar((reward.mean - low) / (high - low)) : "";
-    return { label, text: `${format(reward.mean)}  ${bar}`.trimEnd() };
+    return { label, text: `${format(reward.mean)}  ${bar} ${count}` };
   });
 };
 
-/** The columns of TSV and CSV: a row for the input, then a row for each value of `--by`. */
+/** The columns of TSV and CSV: a row for each value of `--by`, or one for the input. */
 export const sliceColumns = (by: string | undefined, { solved }: Stats): readonly KeyColumn<SliceDocument>[] => [
-  { name: "value", heading: by ?? "value", rank: 0 },
+  ...(by === undefined ? [] : [{ name: "value" as const, heading: by, rank: 0 }]),
   ...(["groups", "trajectories", "exceptions"] as const).map((name) => ({ name, rank: 1 })),
   { name: "reward.mean", rank: 0, value: ({ reward }) => reward?.mean },
-  { name: "reward.ci95", rank: 1, value: ({ reward }) => reward?.ci95 },
+  { name: "reward.ci95_low", rank: 1, value: ({ reward }) => reward?.ci95?.[0] },
+  { name: "reward.ci95_high", rank: 1, value: ({ reward }) => reward?.ci95?.[1] },
   ...(["always", "sometimes", "never"] as const).map((name) => ({
     name: `solved.${name}`,
     rank: 1,
