@@ -9,3 +9,5 @@ export * from "./trajectory-prompt.ts";
 /** Loads the facts only for commands that use them. */
 export const loadRolloutMeasurer = async (keys: MeasuredKeys): Promise<RolloutMeasurer> =>
   (await import("./rollout-facts.ts")).openRolloutMeasurer(keys);
+
+export const loadTrajectoryMeasurer = async () => (await import("./rollout-facts.ts")).measureTrajectory;

@@ -3,12 +3,13 @@
 import { digestBytes } from "../index/column.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import { RolloutFacts, type WalkedFacts } from "../index/rollout-facts.ts";
-import type { TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { backslash, colon, isObject, openBrace, parseJson, quote } from "../json/json-bytes.ts";
 import { cacheReader, nodeSize } from "../json/reader.ts";
 import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
+import { inspectTrajectory } from "./trajectory.ts";
 import { digestPromptIn, findPrompt } from "./trajectory-prompt.ts";
 
 /** The role and the finish reason are part of the shape of a message (`keyUses`). */
@@ -58,6 +59,14 @@ export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
 };
 
 const ignore = () => undefined;
+
+/** Returns the facts of a valid trajectory, without its keys. */
+export const measureTrajectory = ({ table, node }: json.JsonValue) => {
+  const [facts, into] = [createTrajectoryFacts(), new RolloutFacts()];
+  inspectTrajectory(table, node, facts, ignore);
+  openRolloutMeasurer({})(table, facts, into);
+  return into.at(0);
+};
 
 /** Adjacent prompts are usually the same bytes, and a digest takes long. */
 const openPromptReader = () => {

@@ -16,7 +16,7 @@ export const invalidFilter = (
 };
 
 const celHint =
-  "use a CEL expression with the variables reward, truncated, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
+  "use a CEL expression with the variables reward, truncated, turns, tool_errors, metrics, metadata, messages, group and trajectory.<key>: --where 'reward > 0.5 && group.size >= 4'";
 const dataHint =
   "test that a value exists, and convert it: --where 'has(metrics.score) && double(metrics.score) > 1.0'";
 

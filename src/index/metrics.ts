@@ -6,6 +6,9 @@ import type { TrajectoryFacts } from "./trajectory-facts.ts";
 /** Rewards with at most this difference are equal (metrics.md). */
 export const rewardTolerance = 1e-12;
 
+/** @param pass a trajectory is solved if its reward is at least this */
+export const isSolved = (reward: number, pass = 1) => reward >= pass - rewardTolerance;
+
 /** Each bit means that a part has the data. The next higher bit means that a trajectory lacks the data. */
 export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
 

@@ -181,3 +181,13 @@ export class RolloutFacts {
     }
   }
 }
+
+export const sumUses = (tools: Iterable<ToolUse>): ToolUse => {
+  const sum = { calls: 0, errors: 0, unanswered: 0 };
+  for (const { calls, errors, unanswered } of tools) {
+    sum.calls += calls;
+    sum.errors += errors;
+    sum.unanswered += unanswered;
+  }
+  return sum;
+};

@@ -1,12 +1,12 @@
 /** Compares the rewards, metrics and finish reasons of two datasets by prompt (metrics.md). */
 
 import type { Dataset, TrajectoryPosition } from "../dataset/index.ts";
-import { rewardTolerance } from "../index/metrics.ts";
+import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import type { RolloutFacts } from "../index/rollout-facts.ts";
 import { computeMoments } from "../index/sums.ts";
 import { getFacts } from "./facts.ts";
 import { GroupedValues, type Interval } from "./intervals.ts";
-import { estimatePass, isSolved, type StatsOptions } from "./summary.ts";
+import { estimatePass, type StatsOptions } from "./summary.ts";
 
 /** The trajectories of a dataset with the same prompt, or the same key. */
 interface Pool {

@@ -5,12 +5,12 @@ import { parseKeyText } from "../index/group-key.ts";
 import { getFacts } from "./facts.ts";
 import { type Stats, type StatsOptions, StatsSlice } from "./summary.ts";
 
-export type { RolloutFact } from "../index/rollout-facts.ts";
+export { isSolved } from "../index/metrics.ts";
+export { type RolloutFact, sumUses } from "../index/rollout-facts.ts";
 export { computeMoments } from "../index/sums.ts";
 export { type Comparison, compareDatasets, type Difference, findSign } from "./compare.ts";
-export { type GroupFactsRow, listGroupFacts, listTrajectoryFacts, sumUses, type TrajectoryFactsRow } from "./rows.ts";
+export { type GroupFactsRow, listGroupFacts, listTrajectoryFacts, type TrajectoryFactsRow } from "./rows.ts";
 export type { Stats, StatsOptions } from "./summary.ts";
-export { isSolved } from "./summary.ts";
 
 export interface DatasetStats {
   readonly whole: Stats;

@@ -1,7 +1,7 @@
 /** Lists the facts of trajectories and groups as rows. */
 
 import { type Dataset, getPart, locatePart, locateValue } from "../dataset/index.ts";
-import type { RolloutFact, ToolUse } from "../index/rollout-facts.ts";
+import type { RolloutFact } from "../index/rollout-facts.ts";
 import { computeMoments } from "../index/sums.ts";
 import { getFacts } from "./facts.ts";
 
@@ -68,14 +68,4 @@ const locateTrajectory = async (dataset: Dataset, at: number, trajectory: number
   if (!groupPart.source.originals || groupPart.part.kind !== "group") return first;
   const { file = first.file, line = first.line } = await locateValue(groupPart, ["trajectories", trajectory]);
   return { file, line };
-};
-
-export const sumUses = (tools: Iterable<ToolUse>): ToolUse => {
-  const sum = { calls: 0, errors: 0, unanswered: 0 };
-  for (const { calls, errors, unanswered } of tools) {
-    sum.calls += calls;
-    sum.errors += errors;
-    sum.unanswered += unanswered;
-  }
-  return sum;
 };

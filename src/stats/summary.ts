@@ -1,7 +1,7 @@
 /** Aggregates the facts of trajectories (metrics.md). */
 
 import { NumberColumn } from "../index/column.ts";
-import { rewardTolerance, Tally } from "../index/metrics.ts";
+import { isSolved, Tally } from "../index/metrics.ts";
 import type { RolloutFacts, ToolUse } from "../index/rollout-facts.ts";
 import { addToSum, createSum, type ExactSum, meanOfSum, standardDeviation } from "../index/sums.ts";
 import { GroupedValues, type Interval, percentile } from "./intervals.ts";
@@ -67,8 +67,6 @@ export interface MetricStats {
   readonly mean: number;
   readonly ci95: Interval | null;
 }
-
-export const isSolved = (reward: number, pass: number) => reward >= pass - rewardTolerance;
 
 /** The unbiased estimate 1 − C(n−c, k) / C(n, k) of Chen et al. (2021), for k ≤ n. */
 export const estimatePass = ({ tries: n, solved: c }: { tries: number; solved: number }, k: number) => {

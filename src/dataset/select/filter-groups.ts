@@ -2,11 +2,13 @@
 import { setImmediate } from "node:timers/promises";
 import { isNativeError } from "node:util/types";
 import { createContext, type RunningScriptOptions, Script } from "node:vm";
+import { loadTrajectoryMeasurer } from "../../check/index.ts";
 import { Failure } from "../../failure.ts";
 import { interrupted } from "../../failures.ts";
 import { repeatInterrupt } from "../../host.ts";
-import { fieldDefaults, filterTrajectories, parseFilter, withFinish } from "../../index/expression.ts";
+import { fieldDefaults, filterTrajectories, parseFilter, walkedFacts, withFinish } from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
+import { type RolloutFact, sumUses } from "../../index/rollout-facts.ts";
 import { isObject, type JsonObject } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { toFileLine } from "../../problems/positions.ts";
@@ -67,19 +69,25 @@ export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }:
   const parse = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
   const toObject = needsFinish ? (value: JsonValue) => withFinish(parse(value)) : parse;
   const window = new ReadWindow();
-  const isAboutRewards = members.length === 1 && !needsExceptions && !isNamed("trajectory");
+  const needsFacts = walkedFacts.some(isNamed);
+  const isAboutRewards = members.length === 1 && !needsExceptions && !needsFacts && !isNamed("trajectory");
   const readGroup = async (group: number) => {
     const known = isAboutRewards ? rewardsOf?.(group) : undefined;
     if (known) return { trajectories: known.map((reward) => ({ reward })), exceptions: 0 };
+    const measure = needsFacts ? await loadTrajectoryMeasurer() : undefined;
     const trajectories: JsonObject[] = [];
+    const facts: JsonObject[] = [];
     let exceptions = 0;
     for (const groupPart of listParts(dataset, group)) {
       const bytes = await window.readPart(groupPart);
-      for (const trajectory of listTrajectories(bytes, groupPart.part)) trajectories.push(toObject(trajectory));
+      for (const trajectory of listTrajectories(bytes, groupPart.part)) {
+        trajectories.push(toObject(trajectory));
+        if (measure) facts.push(toFactVariables(measure(trajectory)));
+      }
       if (needsExceptions && groupPart.part.kind === "group")
         exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
     }
-    return { trajectories, exceptions };
+    return { trajectories, facts, exceptions };
   };
   return async (group: number) => {
     const members = await readGroup(group);
@@ -94,6 +102,12 @@ export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }:
     else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
     return wanted;
   };
+};
+
+const toFactVariables = ({ turns, characters, tokens, tools }: RolloutFact): JsonObject => {
+  const { calls, errors, unanswered } = sumUses(tools.values());
+  const known = tokens < 0 ? null : tokens;
+  return { turns, characters, tokens: known, tool_calls: calls, tool_errors: errors, unanswered };
 };
 
 const parseObject = (value: JsonValue) => {

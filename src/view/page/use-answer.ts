@@ -1,7 +1,7 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
-import { filterTrajectories, parseFilter, withFinish } from "../../index/expression.ts";
+import { filterTrajectories, parseFilter, rewardFacts, withFinish } from "../../index/expression.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
 import { type AnswerTypes, formatQuery, type GroupData, type GroupRow, type PageData, type Query } from "../answers.ts";
@@ -34,7 +34,7 @@ const maxUnitsAtOnce = 2 ** 20;
 /** The page responds between groups. Nothing limits the time that an expression takes for a group. */
 const searchRows = async (rows: readonly GroupRow[], { text, where }: Pick<Query, "text" | "where">) => {
   const found = new Set<number>();
-  const isTrue = where === undefined ? undefined : parseFilter(where);
+  const isTrue = where === undefined ? undefined : parseFilter(where, rewardFacts);
   let units = 0;
   for (const { group, untrainable } of rows) {
     const { trajectories: texts, content } = readGroup(group);
