@@ -26,15 +26,11 @@ export interface GroupFactsRow {
 /** Yields valid groups. */
 export async function* listGroupFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<GroupFactsRow> {
   const facts = getFacts(dataset);
-  const { groups } = dataset;
-  for (let group = 0; group < groups.count; group++) {
-    signal.throwIfAborted();
-    if (!groups.isValid(group)) continue;
-    const parts = groups.partsOf(group);
+  for (const parts of listValidGroups(dataset, signal)) {
     const rows = facts.listRows(parts);
     const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
     yield {
-      position: toPosition(locatePart(dataset, groups.firstOf(group))),
+      position: toPosition(locatePart(dataset, parts[0] ?? 0)),
       exceptions,
       facts: rows.map((row) => facts.at(row)),
     };
@@ -44,11 +40,7 @@ export async function* listGroupFacts(dataset: Dataset, signal: AbortSignal): As
 /** Yields the trajectories of valid groups. */
 export async function* listTrajectoryFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<TrajectoryFactsRow> {
   const facts = getFacts(dataset);
-  const { groups } = dataset;
-  for (let group = 0; group < groups.count; group++) {
-    signal.throwIfAborted();
-    if (!groups.isValid(group)) continue;
-    const parts = groups.partsOf(group);
+  for (const parts of listValidGroups(dataset, signal)) {
     const rewards = facts.listRows(parts).map((row) => facts.reward.at(row));
     const finite = rewards.filter(Number.isFinite);
     const groupMean = finite.length === 0 ? undefined : computeMoments(finite).mean;
@@ -56,6 +48,14 @@ export async function* listTrajectoryFacts(dataset: Dataset, signal: AbortSignal
       for (const [at, row] of facts.listRows([part]).entries())
         yield { position: await locateTrajectory(dataset, part, at), fact: facts.at(row), groupMean };
     }
+  }
+}
+
+/** Yields the parts of each valid group. */
+function* listValidGroups({ groups }: Dataset, signal: AbortSignal) {
+  for (let group = 0; group < groups.count; group++) {
+    signal.throwIfAborted();
+    if (groups.isValid(group)) yield groups.partsOf(group);
   }
 }
 
