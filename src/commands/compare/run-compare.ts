@@ -6,7 +6,7 @@ import { toProblemDocument } from "../../failure.ts";
 import { readTries } from "../../options/input-options.ts";
 import { type KeyColumn, printDocument, printObjects } from "../../output/index.ts";
 import { toFileLine } from "../../problems/positions.ts";
-import { noteWarnings } from "../../reading/print-problems.ts";
+import { noteWarnings, withExcerpts } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import { type Comparison, compareDatasets, findSign } from "../../stats/index.ts";
 import * as failures from "../failures.ts";
@@ -33,6 +33,9 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   const comparison = compareDatasets(datasets.a, datasets.b, { pairBy, pass: typed.pass, tries });
   notePairs(context, comparison, typed);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
+  const [failure, ...others] = results.flatMap((result) => result.failure ?? []);
+  // The error shows the problems of one input.
+  if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const warnings = results
     .flatMap(({ problems }) => problems.filter(({ severity }) => severity === "warning"))
     .map(toProblemDocument);
@@ -48,9 +51,11 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   else await printObjects(screen, { data: listMeasures(comparison) }, { member: "data", columns: measureColumns });
   noteWarnings(context, datasets.a, typed.a);
   noteWarnings(context, datasets.b, typed.b);
-  const invalid = results.flatMap(({ failure }) => failure ?? []);
-  const [failure] = invalid;
-  if (failure) throw failure.withDetails({ problems: invalid.flatMap(({ details }) => details.problems ?? []) });
+  if (failure) {
+    const { sources, problems } = results[0]?.failure ? datasets.a : datasets.b;
+    context.explain = (thrown) => withExcerpts(context, sources, thrown, problems.counts);
+    throw failure;
+  }
   if (typed.exitCode) requireEqual(comparison, typed);
 };
 

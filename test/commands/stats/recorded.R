@@ -20,7 +20,7 @@ second <- rows[!is.na(rows$format), ]
 means <- tapply(rows$reward, rows$group, mean)[as.character(unique(second$group))]
 paired <- t.test(tapply(second$format, second$group, mean), means, paired = TRUE)
 text <- function(x) paste0("[", paste(sprintf("%.17g", x), collapse = ","), "]")
-degrees <- c(2:40, 100, 199, 200, 201, 202, 1000)
+degrees <- c(2:6, 10, 30, 100, 199:202, 1000)
 intervals <- sapply(degrees, function(n) t.test(rep(c(0, 1), length.out = n))$conf.int)
 cat(sprintf('{"version":"%s",\n', R.version.string))
 cat(sprintf('"mean":%.17g,"ci95":%s,\n', mean(rows$reward), text(clustered(rows$reward, rows$group))))
