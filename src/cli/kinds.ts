@@ -7,6 +7,7 @@ export type CompletionSource =
   | "batches"
   | "call-columns"
   | "columns"
+  | "comparison-report-forms"
   | "files"
   | "filter-words"
   | "formats"

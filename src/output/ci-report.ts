@@ -8,35 +8,53 @@ import type { TextCleaner } from "./cleaner.ts";
 import { reportExists } from "./failures.ts";
 import type { Screen } from "./screen.ts";
 
-export const reportFormats = ["github", "junit"] as const;
+export const buildForms = ["github", "junit"] as const;
+export const comparisonForms = [...buildForms, "markdown"] as const;
+export type BuildForm = (typeof buildForms)[number];
+export type ComparisonForm = (typeof comparisonForms)[number];
 
-export type BuildReport = Readonly<{
-  form: (typeof reportFormats)[number];
+/** A report without `file` is printed. `mode` has the permissions of the file. */
+type ReportTarget<Form> = Readonly<{ form: Form; file: string | undefined; mode?: number }>;
+
+export type BuildReport = ReportTarget<BuildForm> & BuildFacts;
+
+export type BuildFacts = Readonly<{
   title?: string;
-  file: string | undefined;
   inputs: readonly string[];
   problems: readonly Problem[];
   /** The inputs that are invalid, although their problems may be about other inputs. */
   invalid?: ReadonlySet<string> | undefined;
   /** The numbers of all problems by rule, if `problems` has only the first. */
   counts?: readonly Readonly<{ rule: string; count: number }>[] | undefined;
-  mode?: number;
+  /** A result in addition to the problems, such as that of a comparison. */
+  result?: Readonly<{ name: string; status: "passed" | "failed" | "skipped"; text: string }>;
 }>;
 
 /** @throws Failure `report-exists`, `output-unwritable` */
-export const printReport = async (screen: Screen, report: BuildReport) => {
+export const printReport = async (screen: Screen, report: BuildReport) =>
+  await saveReport(screen, report, (clean) =>
+    report.form === "github" ? formatGithub(report, clean) : formatJunit(report, clean),
+  );
+
+/**
+ * Prints or writes the text of a report.
+ * @param format cleans text from outside with its argument, so that the text is no command of the build system
+ * @throws Failure `report-exists`, `output-unwritable`
+ */
+export const saveReport = async (
+  screen: Screen,
+  { form, file, mode = 0o666 }: ReportTarget<ComparisonForm>,
+  format: (clean: TextCleaner) => string,
+) => {
   const { cleaner } = screen;
-  const { form, file, mode = 0o666 } = report;
-  // Text from a problem must not become a command of the build system.
-  const clean: TextCleaner = (text) => cleaner.breakCommands(cleaner.text(text));
-  const text = cleaner.redact(form === "github" ? formatGithub(report, clean) : formatJunit(report, clean));
+  const text = cleaner.redact(format((part) => cleaner.breakCommands(cleaner.text(part))));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
   requireReportFile(file);
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
 
 /** This last line lets a later run detect that a user changed the report. */
-const formatChecksum = (form: BuildReport["form"], text: string) => {
+const formatChecksum = (form: ComparisonForm, text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
@@ -50,7 +68,7 @@ export const requireReportFile = (file: string) => {
     if (!hasContent(file)) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
-    if (!reportFormats.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
+    if (!comparisonForms.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
   });
 };
 
@@ -59,8 +77,8 @@ const isError = ({ severity }: Problem) => severity === "error";
 const maxAnnotationsPerRule = 50;
 
 /** Puts errors first, and the first problem of each rule before the others, because GitHub shows few problems. */
-const formatGithub = ({ problems, counts = [] }: BuildReport, clean: TextCleaner) => {
-  const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
+const formatGithub = (report: BuildFacts, clean: TextCleaner) => {
+  const { problems, counts = [] } = report;
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
   const annotated = new Map<string, number>();
   const files = new Set<string>();
@@ -89,12 +107,22 @@ const formatGithub = ({ problems, counts = [] }: BuildReport, clean: TextCleaner
     const text = `${hidden} more ${rule} (list them with \`rollcall check --json\`)`;
     return hidden > 0 ? `::notice title=${rule}::${text}\n` : "";
   });
-  return [...lines, ...left].join("");
+  return [...lines, ...left, annotateResult(report, clean)].join("");
+};
+
+const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
+
+const annotateResult = ({ title = "", result }: BuildFacts, clean: TextCleaner) => {
+  if (!result) return "";
+  return `::${result.status === "failed" ? "error" : "notice"} title=${title}::${escapeData(clean(result.text))}\n`;
 };
 
 const formatProblem = ({ message, advice = "" }: Problem) => [message, nameProgram(advice)].filter(Boolean).join("\n");
 
-const formatJunit = ({ title = "rollcall check", inputs, problems, invalid }: BuildReport, clean: TextCleaner) => {
+const formatJunit = (
+  { title = "rollcall check", inputs, problems, invalid, result }: BuildFacts,
+  clean: TextCleaner,
+) => {
   const names = new Set<string | undefined>(inputs);
   const others = problems.filter(({ file }) => !names.has(file));
   const isAllInvalid = others.some(isError);
@@ -104,7 +132,8 @@ const formatJunit = ({ title = "rollcall check", inputs, problems, invalid }: Bu
     isInvalid: isAllInvalid || invalid?.has(name) === true,
   }));
   if (others.length > 0) suites.push({ name: "all inputs", problems: others, isInvalid: isAllInvalid });
-  const body = suites.map((suite) => formatSuite(suite, clean)).join("");
+  const own = result ? [formatSuite(escapeAttribute(title), [formatResult(title, result, clean)])] : [];
+  const body = [...own, ...suites.map((suite) => formatProblems(suite, clean))].join("");
   const head = `<testsuites name="${escapeAttribute(title)}" ${countTests(body)}>`;
   return `<?xml version="1.0" encoding="UTF-8"?>\n${head}\n${body}</testsuites>\n`;
 };
@@ -114,9 +143,27 @@ const countTests = (xml: string) => {
   return `tests="${count("<testcase ")}" failures="${count("<failure ")}" errors="0"`;
 };
 
+const formatSuite = (name: string, cases: readonly string[]) => {
+  const tests = cases.join("");
+  const skipped = tests.split("<skipped ").length - 1;
+  return `  <testsuite name="${name}" ${countTests(tests)} skipped="${skipped}">\n${tests}  </testsuite>\n`;
+};
+
+const formatResult = (title: string, result: NonNullable<BuildFacts["result"]>, clean: TextCleaner) => {
+  const { name, status, text } = result;
+  const shown = escapeXml(clean(text));
+  const [message = ""] = clean(text).split("\n");
+  const body = {
+    passed: `<system-out>${shown}</system-out>`,
+    failed: `<failure type="${escapeAttribute(name)}" message="${escapeAttribute(message)}">${shown}</failure>`,
+    skipped: `<skipped message="${escapeAttribute(message)}"/>`,
+  }[status];
+  return `    <testcase classname="${escapeAttribute(title)}" name="${escapeAttribute(name)}">${body}</testcase>\n`;
+};
+
 type Suite = Pick<BuildReport, "problems"> & { name: string; isInvalid: boolean };
 
-const formatSuite = (suite: Suite, clean: TextCleaner) => {
+const formatProblems = (suite: Suite, clean: TextCleaner) => {
   const name = escapeAttribute(clean(suite.name));
   const cases = suite.problems.map((problem) => {
     const { rule, line, column, message } = problem;
@@ -130,8 +177,7 @@ const formatSuite = (suite: Suite, clean: TextCleaner) => {
   });
   if (!suite.isInvalid && !suite.problems.some(isError))
     cases.unshift(`    <testcase classname="${name}" name="is valid"/>\n`);
-  const tests = cases.join("");
-  return `  <testsuite name="${name}" ${countTests(tests)} skipped="0">\n${tests}  </testsuite>\n`;
+  return formatSuite(name, cases);
 };
 
 const nonXmlCharacters = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;

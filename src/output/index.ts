@@ -2,6 +2,7 @@
 export { openBrowser } from "./browser.ts";
 export * from "./ci-report.ts";
 export * from "./list.ts";
+export { formatTable, quoteCode } from "./markdown.ts";
 export { printPage } from "./page.ts";
 export { formatBar, type Meter, meterFormats } from "./progress.ts";
 export * from "./screen.ts";

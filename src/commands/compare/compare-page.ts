@@ -1,28 +1,22 @@
-import { roundForDisplay } from "../../decimal.ts";
 import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { findSign } from "../../stats/index.ts";
 import { formatPercent } from "../../units.ts";
+import type { CompareOptions } from "./command.ts";
+import { type ChangedMeasure, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
+import { formatNumber, formatSigned, judgeReward } from "./verdict.ts";
 
-/** With fewer pairs, the t interval depends much on the distribution of the differences. */
-const fewPairs = 20;
-
-export const printComparePage = async (
-  screen: Screen,
-  document: CompareDocument,
-  files: Readonly<Record<"a" | "b", string>>,
-) => {
+export const printComparePage = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
   const { reward, pass, metrics, finish_reasons, changed } = document;
   const titled: readonly Section[] = [
-    { title: "Mean reward", lines: reward ? listReward(reward) : [] },
+    { title: "Mean reward", lines: reward ? listReward(reward, typed.minEffect) : [] },
     {
       title: "Solved",
-      lines: pass.flatMap(({ k, pairs, a, b, difference, ci95 }) =>
-        a === null || b === null || difference === null
-          ? []
-          : { label: `pass@${k}`, text: `${formatChange({ a, b, difference, ci95 })}, ${pluralize(pairs, "pair")}` },
-      ),
+      lines: listChanges({ reward: null, pass, metrics: {} }).map((change) => ({
+        label: change.name,
+        text: `${formatChange(change)}, ${pluralize(change.pairs, "pair")}`,
+      })),
     },
     {
       title: "Metrics",
@@ -38,15 +32,13 @@ export const printComparePage = async (
     { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
   ];
   const sections = titled.filter(({ lines = [] }) => lines.length > 0);
-  await printPage(screen, { sections: [{ lines: listCounts(document, files) }, ...sections] });
+  await printPage(screen, { sections: [{ lines: listCounts(document, typed) }, ...sections] });
 };
 
-const format = (value: number) => String(roundForDisplay(value));
-const formatSigned = (value: number) => (value > 0 ? `+${format(value)}` : format(value));
-
-const listCounts = (
+/** Returns the counts of each input, and of the pairs. */
+export const listCounts = (
   { a, b, paired, only_a, only_b, without_prompt }: CompareDocument,
-  files: Readonly<Record<"a" | "b", string>>,
+  files: Pick<CompareOptions, "a" | "b">,
 ): readonly Line[] => {
   const count = ({ groups, trajectories }: CompareDocument["a"]) =>
     `${pluralize(groups, "group")}, ${pluralize(trajectories, "trajectory", "trajectories")}`;
@@ -59,29 +51,20 @@ const listCounts = (
   ];
 };
 
-type Change = Readonly<{ a: number; b: number; difference: number; ci95: readonly number[] | null }>;
+type Change = Omit<ChangedMeasure, "name" | "pairs">;
 
-const formatChange = ({ a, b, difference, ci95 }: Change) => {
+export const formatChange = ({ a, b, difference, ci95 }: Change) => {
   const interval = ci95 ? `, between ${ci95.map(formatSigned).join(" and ")} (95 % interval)` : "";
-  return `${format(a)} → ${format(b)}, difference ${formatSigned(difference)}${interval}`;
+  return `${formatNumber(a)} → ${formatNumber(b)}, difference ${formatSigned(difference)}${interval}`;
 };
 
-const listReward = (reward: NonNullable<CompareDocument["reward"]>): readonly Line[] => {
-  const { pairs, better, worse, equal } = reward;
-  const caution = pairs < fewPairs && pairs > 1 ? ` ${pairs} pairs are few, so this can change with more data.` : "";
+const listReward = (reward: NonNullable<CompareDocument["reward"]>, minEffect?: number): readonly Line[] => {
+  const { better, worse, equal } = reward;
   return [
     { label: "change", text: formatChange(reward) },
     { label: "pairs", text: `${better} better, ${worse} worse, ${equal} equal` },
-    { label: "result", text: `${judge(reward)}${caution}`, tone: toneOf(reward), kind: "sentence" },
+    { label: "result", text: judgeReward(reward, minEffect), tone: toneOf(reward), kind: "sentence" },
   ];
-};
-
-const judge = (reward: NonNullable<CompareDocument["reward"]>) => {
-  if (reward.pairs < 2) return "One pair is too few to judge.";
-  if (!reward.ci95) return "The interval is unknown, because the rewards are too large.";
-  const sign = findSign(reward);
-  if (sign === 0) return "No difference that this data can show.";
-  return `The mean reward of b is ${sign > 0 ? "higher" : "lower"}.`;
 };
 
 const toneOf = (reward: Change) => {
@@ -89,15 +72,14 @@ const toneOf = (reward: Change) => {
   return sign > 0 ? "good" : sign < 0 ? "bad" : undefined;
 };
 
-const listPair = ({
-  key,
-  prompt,
-  a,
-  b,
-  difference,
-  at_a,
-  at_b,
-}: CompareDocument["changed"][number]): readonly Line[] => [
-  { label: formatSigned(difference), text: `${format(a)} → ${format(b)}, at ${at_a} and ${at_b}` },
-  { label: "", text: `${key === null ? "" : `${key}: `}${prompt}`, tone: "faint" },
+type ChangedPrompt = CompareDocument["changed"][number];
+
+export const formatPositions = ({ a, b, at_a, at_b }: ChangedPrompt) =>
+  `${formatNumber(a)} → ${formatNumber(b)}, at ${at_a} and ${at_b}`;
+
+export const formatPrompt = ({ key, prompt }: ChangedPrompt) => (key === null ? prompt : `${key}: ${prompt}`);
+
+const listPair = (pair: ChangedPrompt): readonly Line[] => [
+  { label: formatSigned(pair.difference), text: formatPositions(pair) },
+  { label: "", text: formatPrompt(pair), tone: "faint" },
 ];

@@ -2,20 +2,60 @@ import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { composeCheckResult, type Dataset, locatePart, readPromptAndKeyAt } from "../../dataset/index.ts";
 import { roundForDisplay } from "../../decimal.ts";
-import { toProblemDocument } from "../../failure.ts";
+import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
+import { combineModes } from "../../input/index.ts";
 import { readTries } from "../../options/input-options.ts";
-import { type KeyColumn, printDocument, printObjects } from "../../output/index.ts";
+import { printDocument, printObjects, type Screen } from "../../output/index.ts";
 import { toFileLine } from "../../problems/positions.ts";
+import { checkReportFiles } from "../../reading/output-files.ts";
 import { noteWarnings, withExcerpts } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
-import { type Comparison, compareDatasets, findSign } from "../../stats/index.ts";
+import { type Comparison, compareDatasets } from "../../stats/index.ts";
 import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
 import { printComparePage } from "./compare-page.ts";
+import { listMeasures, measureColumns } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
+import { isRegression } from "./verdict.ts";
 
 export const printComparison = async (context: Context, typed: CompareOptions) => {
   const { screen } = context;
+  checkReportFiles(screen, { report: typed.report, inputs: [typed.a, typed.b] });
+  const datasets = await readBoth(context, typed).catch(async (thrown: unknown) => {
+    if (thrown instanceof Failure && thrown.code === "invalid_input") await printReports(context, typed, thrown);
+    throw thrown;
+  });
+  const pairBy = typed.pairBy === undefined ? "prompt" : "key";
+  const options = { pairBy, pass: typed.pass, tries: readTries(typed.k) } as const;
+  const comparison = compareDatasets(datasets.a, datasets.b, options);
+  notePairs(context, comparison, typed);
+  const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
+  const [failure, ...others] = results.flatMap((result) => result.failure ?? []);
+  // The error shows the problems of one input.
+  if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
+  const problems = results.flatMap((result) => result.problems);
+  const { changed, ...rest } = comparison;
+  const document: CompareDocument = {
+    ...rest,
+    changed: changed.slice(0, typed.limit).map((pair) => describePair(datasets, pair, typed)),
+    warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
+    notes: screen.notices,
+  };
+  if (typed.report.every(({ file }) => file !== undefined)) await printResult(screen, document, typed);
+  noteWarnings(context, datasets.a, typed.a);
+  noteWarnings(context, datasets.b, typed.b);
+  await printReports(context, typed, failure, { document, datasets, problems });
+  if (failure) {
+    const { sources, problems } = results[0]?.failure ? datasets.a : datasets.b;
+    context.explain = (thrown) => withExcerpts(context, sources, thrown, problems.counts);
+    throw failure;
+  }
+  if (typed.exitCode) requireEqual(comparison, typed);
+};
+
+type Datasets = Readonly<Record<"a" | "b", Dataset>>;
+
+const readBoth = async (context: Context, typed: CompareOptions): Promise<Datasets> => {
   const settings = await readEffectiveSettings(context, {});
   const measures = { hasPrompts: typed.pairBy === undefined, key: typed.pairBy };
   const read = async (file: string) => {
@@ -27,62 +67,35 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
     printInputNotes(context, dataset, one);
     return dataset;
   };
-  const datasets = { a: await read(typed.a), b: await read(typed.b) };
-  const tries = readTries(typed.k);
-  const pairBy = typed.pairBy === undefined ? "prompt" : "key";
-  const comparison = compareDatasets(datasets.a, datasets.b, { pairBy, pass: typed.pass, tries });
-  notePairs(context, comparison, typed);
-  const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
-  const [failure, ...others] = results.flatMap((result) => result.failure ?? []);
-  // The error shows the problems of one input.
-  if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
-  const warnings = results
-    .flatMap(({ problems }) => problems.filter(({ severity }) => severity === "warning"))
-    .map(toProblemDocument);
-  const { changed, ...rest } = comparison;
-  const document: CompareDocument = {
-    ...rest,
-    changed: changed.slice(0, typed.limit).map((pair) => describePair(datasets, pair, typed)),
-    warnings,
-    notes: screen.notices,
-  };
-  if (screen.format === "table") await printComparePage(screen, document, typed);
-  else if (screen.isForProgram) await printDocument<CompareDocument>(screen, document);
-  else await printObjects(screen, { data: listMeasures(comparison) }, { member: "data", columns: measureColumns });
-  noteWarnings(context, datasets.a, typed.a);
-  noteWarnings(context, datasets.b, typed.b);
-  if (failure) {
-    const { sources, problems } = results[0]?.failure ? datasets.a : datasets.b;
-    context.explain = (thrown) => withExcerpts(context, sources, thrown, problems.counts);
-    throw failure;
-  }
-  if (typed.exitCode) requireEqual(comparison, typed);
+  return { a: await read(typed.a), b: await read(typed.b) };
 };
 
-interface Measure {
-  readonly name: string;
-  readonly pairs: number;
-  readonly a: number | null;
-  readonly b: number | null;
-  readonly difference: number | null;
-  readonly ci95: readonly number[] | null;
+const printResult = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
+  if (screen.format === "table") await printComparePage(screen, document, typed);
+  else if (screen.isForProgram) await printDocument<CompareDocument>(screen, document);
+  else await printObjects(screen, { data: listMeasures(document) }, { member: "data", columns: measureColumns });
+};
+
+interface ReadFacts {
+  readonly document: CompareDocument;
+  readonly datasets: Datasets;
+  readonly problems: readonly Problem[];
 }
 
-const listMeasures = ({ reward, pass, metrics }: Comparison): readonly Measure[] => [
-  ...(reward ? [{ name: "reward", ...reward }] : []),
-  ...pass.map(({ k, ...compared }) => ({ name: `pass@${k}`, ...compared })),
-  ...Object.entries(metrics).map(([name, compared]) => ({ name, ...compared })),
-];
-
-const measureColumns: readonly KeyColumn<Measure>[] = [
-  { name: "name", rank: 0 },
-  { name: "pairs", rank: 1 },
-  { name: "a", rank: 0 },
-  { name: "b", rank: 0 },
-  { name: "difference", rank: 0 },
-  { name: "ci95_low", rank: 0, value: ({ ci95 }) => ci95?.[0] },
-  { name: "ci95_high", rank: 0, value: ({ ci95 }) => ci95?.[1] },
-];
+/** @param failure that of an invalid input @param read undefined if an input is unreadable */
+const printReports = async ({ screen }: Context, typed: CompareOptions, failure?: Failure, read?: ReadFacts) => {
+  if (typed.report.length === 0) return;
+  const { a, b } = read?.datasets ?? {};
+  const problems = read?.problems ?? failure?.details.problems ?? [];
+  const { printComparisonReports } = await import("./compare-report.ts");
+  await printComparisonReports(screen, {
+    typed,
+    document: read?.document,
+    problems: problems.filter(({ severity }) => severity === "error"),
+    fault: failure?.message,
+    mode: combineModes([...(a?.sources ?? []), ...(b?.sources ?? []), { name: typed.a }, { name: typed.b }]),
+  });
+};
 
 const notePairs = ({ screen }: Context, { paired, changed }: Comparison, { limit, pairBy }: CompareOptions) => {
   if (paired === 0)
@@ -93,11 +106,7 @@ const notePairs = ({ screen }: Context, { paired, changed }: Comparison, { limit
     screen.notice(`listed the first ${limit} of ${changed.length} prompts whose reward changed`);
 };
 
-const describePair = (
-  { a, b }: Readonly<Record<"a" | "b", Dataset>>,
-  pair: Comparison["changed"][number],
-  { pairBy, groupBy }: CompareOptions,
-) => {
+const describePair = ({ a, b }: Datasets, pair: Comparison["changed"][number], { pairBy, groupBy }: CompareOptions) => {
   const { prompt, key } = readPromptAndKeyAt(a, pair.first.a, pairBy ?? groupBy);
   const { difference, first } = pair;
   const [at_a, at_b] = [toFileLine(locatePart(a, first.a.part)), toFileLine(locatePart(b, first.b.part))];
@@ -108,7 +117,7 @@ const describePair = (
 const requireEqual = ({ reward }: Comparison, { minEffect = 0, pairBy }: CompareOptions) => {
   if (!reward?.ci95) throw failures.pairsMissing(reward?.pairs ?? 0, pairBy);
   const [low = 0, high = 0] = reward.ci95;
-  if (findSign(reward) >= 0 || high >= -minEffect) return;
+  if (!isRegression(reward, minEffect)) return;
   const interval = `between ${roundForDisplay(low)} and ${roundForDisplay(high)}`;
   throw failures.runIsWorse(`${roundForDisplay(reward.difference)}, ${interval}`);
 };

@@ -1,0 +1,91 @@
+/** Reports a comparison to a build system, or as Markdown. */
+import type { Problem } from "../../failure.ts";
+import { formatTable, printReport, quoteCode, type Screen, saveReport } from "../../output/index.ts";
+import { formatPercent } from "../../units.ts";
+import type { CompareOptions } from "./command.ts";
+import { formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
+import { listChanges } from "./measures.ts";
+import type { CompareDocument } from "./output.ts";
+import { formatNumber, formatSigned, isRegression, judgeReward } from "./verdict.ts";
+
+export interface ReportedComparison {
+  readonly typed: CompareOptions;
+  /** Undefined if an input is unreadable. */
+  readonly document: CompareDocument | undefined;
+  /** The errors of the inputs. */
+  readonly problems: readonly Problem[];
+  /** The message of the failure, if an input is invalid. */
+  readonly fault: string | undefined;
+  readonly mode: number;
+}
+
+/** @throws Failure `report-exists`, `output-unwritable` */
+export const printComparisonReports = async (screen: Screen, comparison: ReportedComparison) => {
+  const { typed, problems, mode } = comparison;
+  const inputs = [...new Set(problems.flatMap(({ file }) => file ?? []))];
+  const facts = { title: "rollcall compare", inputs, problems, result: toResult(comparison) };
+  for (const { form, file } of typed.report) {
+    if (form !== "markdown") await printReport(screen, { form, file, mode, ...facts });
+    else await saveReport(screen, { form, file, mode }, (clean) => formatMarkdown(comparison, clean));
+  }
+};
+
+const toResult = ({ typed: { minEffect = 0 }, document, fault = "" }: ReportedComparison) => {
+  const name = "mean reward";
+  if (!document) return { name, status: "failed", text: fault } as const;
+  const { reward, changed } = document;
+  const status = isRegression(reward, minEffect) ? "failed" : reward && reward.pairs > 1 ? "passed" : "skipped";
+  const text = [
+    judgeReward(reward, minEffect),
+    ...listChanges(document).map((change) => `${change.name}: ${formatChange(change)}`),
+    ...changed.map((pair) => `${formatSigned(pair.difference)}: ${formatPositions(pair)}`),
+  ].join("\n");
+  return { name, status, text } as const;
+};
+
+type Clean = (text: string) => string;
+
+const formatMarkdown = ({ typed, document, fault }: ReportedComparison, clean: Clean) => {
+  const quote = (text: string) => quoteCode(clean(text));
+  const blocks = [
+    `### Comparison of ${quote(typed.a)} and ${quote(typed.b)}`,
+    fault === undefined ? "" : `**Invalid input:** ${quote(fault)}`,
+    ...(document ? formatDocument(document, typed, quote) : []),
+  ];
+  return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
+};
+
+const formatDocument = (document: CompareDocument, typed: CompareOptions, quote: Clean) => {
+  const { reward, finish_reasons, changed, notes } = document;
+  const percent = (share: number) => formatPercent(share, 1, Math.round);
+  const counts = reward ? ` ${reward.better} better, ${reward.worse} worse, ${reward.equal} equal.` : "";
+  return [
+    `**${judgeReward(reward, typed.minEffect)}**${counts}`,
+    formatTable(
+      ["", "a", "b", "difference", "95 % interval", "pairs"],
+      listChanges(document).map(({ name, a, b, difference, ci95, pairs }) => [
+        quote(name),
+        ...[a, b].map(formatNumber),
+        formatSigned(difference),
+        ci95?.map(formatSigned).join(" to ") ?? "",
+        String(pairs),
+      ]),
+    ),
+    formatTable(
+      ["finish reason", "a", "b"],
+      finish_reasons.map(({ name, a, b }) => [name === null ? "unknown" : quote(name), percent(a), percent(b)]),
+    ),
+    formatTable(
+      ["prompts that changed most", "a", "b", "difference", "in a", "in b"],
+      changed.map((pair) => [
+        quote(formatPrompt(pair)),
+        ...[pair.a, pair.b].map(formatNumber),
+        formatSigned(pair.difference),
+        ...[pair.at_a, pair.at_b].map(quote),
+      ]),
+    ),
+    [...listCounts(document, typed), ...notes.map((text) => ({ label: "note", text }))]
+      .map(({ label, text }) => `- ${label}: ${quote(text)}`)
+      .join("\n"),
+  ];
+};

@@ -1,0 +1,41 @@
+/** Lists the compared means by their names. */
+import type { KeyColumn } from "../../output/index.ts";
+import type { CompareDocument } from "./output.ts";
+
+interface Change {
+  readonly a: number;
+  readonly b: number;
+  readonly difference: number;
+}
+
+type Measure = { readonly name: string; readonly pairs: number; readonly ci95: readonly number[] | null } & (
+  | Change
+  | Readonly<Record<keyof Change, number | null>>
+);
+
+/** A measure that pairs have. */
+export type ChangedMeasure = Measure & Change;
+
+type Measures = Pick<CompareDocument, "reward" | "pass" | "metrics">;
+
+export const listMeasures = ({ reward, pass, metrics }: Measures): readonly Measure[] => [
+  ...(reward ? [{ name: "reward", ...reward }] : []),
+  ...pass.map(({ k, ...compared }) => ({ name: `pass@${k}`, ...compared })),
+  ...Object.entries(metrics).map(([name, compared]) => ({ name, ...compared })),
+];
+
+export const listChanges = (measures: Measures): readonly ChangedMeasure[] =>
+  listMeasures(measures).flatMap((measure) => {
+    const { a, b, difference } = measure;
+    return a === null || b === null || difference === null ? [] : { ...measure, a, b, difference };
+  });
+
+export const measureColumns: readonly KeyColumn<Measure>[] = [
+  { name: "name", rank: 0 },
+  { name: "pairs", rank: 1 },
+  { name: "a", rank: 0 },
+  { name: "b", rank: 0 },
+  { name: "difference", rank: 0 },
+  { name: "ci95_low", rank: 0, value: ({ ci95 }) => ci95?.[0] },
+  { name: "ci95_high", rank: 0, value: ({ ci95 }) => ci95?.[1] },
+];

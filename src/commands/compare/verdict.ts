@@ -1,0 +1,35 @@
+/** Judges the difference of the mean rewards, for the page, the reports and the exit code. */
+import { roundForDisplay } from "../../decimal.ts";
+import { findSign } from "../../stats/index.ts";
+import type { CompareDocument } from "./output.ts";
+
+type Reward = CompareDocument["reward"];
+
+/** With fewer pairs, the t interval depends much on the distribution of the differences. */
+const fewPairs = 20;
+
+/** True if the whole interval is below -`minEffect`. */
+export const isRegression = (reward: Reward, minEffect: number) => {
+  const [, high = 0] = reward?.ci95 ?? [];
+  return reward !== null && findSign(reward) < 0 && high < -minEffect;
+};
+
+export const judgeReward = (reward: Reward, minEffect = 0) => {
+  const pairs = reward?.pairs ?? 0;
+  const caution = pairs < fewPairs && pairs > 1 ? ` ${pairs} pairs are few, so this can change with more data.` : "";
+  return `${describeReward(reward, minEffect)}${caution}`;
+};
+
+const describeReward = (reward: Reward, minEffect: number) => {
+  if (!reward) return "Nothing is compared, because no pair has rewards.";
+  if (reward.pairs < 2) return "One pair is too few to judge.";
+  if (!reward.ci95) return "The interval is unknown, because the rewards are too large.";
+  const sign = findSign(reward);
+  if (sign === 0) return "No difference that this data can show.";
+  if (sign > 0) return "The mean reward of b is higher.";
+  const isProven = isRegression(reward, minEffect);
+  return `The mean reward of b is lower${isProven ? "" : `, but the loss can be less than ${minEffect}`}.`;
+};
+
+export const formatNumber = (value: number) => String(roundForDisplay(value));
+export const formatSigned = (value: number) => (value > 0 ? `+${formatNumber(value)}` : formatNumber(value));
