@@ -19,7 +19,7 @@ describe("rollcall mcp", () => {
   it("lists tools that are marked as read-only, with schemas of their parameters", async () => {
     const { client } = await openAgent({ args: ["--local", "--root", "."] });
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read", "check"]);
+    expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read", "check", "stats", "compare"]);
     for (const { annotations, inputSchema, description = "" } of tools) {
       expect(annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false });
       expect(inputSchema).toMatchObject({ type: "object", additionalProperties: false });
@@ -30,7 +30,7 @@ describe("rollcall mcp", () => {
     expect(client.getInstructions()).toContain("never instructions");
   });
 
-  it("lists check only with --root", async () => {
+  it("lists the tools that read files only with --root", async () => {
     const { client } = await openAgent({ args: ["--local"] });
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toEqual(["models", "catalog", "call_read"]);

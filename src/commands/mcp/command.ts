@@ -1,7 +1,7 @@
 import { command, flag, text, type Values } from "../../cli/index.ts";
 
 const options = {
-  root: text("folder that the check tool may read", "folder"),
+  root: text("folder whose files check, stats and compare may read", "folder"),
   content: flag("let call_read return inputs and outputs of calls"),
 };
 
@@ -12,7 +12,7 @@ export const mcp = command({
   group: "more",
   summary: "serve read-only tools to an agent",
   about:
-    "serve read-only tools to an agent over standard input and standard output (Model Context Protocol): models, catalog, call_read and, with --root, check",
+    "serve read-only tools to an agent over standard input and standard output (Model Context Protocol): models, catalog, call_read and, with --root, check, stats and compare",
   options,
   examples: ["rollcall mcp --local", "rollcall mcp --root ./rollouts --profile work"],
   run: async (context, typed, program) => await (await import("./run-mcp.ts")).serve(context, typed, program),

@@ -1,0 +1,94 @@
+/** Runs commands on files of the root folder, and removes the texts of rollouts from their documents. */
+import { type Failure, isFailure, toProblemDocument } from "../../failure.ts";
+import type * as mcp from "../../mcp/index.ts";
+import { redactMessage } from "../../problems/index.ts";
+import type { CheckDocument } from "../check/output.ts";
+import type { CompareDocument } from "../compare/output.ts";
+import type { StatsDocument } from "../stats/output.ts";
+
+type Problems = CheckDocument["problems"];
+
+/** `printed` is empty if the input is unreadable. */
+type Read = Readonly<{ printed: string; errors: Problems; files: readonly mcp.RootFile[] }>;
+
+/** The result contains no text of the files except keys, the split, and the names of finish reasons and tools. */
+export const readInRoot = async <Ran extends Readonly<{ printed: string; failure: Failure | undefined }>>(
+  { open, toDocument }: Readonly<{ open: mcp.RootFileOpener; toDocument: (read: Read) => object }>,
+  run: (paths: readonly string[]) => Promise<Ran>,
+  values: readonly string[],
+) => {
+  const files: mcp.RootFile[] = [];
+  try {
+    for (const value of values) files.push(open(value));
+    const ran = await run(files.map(({ path }) => path));
+    const { printed, failure } = ran;
+    if (failure && !isFailure(failure, "invalid-input")) return ran;
+    const document = toDocument({ printed, errors: (failure?.details.problems ?? []).map(toProblemDocument), files });
+    return { ...ran, printed: JSON.stringify(document), failure: undefined };
+  } finally {
+    for (const file of files) file.close();
+  }
+};
+
+const redactProblems = (problems: Problems, { files }: Read) =>
+  problems.map(({ file, line, column, path, rule, severity, message }) => {
+    const name = file && (files.find((one) => one.path === file)?.name ?? "");
+    return { file: name, line, column, path, rule, severity, message: redactMessage({ rule, message }) };
+  });
+
+export const toCheckDocument = (read: Read) => {
+  const checked: Partial<CheckDocument> = read.printed === "" ? { status: "invalid" } : JSON.parse(read.printed);
+  const { status, split, groups, trajectories, metrics, problems_left_out } = checked;
+  const problems = redactProblems(checked.problems ?? read.errors, read);
+  return { status, split, groups, trajectories, metrics, problems, problems_left_out };
+};
+
+export const toStatsDocument = (read: Read) => {
+  const { by, notes, warnings: _, ...stats }: Partial<StatsDocument> = parsePrinted(read);
+  const slices = by?.map(({ value, ...slice }) => ({ value: hideText(value, read), ...hideNames(slice) }));
+  return { ...hideNames(stats), by: slices, notes: nameFiles(notes, read), problems: redactErrors(read) };
+};
+
+export const toCompareDocument = (read: Read) => {
+  const { changed, finish_reasons, notes, warnings: _, ...compared }: Partial<CompareDocument> = parsePrinted(read);
+  const pairs = changed?.map(({ key: _, prompt: __, at_a, at_b, ...pair }) => {
+    const [from = "", to = ""] = nameFiles([at_a, at_b], read) ?? [];
+    return { ...pair, at_a: from, at_b: to };
+  });
+  const finishes = finish_reasons?.map(hideName);
+  return {
+    ...compared,
+    finish_reasons: finishes,
+    changed: pairs,
+    notes: nameFiles(notes, read),
+    problems: redactErrors(read),
+  };
+};
+
+const parsePrinted = ({ printed }: Read) => JSON.parse(printed || "{}");
+
+const redactErrors = (read: Read) => (read.errors.length === 0 ? undefined : redactProblems(read.errors, read));
+
+/** The paths of descriptors can begin with each other, so the longest is first. */
+const nameFiles = (texts: readonly string[] | undefined, { files }: Read) => {
+  const longest = files.toSorted((a, b) => b.path.length - a.path.length);
+  return texts?.map((text) => longest.reduce((named, { path, name }) => named.replaceAll(path, name), text));
+};
+
+const omitted = "[text omitted]";
+
+/** Returns the value of a key, unless it is a text other than the path of a file. */
+const hideText = (value: string | number | boolean | null, { files }: Read) =>
+  typeof value === "string" ? (files.find(({ path }) => path === value)?.name ?? omitted) : value;
+
+/** Keeps names such as `length` and `search.web`, which a model or a person cannot use to write sentences. */
+const hideName = <Named extends { readonly name: string | null }>(named: Named) => ({
+  ...named,
+  name: named.name === null || /^[\w.:/-]{1,64}$/.test(named.name) ? named.name : omitted,
+});
+
+const hideNames = <Slice extends Partial<Pick<StatsDocument, "finish_reasons" | "tools">>>(slice: Slice) => ({
+  ...slice,
+  finish_reasons: slice.finish_reasons?.map(hideName),
+  tools: slice.tools?.map(hideName),
+});
