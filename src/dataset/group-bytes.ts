@@ -113,14 +113,17 @@ export const measureSubset = ({ scan, groups }: IndexedGroups, group: number, { 
   return lengths.reduce((sum, length) => sum + length, around + selected.length - 1);
 };
 
-/** @throws Failure `input-changed` */
-export async function* readGroupLines(dataset: IndexedGroups): AsyncGenerator<Buffer, void> {
+/** @param rewrite replaces the line of each valid group @throws Failure `input-changed` */
+export async function* readGroupLines(
+  dataset: IndexedGroups,
+  rewrite: (line: Buffer, group: number) => Iterable<Buffer> = (line) => [line],
+): AsyncGenerator<Buffer, void> {
   const window = new ReadWindow();
   for (let group = 0; group < dataset.groups.count; group++) {
     if (!dataset.groups.isValid(group)) continue;
     // Fills the window, because `composeGroup` reads synchronously.
     await window.readPart(getPart(dataset, dataset.groups.firstOf(group)));
-    yield composeGroup(dataset, group, window);
+    yield* rewrite(composeGroup(dataset, group, window), group);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Reads groups, and finds their metrics, bytes, positions and problems. */
+import type { TrainingRows } from "./training-rows.ts";
 
 export { Digests, DigestTable, NumberColumn } from "../index/column.ts";
 export { reportMismatches } from "../index/contradictions.ts";
@@ -55,6 +56,7 @@ export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSourc
 export type { SearchQuery } from "./select/search-groups.ts";
 export type { Selection } from "./select/select-groups.ts";
 export { reportSplitLeaks } from "./split-leaks.ts";
+export type { TrainingRows } from "./training-rows.ts";
 
 export const checkFilter = async (text: string): Promise<void> =>
   void (await import("../index/expression.ts")).parseFilter(text);
@@ -62,6 +64,9 @@ export const checkFilter = async (text: string): Promise<void> =>
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
 export const searchGroups: typeof import("./select/search-groups.ts").searchGroups = async (...args) =>
   await (await import("./select/search-groups.ts")).searchGroups(...args);
+
+export const openTrainingRows = async (to: TrainingRows["to"]) =>
+  new (await import("./training-rows.ts")).TrainingRows(to);
 
 /** `close` of the result closes the given dataset. @throws as `searchGroups` */
 export const selectDataset: typeof import("./select/selected-dataset.ts").selectDataset = async (...args) =>

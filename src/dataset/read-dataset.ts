@@ -71,6 +71,8 @@ export interface Dataset extends IndexedGroups {
   filteredOut?: FilteredOut | undefined;
   /** The number of groups of several files that `--group-by` joined. */
   joinedGroups?: number | undefined;
+  /** The input before the selection. */
+  unselected?: IndexedGroups | undefined;
   /** The group before the selection, and the indexes of its selected trajectories if others were filtered out. */
   originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
   /** The result of `countUnreadable` before the selection. */

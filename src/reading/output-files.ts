@@ -52,8 +52,14 @@ const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly stri
   }
 };
 
-export const writeReceipt = async ({ host, screen }: Context, file: string, dataset: Dataset) => {
-  const pieces = composeReceipt(dataset, screen.cleaner.json);
+/** @param rows the list `rows` of the receipt, if the output is rows */
+export const writeReceipt = async (
+  { host, screen }: Context,
+  file: string,
+  dataset: Dataset,
+  rows?: Iterable<object>,
+) => {
+  const pieces = composeReceipt(dataset, screen.cleaner.json, rows);
   await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
@@ -68,23 +74,32 @@ const unconvertedData = {
   carried: [],
 };
 
-function* listUnconvertedRecords(dataset: Dataset) {
-  for (let group = 0; group < dataset.groups.count; group++) {
-    for (const [at, { source, part }] of listParts(dataset, group).entries()) {
+function* listUnconvertedRecords({ unselected, ...dataset }: Dataset) {
+  const { groups, scan, sources } = unselected ?? dataset;
+  for (let group = 0; group < groups.count; group++) {
+    for (const [at, { source, part }] of listParts({ groups, scan, sources }, group).entries()) {
       const trajectory = part.kind === "trajectory" ? at + 1 : null;
       yield { ...locateLine(source, part.line), group: group + 1, trajectory };
     }
   }
 }
 
-function* composeReceipt(dataset: Dataset, redact: (json: string) => string) {
+function* composeReceipt(dataset: Dataset, redact: (json: string) => string, rows?: Iterable<object>) {
   const receipt = dataset.conversion?.receipt;
   const document = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
-  yield `${document.slice(0, -"\n}".length)},\n  "records": [`;
-  let separator = "";
-  for (const record of receipt?.records() ?? listUnconvertedRecords(dataset)) {
-    yield `${separator}\n    ${redact(JSON.stringify(record))}`;
-    separator = ",";
+  yield document.slice(0, -"\n}".length);
+  for (const [name, items] of Object.entries({
+    records: receipt?.records() ?? listUnconvertedRecords(dataset),
+    rows,
+  })) {
+    if (items === undefined) continue;
+    yield `,\n  "${name}": [`;
+    let separator = "";
+    for (const item of items) {
+      yield `${separator}\n    ${redact(JSON.stringify(item))}`;
+      separator = ",";
+    }
+    yield "\n  ]";
   }
-  yield "\n  ]\n}\n";
+  yield "\n}\n";
 }

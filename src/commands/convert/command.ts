@@ -3,15 +3,16 @@ import * as inputs from "../../options/input-options.ts";
 
 const args = { file: inputs.rolloutFiles };
 const options = {
-  out: withDefault(text("file for the groups, or - for standard output", "file"), "-"),
+  to: withDefault(
+    choice("groups, or rows for fine-tuning: messages or preferences", ["groups", "messages", "preferences"], "shape"),
+    "groups",
+  ),
+  out: withDefault(text("output file, or - for standard output", "file"), "-"),
   receipt: inputs.receiptOption,
   exact: flag("fail if a value of the input is left out or changed, or if a last finish_reason is not recorded"),
   "group-by": inputs.groupByOption,
   "on-invalid": withDefault(
-    choice(
-      "stop: write nothing if a group is invalid; skip: write invalid groups to the rejects file, and convert the others",
-      ["stop", "skip"],
-    ),
+    choice("stop, or write invalid groups to the rejects file and skip them", ["stop", "skip"]),
     "stop",
   ),
   rejects: inputs.rejectsOption,
@@ -26,12 +27,12 @@ export const convert = command({
   words: "convert",
   loadOutputs: () => import("./output.ts"),
   hasSideEffects: true,
-  about: "convert other tools' rollouts to groups",
+  about: "convert rollouts to groups or fine-tuning rows",
   args,
   options,
   examples: [
     "rollcall convert results.jsonl --out groups.jsonl --receipt receipt.json",
-    "rollcall convert runs/ --exact | rollcall check",
+    "rollcall convert groups.jsonl --best 1 --to messages > sft.jsonl",
   ],
   run: async (context, typed) => await (await import("./run-convert.ts")).convert(context, typed),
 });

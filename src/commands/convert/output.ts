@@ -22,6 +22,26 @@ const convert = object({
     "values that the files do not have, by file and path in the trajectory; last: in the last choice of a list",
     list(object({ file: text, to: text, reason: text, last: s.flag, count })),
   ),
+  rows: s.optionalAbout(
+    "of --to messages or preferences",
+    object({
+      written: count,
+      truncated: describe("rows with a trajectory whose last choice was cut off", count),
+      missing: describe(
+        "trajectories (messages) or groups (preferences) without a row, by reason",
+        object(
+          s.sameKeys(
+            count,
+            "no_assistant_turn",
+            "under_two_trajectories",
+            "equal_rewards",
+            "unknown_prompt",
+            "different_prompts",
+          ),
+        ),
+      ),
+    }),
+  ),
   not_chosen: inputKeys.not_chosen,
   warnings: s.problems,
   notes,

@@ -1,13 +1,13 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { composeCheckResult, readGroupLines } from "../../dataset/index.ts";
+import { composeCheckResult, openTrainingRows, readGroupLines, type TrainingRows } from "../../dataset/index.ts";
 import { toProblemDocument } from "../../failure.ts";
-import { requiredOptionMissing } from "../../failures.ts";
+import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
 import { listInexactValues, type ReceiptData, sumCounts } from "../../formats/index.ts";
 import { combineModes } from "../../input/index.ts";
 import { printFacts, toFacts } from "../../lists/print-facts.ts";
-import { printDocument } from "../../output/index.ts";
+import { printDocument, type Screen } from "../../output/index.ts";
 import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
 import { printWarnings } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
@@ -19,13 +19,16 @@ import type { ConvertDocument } from "./output.ts";
 
 export const convert = async (context: Context, typed: ConvertOptions) => {
   const { screen, host } = context;
-  const { out, rejects } = typed;
+  const { out, rejects, to } = typed;
   const skipsInvalid = typed.onInvalid === "skip";
   const writesToStdout = out === "-";
+  const what = to === "groups" ? "groups" : "rows";
   if (writesToStdout && screen.isForProgram)
-    throw requiredOptionMissing("--json", "--out <file>, because otherwise the groups also go to standard output");
+    throw requiredOptionMissing("--json", `--out <file>, because otherwise the ${what} also go to standard output`);
   if (writesToStdout && host.terminal.stdout)
-    throw stdoutIsTerminal("convert does not print groups", "pass --out groups.jsonl, or redirect standard output");
+    throw stdoutIsTerminal(`convert does not print ${what}`, `pass --out ${what}.jsonl, or redirect standard output`);
+  if (typed.exact && to !== "groups")
+    throw conflictingOptions("--exact", `--to ${to}`, "rows have only the messages and tools of a trajectory");
   checkOutputFiles(typed, ["--out ", out]);
   if (!writesToStdout) requireUnusedFile(out);
   const settings = await readEffectiveSettings(context);
@@ -45,26 +48,35 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   if (failure && !skipsInvalid) throw failure;
   const receipt = dataset.conversion?.receipt?.data();
   const { leaves = null, left_out = [], added = [], format = null } = receipt ?? {};
-  if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset);
+  const rows = to === "groups" ? undefined : await openTrainingRows(to);
+  const saveReceipt = async () => {
+    if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset, rows?.listRows(dataset));
+  };
+  if (!rows) await saveReceipt();
   if (typed.exact && receipt) requireExact(receipt);
   const redact = screen.cleaner.json;
   const rejects_file = failure ? await writeRejected(dataset, { rejects, redact }) : null;
-  const lines = readGroupLines(dataset);
+  const lines = readGroupLines(dataset, rows && ((line, group) => rows.compose(line, group)));
   if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of lines) await screen.printBytes(piece);
+  // The rows are known after they are written.
+  if (rows) await saveReceipt();
   const written = groups.read - groups.rejected;
   if (receipt && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
+  if (rows) printRowNotes(screen, rows);
   if (screen.isForProgram) {
     const notes = screen.notices;
     const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, added, not_chosen };
+    const rowCounts = rows && { written: rows.written, truncated: rows.truncated, missing: rows.withoutRow };
     const warnings = problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
-    await printDocument<ConvertDocument>(screen, { status: "converted", ...counts, warnings, notes });
+    await printDocument<ConvertDocument>(screen, { status: "converted", ...counts, rows: rowCounts, warnings, notes });
   } else {
     const facts = toFacts({
       groups: written,
       trajectories: trajectories.read - trajectories.rejected,
       rejected: groups.rejected === 0 ? undefined : pluralize(groups.rejected, "group"),
       rejects: rejects_file,
+      rows: rows?.written,
       "written to": out,
     });
     if (!writesToStdout) await printFacts(screen, { facts });
@@ -96,4 +108,17 @@ const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: Con
   const paths = [...counts].sort(([, a], [, b]) => b - a).map(([path, count]) => `${path} (${count})`);
   const where = receipt === undefined ? "; list all with --receipt <file>" : "";
   return `${leaves.left_out} of ${leaves.read} values not converted: ${formatList(paths, 5)}${where}`;
+};
+
+const printRowNotes = (screen: Screen, { to, withoutRow, truncated, withHistories }: TrainingRows) => {
+  const reasons = Object.entries(withoutRow).flatMap(([reason, count]) =>
+    count === 0 ? [] : `${reason.replaceAll("_", " ")} (${count})`,
+  );
+  const missing = Object.values(withoutRow).reduce((sum, count) => sum + count, 0);
+  const [one, many] = to === "messages" ? ["trajectory", "trajectories"] : ["group", "groups"];
+  if (missing > 0) screen.notice(`wrote no row of ${pluralize(missing, one, many)}: ${formatList(reasons)}`);
+  const rows = pluralize(truncated, "row has", "rows have");
+  if (truncated > 0) screen.notice(`${rows} a truncated trajectory (omit them with --where '!truncated')`);
+  const histories = pluralize(withHistories, "trajectory", "trajectories");
+  if (withHistories > 0) screen.notice(`rows do not contain the additional histories of ${histories}`);
 };

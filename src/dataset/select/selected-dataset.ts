@@ -69,6 +69,7 @@ export const selectDataset = async (
     filteredOut,
     scan: new ScanResult({ ...read.scan, shapes: scan.shapes }, read.scan.rewards),
     unreadable: countUnreadable(dataset),
+    unselected: dataset,
     originalOf: (at) => {
       const group = kept[at] ?? at;
       return { group, selected: subsets.get(group) };

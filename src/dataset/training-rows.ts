@@ -1,0 +1,155 @@
+/** Composes rows for fine-tuning from groups (docs/guide/fine-tuning.md). */
+import { digestPrompt, findPrompt, inspectTrajectory } from "../check/index.ts";
+import { NumberColumn } from "../index/column.ts";
+import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
+import { sliceText } from "../json/json-bytes.ts";
+import { nodeSize } from "../json/reader.ts";
+import { Kind, kindAt } from "../json/shape.ts";
+import * as json from "../json/table.ts";
+import { listTrajectories } from "./group-bytes.ts";
+import type { Dataset } from "./read-dataset.ts";
+
+/** The reasons why a trajectory (`messages`) or a group (`preferences`) has no row. */
+const noReasons = {
+  no_assistant_turn: 0,
+  under_two_trajectories: 0,
+  equal_rewards: 0,
+  unknown_prompt: 0,
+  different_prompts: 0,
+};
+
+type Reason = keyof typeof noReasons;
+
+type Row = Readonly<{
+  rollouts: readonly [Rollout, Rollout?];
+  members: readonly (readonly [key: string, json: string])[];
+}>;
+
+export class TrainingRows {
+  readonly to: "messages" | "preferences";
+  written = 0;
+  /** The number of rows with a trajectory whose last choice was cut off. */
+  truncated = 0;
+  /** The number of trajectories with additional histories, which no row has. */
+  withHistories = 0;
+  readonly withoutRow = { ...noReasons };
+  /** The group of each row, and the positions of its trajectories in the group. */
+  readonly #groups = new NumberColumn("u32");
+  readonly #firsts = new NumberColumn("u32");
+  readonly #seconds = new NumberColumn("u32");
+
+  constructor(to: TrainingRows["to"]) {
+    this.to = to;
+  }
+
+  /** Yields the lines of the rows of a valid group. @param line the group in rollcall's format */
+  *compose(line: Buffer, group: number): Generator<Buffer, void> {
+    const places = listTrajectories(line, { kind: "group" }).map((trajectory, position) => ({ trajectory, position }));
+    if (this.to === "preferences") yield* this.#add(composePreference(places), group);
+    else for (const place of places) yield* this.#add(composeMessages(place), group);
+  }
+
+  /** Lists the rows. Groups and trajectories have their numbers before a selection, like the records of a receipt. */
+  *listRows({ originalOf }: Dataset) {
+    for (let row = 0; row < this.written; row++) {
+      const group = this.#groups.at(row);
+      const { group: original, selected } = originalOf?.(group) ?? { group };
+      const [first = 0, second = 0] = [this.#firsts.at(row), this.#seconds.at(row)].map((at) => selected?.[at] ?? at);
+      const at = { row: row + 1, group: original + 1 };
+      if (this.to === "messages") yield { ...at, trajectory: first + 1 };
+      else yield { ...at, chosen: first + 1, rejected: second + 1 };
+    }
+  }
+
+  *#add(row: Row | Reason, group: number) {
+    if (typeof row === "string") return void this.withoutRow[row]++;
+    const { rollouts, members } = row;
+    const [first, second] = rollouts;
+    this.written++;
+    if (rollouts.some((rollout) => rollout?.isTruncated)) this.truncated++;
+    this.withHistories += rollouts.filter((rollout) => rollout?.hasHistories).length;
+    this.#groups.push(group);
+    this.#firsts.push(first.position);
+    this.#seconds.push(second?.position ?? 0);
+    yield Buffer.from(`{${members.map(([key, text]) => `"${key}":${text}`).join(",")}}\n`);
+  }
+}
+
+type Place = Readonly<{ trajectory: json.JsonValue; position: number }>;
+
+type Rollout = ReturnType<typeof readRollout>;
+
+const readRollout = ({ trajectory, position }: Place) => {
+  const { table, node } = trajectory;
+  const facts = createTrajectoryFacts();
+  inspectTrajectory(table, node, facts, () => undefined);
+  const entries = json.elementsOf({ table, node: facts.list });
+  const tools = json.memberAt(trajectory, "tools");
+  const hasTools = json.elementsOf(tools).length > 0;
+  return {
+    position,
+    messages: entries.map(composeMessage),
+    promptLength: entries.filter((entry) => json.endOf(table, entry.node) <= facts.promptEnd).length,
+    prompt: findPrompt(table, facts),
+    bytes: table.bytes,
+    tools: tools && hasTools ? json.spanOf(tools) : undefined,
+    hasTurn: facts.choices > 0 || facts.hasAssistantTurn,
+    isTruncated: facts.cutNode > 0,
+    hasHistories: json.elementsOf(json.memberAt(trajectory, "additional_histories")).length > 0,
+  };
+};
+
+/** A choice becomes its message. Readers refuse some null members, so only `content` can be null. */
+const composeMessage = (entry: json.JsonValue) => {
+  const choice = json.memberAt(entry, "role") ? undefined : json.memberAt(entry, "message");
+  const { table, node } = choice ?? entry;
+  const members = [...json.childrenOf({ table, node })];
+  const kept = members.filter(([key, value]) => key === "content" || kindAt(table, value.node) !== Kind.null);
+  if (kept.length === members.length) return sliceText(table.bytes, json.spanOf({ table, node }));
+  const texts = kept.map(([, value]) => {
+    const start = json.startOf(table, value.node - nodeSize);
+    return sliceText(table.bytes, { start, end: json.endOf(table, value.node) });
+  });
+  return `{${texts.join(",")}}`;
+};
+
+const listTools = ({ tools, bytes }: Rollout) => (tools ? [["tools", sliceText(bytes, tools)] as const] : []);
+
+const toList = (messages: readonly string[]) => `[${messages.join(",")}]`;
+
+const composeMessages = (place: Place): Row | Reason => {
+  const rollout = readRollout(place);
+  if (!rollout.hasTurn) return "no_assistant_turn";
+  return { rollouts: [rollout], members: [["messages", toList(rollout.messages)], ...listTools(rollout)] };
+};
+
+const composePreference = (places: readonly Place[]): Row | Reason => {
+  if (places.length < 2) return "under_two_trajectories";
+  const rated = places.map((place) => ({ ...place, reward: readReward(place.trajectory) }));
+  const best = rated.reduce((found, one) => (one.reward > found.reward ? one : found));
+  const worst = rated.reduce((found, one) => (one.reward < found.reward ? one : found));
+  if (best.reward === worst.reward) return "equal_rewards";
+  const [chosen, rejected] = [readRollout(best), readRollout(worst)];
+  const [task, otherTask] = [digestTask(chosen), digestTask(rejected)];
+  if (task === undefined || otherTask === undefined) return "unknown_prompt";
+  if (task !== otherTask) return "different_prompts";
+  const { messages, promptLength } = chosen;
+  return {
+    rollouts: [chosen, rejected],
+    members: [
+      ["prompt", toList(messages.slice(0, promptLength))],
+      ["chosen", toList(messages.slice(promptLength))],
+      ["rejected", toList(rejected.messages.slice(rejected.promptLength))],
+      ...listTools(chosen),
+    ],
+  };
+};
+
+const readReward = (trajectory: json.JsonValue) => {
+  const reward = json.memberAt(trajectory, "reward");
+  return reward ? json.readNumber(reward.table, reward.node) : Number.NaN;
+};
+
+/** Returns a digest of the prompt and the tools; undefined if the prompt is unknown. */
+const digestTask = ({ bytes, prompt, tools = { start: 0, end: 0 } }: Rollout) =>
+  prompt && [prompt, tools].map((span) => digestPrompt(bytes, span).toString("latin1")).join("");

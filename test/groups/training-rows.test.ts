@@ -1,0 +1,78 @@
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { runHere } from "../support/here.ts";
+import { itHolds } from "../support/property.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "rows-"));
+
+const convert = async (words: readonly string[]): Promise<readonly string[]> => {
+  const { code, stdout, stderr } = await runHere(["convert", "-q", ...words]);
+  if (code !== 0) throw new Error(stderr);
+  return stdout.split("\n").slice(0, -1);
+};
+
+/** JSON that a parser and `JSON.stringify` would not write again as it is. */
+const values = fc.constantFrom(
+  ...["1.0", "-0", "1e400", "9007199254740993", '"\\u00e9\\/"', '"\\ud800"', '"a\\nb"', "[ 1 ,2 ]", '{ "z":1,"a":"" }'],
+);
+const contents = fc.constantFrom('"q"', '"\\u0041"', '""', '[{"type":"text","text":"\\t"}]');
+const messages = fc
+  .record({ role: fc.constantFrom("user", "assistant", "system"), content: contents, value: values })
+  .map(({ role, content, value }) => `{"role": "${role}", "content":${content},"own" :${value}}`);
+/** A turn of a trajectory, and the message of a row. */
+const turns = fc.oneof(
+  messages.map((message) => ({ turn: message, message })),
+  fc.tuple(contents, values).map(([content, value]) => {
+    const message = `{"role":"assistant","content":${content},"n":${value}}`;
+    return { turn: `{"finish_reason":"stop","index":0,"message": ${message}}`, message };
+  }),
+);
+const tools = fc.constantFrom(undefined, "[]", '[{"type":"function","function":{"name":"f","n":1.0}}]');
+
+describe("rows of messages", () => {
+  itHolds(
+    "have each message of each trajectory with a turn of the assistant, in order, byte for byte",
+    fc.asyncProperty(fc.array(fc.tuple(fc.array(turns, { maxLength: 6 }), tools), { minLength: 1 }), async (given) => {
+      const trajectories = given.map(
+        ([list, offered]) =>
+          `{"reward":0,"messages_and_choices":[${list.map(({ turn }) => turn).join(" ,")}]${offered ? `,"tools":${offered}` : ""}}`,
+      );
+      const file = join(folder, "in.jsonl");
+      writeFileSync(file, `{"trajectories":[${trajectories.join(",")}]}\n`);
+      const rows = given.flatMap(([list, offered]) => {
+        const texts = list.map(({ message }) => message);
+        if (!texts.some((text) => /"role": ?"assistant"/.test(text))) return [];
+        return `{"messages":[${texts.join(",")}]${offered && offered !== "[]" ? `,"tools":${offered}` : ""}}`;
+      });
+      expect(await convert([file, "--to", "messages"])).toEqual(rows);
+    }),
+    { quick: 30, slow: 300 },
+  );
+});
+
+describe("a row of preferences", () => {
+  it("divides the best and the worst trajectory of its group after the prompt", async () => {
+    const flat = ["test/samples/wordle.trajectories.jsonl", "--group-by", "prompt_id"];
+    const receipt = join(folder, "receipt.json");
+    const all = await convert([...flat, "--to", "messages", "--receipt", receipt]);
+    const places = JSON.parse(readFileSync(receipt, "utf8")).rows;
+    const pairs = join(folder, "pairs.json");
+    const words = ["--to", "preferences", "--where", "group.number != 2", "--receipt", pairs];
+    const rows = (await convert([...flat, ...words])).map((row) => JSON.parse(row));
+    const { records, rows: found } = JSON.parse(readFileSync(pairs, "utf8"));
+    expect(found.map(({ group }: { group: number }) => group)).toEqual([1, 3, 4, 5]);
+    const messagesOf = (group: number, trajectory: number) => {
+      const at = places.find((one: typeof places) => one.group === group && one.trajectory === trajectory);
+      return JSON.parse(all[at.row - 1] ?? "").messages;
+    };
+    for (const [at, { group, chosen, rejected }] of found.entries()) {
+      const { prompt, ...row } = rows[at];
+      expect([...prompt, ...row.chosen]).toEqual(messagesOf(group, chosen));
+      expect([...prompt, ...row.rejected]).toEqual(messagesOf(group, rejected));
+      expect(records.filter((record: typeof found) => record.group === group)).toHaveLength(9);
+    }
+  });
+});
