@@ -168,19 +168,6 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
 export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number) =>
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
-/** Yields valid groups. A missing reward is NaN. @throws Failure `input-changed`; the signal's reason */
-export async function* readGroupRewards(dataset: IndexedGroups, signal: AbortSignal) {
-  const { groups } = dataset;
-  const window = new ReadWindow();
-  for (let group = 0; group < groups.count; group++) {
-    signal.throwIfAborted();
-    if (!groups.isValid(group)) continue;
-    const first = getPart(dataset, groups.firstOf(group));
-    const isBare = groups.isBare(group);
-    yield { group, rewards: isBare ? groups.rewardsOf(group) : parseRewards(await window.readPart(first), first.part) };
-  }
-}
-
 export const parseRewards = (bytes: Buffer, part: Part): readonly number[] =>
   listTrajectories(bytes, part).map((trajectory) => {
     const { reward } = pickMembers(trajectory, ["reward"]);

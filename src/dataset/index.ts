@@ -34,7 +34,6 @@ export {
   maxGapBytes,
   ReadWindow,
   readGroupLines,
-  readGroupRewards,
   readGroupStart,
   readGroupTrajectories,
   readPartValue,

@@ -23,8 +23,8 @@ export const fieldDefaults: JsonObject = {
   },
 };
 /** The facts that need only rewards (metrics.md). */
-export const rewardFacts = ["advantage", "solved"] as const;
-/** The facts that need a walk over the messages, which the page in a browser does not have. */
+const rewardFacts = ["advantage", "solved"] as const;
+/** The facts that need a walk over the messages. */
 export const walkedFacts = ["turns", "characters", "tokens", "tool_calls", "tool_errors", "unanswered"] as const;
 
 const variableNames = ["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults)];
@@ -46,13 +46,10 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
   }
 };
 
-/** @param facts the facts that the caller has @throws Failure `invalid-filter` */
-export const parseFilter = (
-  text: string,
-  facts: readonly string[] = [...rewardFacts, ...walkedFacts],
-): TrajectoryFilter => {
+/** @throws Failure `invalid-filter` */
+export const parseFilter = (text: string): TrajectoryFilter => {
   const environment = new Environment({ limits: { maxDepth: 100 } });
-  for (const name of [...variableNames, ...facts]) environment.registerVariable(name, "dyn");
+  for (const name of [...variableNames, ...rewardFacts, ...walkedFacts]) environment.registerVariable(name, "dyn");
   const expression = withFilterFailure(text, () => {
     const parsed = environment.parse(text);
     const { valid, error } = parsed.check();

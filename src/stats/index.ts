@@ -9,7 +9,14 @@ export { isSolved } from "../index/metrics.ts";
 export { type RolloutFact, sumUses } from "../index/rollout-facts.ts";
 export { computeMoments } from "../index/sums.ts";
 export { type Comparison, compareDatasets, type Difference, findSign } from "./compare.ts";
-export { type GroupFactsRow, listGroupFacts, listTrajectoryFacts, type TrajectoryFactsRow } from "./rows.ts";
+export {
+  type GroupFactsRow,
+  listGroupFacts,
+  listTrajectoryFacts,
+  readGroupFacts,
+  type TrajectoryFactsRow,
+  toFactValues,
+} from "./rows.ts";
 export type { Stats, StatsOptions } from "./summary.ts";
 
 export interface DatasetStats {

@@ -1,7 +1,7 @@
 /** Lists the facts of trajectories and groups as rows. */
 
 import { type Dataset, getPart, locatePart, locateValue } from "../dataset/index.ts";
-import type { RolloutFact } from "../index/rollout-facts.ts";
+import { type RolloutFact, sumUses } from "../index/rollout-facts.ts";
 import { computeMoments } from "../index/sums.ts";
 import { getFacts } from "./facts.ts";
 
@@ -22,6 +22,30 @@ export interface GroupFactsRow {
   readonly exceptions: number;
   readonly facts: readonly RolloutFact[];
 }
+
+/** Returns the facts of a trajectory with null for unknown values. @param groupMean as in `TrajectoryFactsRow` */
+export const toFactValues = (fact: RolloutFact, groupMean: number | undefined) => {
+  const { calls, errors, unanswered } = sumUses(fact.tools.values());
+  const reward = Number.isFinite(fact.reward) ? fact.reward : null;
+  return {
+    reward,
+    advantage: reward === null || groupMean === undefined ? null : reward - groupMean,
+    turns: fact.turns,
+    characters: fact.characters,
+    tokens: fact.tokens < 0 ? null : fact.tokens,
+    finish_reason: fact.finishReason ?? null,
+    tool_calls: calls,
+    tool_errors: errors,
+    unanswered,
+  };
+};
+
+/** Returns the facts of a group's trajectories; none if the group is invalid. */
+export const readGroupFacts = (dataset: Dataset, group: number): readonly RolloutFact[] => {
+  const facts = getFacts(dataset);
+  const rows = dataset.groups.isValid(group) ? facts.listRows(dataset.groups.partsOf(group)) : [];
+  return rows.map((row) => facts.at(row));
+};
 
 /** Yields valid groups. */
 export async function* listGroupFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<GroupFactsRow> {

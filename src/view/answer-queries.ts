@@ -76,7 +76,8 @@ const listFindings = ({ findings, counts }: Findings, rule: string) => {
 const sortValue = (facts: GroupFacts, key: SortKey) => {
   if (key === "problems") return facts.rules.length;
   if (key === "trainable") return facts.untrainable === null ? 1 : 0;
-  return facts[key] ?? Number.NaN;
+  if (key === "tool errors") return facts.toolErrors ?? Number.NaN;
+  return key === "step" ? Number.parseFloat(facts.step ?? "") : (facts[key] ?? Number.NaN);
 };
 
 /** Sorts NaN last in both directions. */
@@ -85,11 +86,12 @@ export const compareNumbers = (a: number, b: number, isDescending: boolean) => {
   return isDescending ? b - a : a - b;
 };
 
-const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, rule, file }: Query) =>
+const isSelected = (facts: GroupFacts, { reward, mean, spread, trainable, truncated, rule, file }: Query) =>
   (reward === undefined || facts.rewards.some((each) => isWithin(each, reward))) &&
   (mean === undefined || isWithin(facts.mean, mean)) &&
   (spread === undefined || isWithin(facts.spread, spread)) &&
   (trainable === undefined || (facts.untrainable === null) === trainable) &&
+  (truncated === undefined || facts.truncated > 0) &&
   (rule === undefined || facts.rules.some((each) => rule === "any" || each === rule)) &&
   (file === undefined || facts.file === file);
 

@@ -6,7 +6,7 @@ export const rowsPerPage = 100;
 /** The limit of `text` and `where`, in UTF-16 units. */
 export const maxSearchLength = 20_000;
 
-const SortKey = z.enum(["group", "size", "mean", "spread", "trainable", "problems"]);
+const SortKey = z.enum(["group", "size", "mean", "spread", "step", "tool errors", "trainable", "problems"]);
 export type SortKey = z.output<typeof SortKey>;
 
 const bounds = [z.number(), z.number()] as const;
@@ -27,6 +27,8 @@ const Query = z.object({
   mean: range,
   spread: range,
   trainable: z.optional(z.boolean()),
+  /** Selects groups with a trajectory whose last finish reason is `length`. */
+  truncated: z.optional(z.literal(true)),
   /** Selects groups that violate this rule. With `any`, selects groups that violate some rule. */
   rule: text,
   file: text,
@@ -96,9 +98,9 @@ export interface GroupReader<Facts extends GroupFacts> {
   readTrajectories(group: number): Promise<readonly string[]>;
 }
 
-/** `done` and `of` count bytes in the phase `reading`, and groups in later phases. */
+/** `done` and `of` count bytes in the phase `reading`, and groups when the input is read. */
 export type ReadProgress = Readonly<{
-  phase: "opening" | "reading" | "measuring" | "read";
+  phase: "opening" | "reading" | "read";
   done: number;
   of: number;
 }>;
@@ -139,7 +141,7 @@ export type GroupRows = Readonly<{
   searched: { share: number } | null;
 }>;
 
-/** A group that is invalid or not measured yet has no rewards. */
+/** An invalid group has no rewards. Null is an unknown value. */
 export type GroupFacts = {
   /** Index in the input, from 0. */
   group: number;
@@ -151,6 +153,14 @@ export type GroupFacts = {
   rewards: readonly number[];
   mean: number | null;
   spread: number | null;
+  /** All steps of the trajectories, such as `3, 4`. */
+  step: string | null;
+  /** All finish reasons of the last choices, such as `6 stop, 2 length`. */
+  finish: string | null;
+  /** The number of trajectories with the finish reason `length`. */
+  truncated: number;
+  /** Null if the trajectories use no tools. */
+  toolErrors: number | null;
 };
 
 export type GroupRow = GroupFacts &
@@ -203,12 +213,26 @@ export type Finding = Readonly<{
 export type TrajectorySummary = Readonly<{
   position: SourcePosition;
   bytes: number;
+  /** Also known in invalid groups. */
   reward: number | null;
-  advantage: number | null;
   metrics: Readonly<Record<string, number | boolean>>;
   messages: number;
-  /** True if the finish reason of the last choice is `length`. */
-  truncated: boolean;
+  step: string | null;
+  /** Null if the group is invalid. */
+  facts: TrajectoryFacts | null;
+}>;
+
+/** The facts with their names in expressions (metrics.md). */
+export type TrajectoryFacts = Readonly<{
+  reward: number | null;
+  advantage: number | null;
+  turns: number;
+  characters: number;
+  tokens: number | null;
+  finish_reason: string | null;
+  tool_calls: number;
+  tool_errors: number;
+  unanswered: number;
 }>;
 
 export type GroupContent = Readonly<{

@@ -1,10 +1,12 @@
 /** Reads a group, and formats the command that logs or reads the group. */
 
 import * as grouping from "../dataset/index.ts";
+import { parseKeyText } from "../index/group-key.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
 import { formatOwnCommand } from "../program.ts";
+import * as stats from "../stats/index.ts";
 import type { GroupContent, LoggedGroup } from "./answers.ts";
 
 export type ViewInput = Readonly<{
@@ -28,21 +30,25 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
   const { groups, scan } = dataset;
   const trajectories = (await grouping.readGroupTrajectories(dataset, group)).map(parseTrajectory);
   const kind = scan.parts.kindOf(groups.firstOf(group));
-  const { mean, deviation } = grouping.computeMoments(trajectories.flatMap(({ reward }) => reward ?? []));
+  const facts = stats.readGroupFacts(dataset, group);
+  const rewards = facts.map(({ reward }) => reward).filter(Number.isFinite);
+  const mean = rewards.length === 0 ? undefined : grouping.computeMoments(rewards).mean;
   const bytes = kind === "group" ? grouping.readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
   return {
     position: grouping.locateGroup(dataset, group),
     isReadable: kind !== "unreadable",
-    members: trajectories.map(({ messages, ...facts }) => ({
-      ...facts,
-      advantage: facts.reward === null || deviation === 0 ? null : (facts.reward - mean) / deviation,
-      messages: messages.length,
-    })),
+    members: trajectories.map(({ messages, ...member }, at) => {
+      const fact = facts[at];
+      const step = fact?.by === undefined ? null : formatStep(fact.by);
+      return { ...member, messages: messages.length, step, facts: fact ? stats.toFactValues(fact, mean) : null };
+    }),
     exceptions: bytes ? readExceptions(bytes) : [],
     common: countSharedMessages(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
 };
+
+export const formatStep = (json: string) => String(parseKeyText(json));
 
 const readExceptions = (bytes: Buffer) =>
   table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {
@@ -68,15 +74,8 @@ const parseTrajectory = ({ bytes, position }: grouping.SourceTrajectory) => {
     bytes: bytes.length,
     reward: isNumber(reward) ? reward : null,
     metrics: Object.fromEntries(measures),
-    truncated: isTruncated(messages),
     messages: messages.map((message) => sliceText(bytes, table.spanOf(message))),
   };
-};
-
-const isTruncated = (messages: readonly table.JsonValue[]) => {
-  const last = messages.findLast((message) => table.memberAt(message, "message") && !table.memberAt(message, "role"));
-  const reason = table.memberAt(last, "finish_reason");
-  return reason !== undefined && table.parseValue(reason) === "length";
 };
 
 const countSharedMessages = ([first = [], ...others]: readonly (readonly string[])[]) => {

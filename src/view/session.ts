@@ -1,12 +1,13 @@
-/** Reads groups on request, and measures all groups in the background. */
+/** Summarizes groups, and reads their content on request. */
 
 import * as grouping from "../dataset/index.ts";
 import { composeCheckResult } from "../dataset/index.ts";
 import type { Problem } from "../failure.ts";
+import * as stats from "../stats/index.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
-import { readGroupContent, type ViewInput } from "./group-content.ts";
+import { formatStep, readGroupContent, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
 
@@ -24,15 +25,11 @@ export const openSession = (input: ViewInput) => {
   }
   const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
-  let measured = 0;
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
     findings: { findings, counts: problems.counts },
-    state: () => ({
-      progress: { phase: measured === count ? "read" : "measuring", done: measured, of: count },
-      summary,
-    }),
+    state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
     charts: () => computeCharts(groups, summary.reward.scale),
     search: searches.search,
     readRow: async (facts) => ({
@@ -50,15 +47,6 @@ export const openSession = (input: ViewInput) => {
   return {
     ...createAnswers(store),
     store,
-    /** @throws Failure `input-changed`; the signal's reason */
-    async measure(signal: AbortSignal) {
-      for await (const { group, rewards } of grouping.readGroupRewards(dataset, signal)) {
-        measured = group + 1;
-        const facts = groups[group];
-        if (facts) setRewards(facts, rewards);
-      }
-      measured = count;
-    },
     async close() {
       searches.end();
       await dataset.close();
@@ -67,26 +55,45 @@ export const openSession = (input: ViewInput) => {
 };
 
 const listGroupFacts = (dataset: grouping.Dataset) =>
-  Array.from(
-    { length: dataset.groups.count },
-    (_, group): GroupFacts => ({
+  Array.from({ length: dataset.groups.count }, (_, group): GroupFacts => {
+    const facts = stats.readGroupFacts(dataset, group);
+    const rewards = facts.map(({ reward }) => reward);
+    // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
+    const isComplete = rewards.every(Number.isFinite);
+    const { mean, deviation } = isComplete && rewards.length > 0 ? grouping.computeMoments(rewards) : unknownMoments;
+    const uses = facts.flatMap(({ tools }) => [...tools.values()]);
+    return {
       group,
       file: grouping.locateGroup(dataset, group).file,
       size: dataset.groups.trajectoriesOf(group),
       untrainable: findUntrainableReason(dataset, group),
       rules: none,
-      rewards: none,
-      mean: null,
-      spread: null,
-    }),
-  );
+      rewards: isComplete ? rewards : rewards.filter(Number.isFinite),
+      mean,
+      spread: deviation,
+      step: formatSteps(facts),
+      finish: formatFinishReasons(facts),
+      truncated: facts.filter(({ finishReason }) => finishReason === "length").length,
+      toolErrors: uses.length === 0 ? null : stats.sumUses(uses).errors,
+    };
+  });
 
-const setRewards = (facts: GroupFacts, rewards: readonly number[]) => {
-  // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
-  const isComplete = rewards.every(Number.isFinite);
-  facts.rewards = isComplete ? rewards : rewards.filter(Number.isFinite);
-  if (isComplete && rewards.length > 0)
-    ({ mean: facts.mean, deviation: facts.spread } = grouping.computeMoments(rewards));
+const unknownMoments = { mean: null, deviation: null };
+
+/** Null if no trajectory has a step. */
+const formatSteps = (facts: readonly stats.RolloutFact[]) => {
+  const steps = new Set(facts.flatMap(({ by }) => by ?? []));
+  return steps.size === 0 ? null : Array.from(steps, formatStep).join(", ");
+};
+
+/** Formats as `6 stop, 2 length`, without the count if all trajectories have this reason. Null if none is known. */
+const formatFinishReasons = (facts: readonly stats.RolloutFact[]) => {
+  const counts = new Map<string, number>();
+  for (const { finishReason } of facts)
+    if (finishReason !== undefined) counts.set(finishReason, (counts.get(finishReason) ?? 0) + 1);
+  const sorted = [...counts].sort(([a, one], [b, two]) => two - one || (a < b ? -1 : 1));
+  const names = sorted.map(([name, count]) => (count === facts.length ? name : `${count} ${name}`));
+  return names.length === 0 ? null : names.join(", ");
 };
 
 /** All groups share this list, because 100,000 empty lists would take 20 MB. */

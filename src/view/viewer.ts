@@ -23,7 +23,6 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
   const opened = new AbortController();
   let progress: ReadProgress | undefined = openingProgress;
   let session: ViewSession | undefined;
-  let measured: Promise<void> = Promise.resolve();
   let onPageLoad = async (): Promise<void> => undefined;
   const app = createApp(token, {
     answer: (name, query) => {
@@ -41,19 +40,15 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     showProgress({ bytes, of = 0 }: { bytes: number; of?: number | undefined }) {
       progress = { phase: "reading", done: bytes, of };
     },
-    /** Reads a changed input again when the browser loads the page. @throws errors of `read` and of the session */
+    /** Reads a changed input again when the browser loads the page. @throws errors of `read` */
     async showInput(read: ReadInput) {
       for (;;) {
         const input = await read();
         if (ending.signal.aborted) return await input.dataset.close();
         const previous = session;
         session = openSession(input);
-        measured = session.measure(ending.signal);
         progress = undefined;
         await previous?.close();
-        await measured.catch((thrown: unknown) => {
-          if (!ending.signal.aborted) throw thrown;
-        });
         await new Promise<void>((resolve) => {
           onPageLoad = async () => {
             if (progress || !(await input.hasChanged())) return;
@@ -66,7 +61,6 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
     async close() {
       ending.abort();
       await server.close();
-      await measured.catch(() => undefined);
       await session?.close();
     },
   };

@@ -38,7 +38,7 @@ const modules: Readonly<Record<string, Module>> = {
   context: { imports: "output settings" },
   output: { packages: "chalk get-east-asian-width ora", uses: "files processes", open: "*" },
   mcp: { imports: "problems", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
-  view: { imports: "calls dataset http-server index", packages: "hono preact zod", uses: "files" },
+  view: { imports: "calls dataset http-server index stats", packages: "hono preact zod", uses: "files" },
   service: {
     imports: "check contract database dataset http-server index",
     packages: "hono @hono/node-server zod",

@@ -170,12 +170,68 @@ describe("the API of the page for groups", () => {
       common: 1,
       position: { file, line: 2 },
       members: [
-        { position: { file, line: 2 }, reward: 0, advantage: -1, metrics: { turns: 0 }, messages: 2 },
-        { position: { file, line: 2 }, reward: 1, advantage: 1, metrics: { turns: 1 }, messages: 2 },
+        { position: { file, line: 2 }, reward: 0, facts: { advantage: -0.5 }, metrics: { turns: 0 }, messages: 2 },
+        { position: { file, line: 2 }, reward: 1, facts: { advantage: 0.5 }, metrics: { turns: 1 }, messages: 2 },
       ],
     });
     const quoted = file.replace("'", "'\\''");
     expect(group.command).toBe(`rollcall log my-model --split train --where 'group.number == 2' '${quoted}'`);
+  });
+
+  it("gives the facts that stats lists for each trajectory", async () => {
+    const page = await startView([airline]);
+    await whenRead(page);
+    const { data } = JSON.parse((await runRollcall(["stats", airline, "--each", "trajectory", "--json"])).stdout);
+    const shown: object[] = [];
+    for (let group = 1; group <= 20; group++) {
+      const { members }: GroupDetail = JSON.parse((await page.ask("/api/group", { group })).body);
+      shown.push(...members.map(({ facts }) => expect.objectContaining(facts)));
+    }
+    expect(data).toEqual(shown);
+  });
+
+  it("gives the steps, finish reasons and tool errors of groups, filters by length, and sorts unknown facts last", async () => {
+    const call = { id: "c", type: "function", function: { name: "look", arguments: "{}" } };
+    const choice = (finish_reason: string, message: object) => ({ finish_reason, index: 0, message });
+    const asking = choice("tool_calls", { role: "assistant", content: null, tool_calls: [call] });
+    const line = (step: number | undefined, reasons: readonly string[], result?: string) => {
+      const tool = result === undefined ? [] : [asking, { role: "tool", tool_call_id: "c", content: result }];
+      const trajectories = reasons.map((reason, at) => ({
+        messages_and_choices: [
+          { role: "user", content: "q" },
+          ...tool,
+          choice(reason, { role: "assistant", content: "a" }),
+        ],
+        reward: at,
+        metadata: { step },
+      }));
+      return JSON.stringify({ trajectories });
+    };
+    const known = [
+      line(undefined, ["stop"]),
+      line(10, ["stop", "length", "stop"], "Error: no"),
+      line(9, ["stop"], "ok"),
+    ];
+    const page = await startView([
+      fileOf("g.jsonl", [...known, groupLine([0]).replace("reward", "rewards")].join("\n")),
+    ]);
+    await whenRead(page);
+    const rows = async (query: object) =>
+      rowsOf((await page.ask("/api/rows", query)).body).rows.map(({ step, finish, toolErrors }) => [
+        step,
+        finish,
+        toolErrors,
+      ]);
+    const [none, failed, fine, invalid] = [
+      [null, "stop", null],
+      ["10", "2 stop, 1 length", 3],
+      ["9", "stop", 0],
+      [null, null, null],
+    ];
+    expect(await rows({})).toEqual([none, failed, fine, invalid]);
+    expect(await rows({ truncated: true })).toEqual([failed]);
+    expect(await rows({ sort: "step" })).toEqual([fine, failed, none, invalid]);
+    expect(await rows({ sort: "tool errors", descending: true })).toEqual([failed, fine, none, invalid]);
   });
 
   it("gives the lines of trajectories that --group-by gathers, and the message of each problem", async () => {

@@ -182,6 +182,7 @@ describe.skipIf(chromium === undefined)("a page in a file", { tags: "browser" },
     };
     for (const [expression, groups] of [
       ["truncated", 1],
+      ["turns == 1 && characters == 3 && tokens == null && advantage > 0.1", 2],
       ['messages.exists(m, m.content.matches("4 [01]")) && metrics.turns > 0', 2],
       ["group.number == 2 && group.reward_max == 0.5 && trajectory.reward < group.reward_mean", 1],
       ["group.size == 2", 2],

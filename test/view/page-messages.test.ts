@@ -147,9 +147,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("heading", { name: "count the stars 3 trajectories" }).waitFor();
     const names = async () => await page.locator(".members tbody a").allInnerTexts();
     expect(await names()).toEqual(["trajectory 3", "trajectory 1", "trajectory 2"]);
-    await page.getByRole("button", { name: "turns" }).click();
+    await page.getByRole("button", { name: "metrics.turns" }).click();
     await expect.poll(names).toEqual(["trajectory 3", "trajectory 2", "trajectory 1"]);
-    await page.getByRole("button", { name: "turns" }).click();
+    await page.getByRole("button", { name: "metrics.turns" }).click();
     await expect.poll(names).toEqual(["trajectory 1", "trajectory 2", "trajectory 3"]);
     await page.locator(".column .entry").nth(2).waitFor();
     await page.evaluate("scrollTo(0, document.querySelector('.beside').offsetTop + 300)");
@@ -272,7 +272,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await page.getByRole("button", { name: "6 user thanks" }).click();
     expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("message 6, user");
     await page.evaluate("scrollTo(0, document.body.scrollHeight)");
-    await page.getByRole("heading", { name: "trajectory 2 of 3 reward 1 advantage +0.71" }).click();
+    await page.getByRole("heading", { name: "trajectory 2 of 3 reward 1 advantage +0.333" }).click();
     await page.getByRole("button", { name: "next" }).click();
     await page.getByText("trajectory 3 of 3").waitFor();
     expect(await page.getByRole("button", { name: "next" }).isDisabled()).toBe(true);
@@ -344,11 +344,11 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       "equal to trajectory 1",
       "no counterpart in trajectory 1",
     ]);
-    expect(await page.locator(".members td:nth-child(4)").allInnerTexts()).toEqual(["true", "false"]);
+    expect(await page.locator(".members td[data-name=correct]").allInnerTexts()).toEqual(["true", "false"]);
     await page.getByRole("button", { name: "correct" }).click();
     await page.getByRole("button", { name: "correct" }).click();
     await expect
-      .poll(async () => await page.locator(".members td:nth-child(4)").allInnerTexts())
+      .poll(async () => await page.locator(".members td[data-name=correct]").allInnerTexts())
       .toEqual(["false", "true"]);
     await page.goto(`${served.url}/${addressOf({ group: 1, trajectory: 1 })}`);
     expect(await page.locator("dl.metrics").innerText()).toMatch(/correct\s+true/);

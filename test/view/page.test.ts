@@ -352,7 +352,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await pressKeys(page, "p");
     await page.getByText("group 2 of 20").waitFor();
     await pressKeys(page, "j", "Enter");
-    await page.getByRole("heading", { name: "trajectory 2 of 4 reward 1 advantage +1.73" }).waitFor();
+    await page.getByRole("heading", { name: "trajectory 2 of 4 reward 1 advantage +0.75" }).waitFor();
     await expect.poll(async () => await hash(page)).toBe(addressOf({ group: 2, trajectory: 2 }));
     await pressKeys(page, "j", "j");
     await expect
@@ -554,9 +554,9 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const sortBy = async (name: string) => await page.locator(".members").getByRole("button", { name }).click();
     await sortBy("reward");
     await expect.poll(order).toBe("213213");
-    await sortBy("truncated");
-    await expect.poll(order).toBe("123123");
-    await sortBy("turns");
+    await sortBy("finish reason");
+    await expect.poll(order).toBe("231231");
+    await sortBy("metrics.turns");
     await expect.poll(order).toBe("321321");
     await page.reload();
     await expect.poll(order).toBe("312321");
@@ -705,7 +705,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
     await page.goto(`${served.url}/${addressOf({ group: 2, trajectory: 2 })}`);
     // A name and its value are on one line.
-    expect((await page.getByText("advantage +1.73").boundingBox())?.height).toBeLessThan(30);
+    expect((await page.getByText("advantage +0.75").boundingBox())?.height).toBeLessThan(30);
   });
 
   it("shows the table without charts if every line is broken", async () => {
@@ -738,7 +738,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       await first.nth(3).waitFor();
       expect((await first.allInnerTexts()).slice(0, 4)).toEqual(order.map((at) => `trajectory ${at}`));
     }
-    const costs = await page.locator(".members td:nth-child(4)").allInnerTexts();
+    const costs = await page.locator(".members td[data-name=cost]").allInnerTexts();
     expect(costs.slice(0, 3)).toEqual(["0.00216", "0.00206", "0.00226"]);
     expect((await page.locator(".members").boundingBox())?.height).toBeLessThan(860);
     expect(await page.locator(".position .strip i").count()).toBe(16);

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, rmSync, truncateSync, utimesSync, writeFi
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { Charts, GroupDetail, GroupRows, PageState } from "../../src/view/index.ts";
+import type { GroupDetail, GroupRows } from "../../src/view/index.ts";
 import { startRollcall } from "../support/run.ts";
 import { asked, fileOf, groupLine, startView, waitForPage, whenRead } from "./viewing.ts";
 
@@ -92,25 +92,6 @@ describe("the server of the page", () => {
       await asked(page.url, "/");
       expect(JSON.parse((await page.ask("/api/state")).body)).toMatchObject({ progress: { phase: "read", of: 1 } });
     }
-  });
-
-  it("answers searches and charts from the groups that it has measured so far", { tags: "slow" }, async () => {
-    const count = 40_000;
-    const lines = Array.from({ length: count }, (_, at) => groupLine([0, 1], { prompt: `task ${at}` }));
-    const page = await startView([fileOf("many.jsonl", lines.join("\n"))]);
-    const drawn: number[] = [];
-    for (let phase = ""; phase !== "read"; ) {
-      const state: PageState = JSON.parse((await page.ask("/api/state")).body);
-      phase = state.progress.phase;
-      if (state.summary === undefined) continue;
-      const { rewards }: Charts = JSON.parse((await page.ask("/api/charts")).body);
-      drawn.push(rewards.reduce((sum, bar) => sum + bar.count, 0));
-      if (phase === "measuring")
-        expect((await page.ask("/api/rows", { reward: [1, 1], text: "task 7" })).status).toBe(200);
-    }
-    expect(drawn.at(-1)).toBe(2 * count);
-    expect(drawn.filter((one) => one > 0 && one < 2 * count).length).toBeGreaterThan(0);
-    expect(drawn).toEqual(drawn.toSorted((a, b) => a - b));
   });
 
   it("reports progress before a slow input has ended", async () => {

@@ -42,25 +42,10 @@ const openList = <Facts, Row extends object>(
   };
 };
 
-const finite = (reward: number) => (Number.isFinite(reward) ? reward : null);
-
 const toTrajectoryRow = ({ position, fact, groupMean }: stats.TrajectoryFactsRow, pass: number): TrajectoryRow => {
-  const { calls, errors, unanswered } = stats.sumUses(fact.tools.values());
-  const reward = finite(fact.reward);
-  return {
-    ...position,
-    key: toText(fact.key),
-    reward,
-    advantage: reward === null || groupMean === undefined ? null : reward - groupMean,
-    solved: reward === null ? null : stats.isSolved(reward, pass),
-    turns: fact.turns,
-    characters: fact.characters,
-    tokens: fact.tokens < 0 ? null : fact.tokens,
-    finish_reason: fact.finishReason ?? null,
-    tool_calls: calls,
-    tool_errors: errors,
-    unanswered,
-  };
+  const { reward, advantage, ...others } = stats.toFactValues(fact, groupMean);
+  const solved = reward === null ? null : stats.isSolved(reward, pass);
+  return { ...position, key: toText(fact.key), reward, advantage, solved, ...others };
 };
 
 const toGroupRow = ({ position, exceptions, facts }: stats.GroupFactsRow, pass: number): GroupRow => {

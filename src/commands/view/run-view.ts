@@ -68,6 +68,9 @@ const writePage = async (context: Context, typed: ViewOptions, file: string) => 
   if (failure) throw failure;
 };
 
+/** The page shows steps as `stats --by step` does. */
+const measures = { by: "step" };
+
 /** `view` prints the URL after this time, so that an unreadable input can fail first. */
 const openDelayMs = 200;
 
@@ -129,6 +132,7 @@ const openInput = async (context: Context, typed: ViewOptions, onRead: OnRead): 
       typed,
       split: settings.get("split"),
       continuesAfterErrors: true,
+      measures,
       onProgress: onRead,
       onFetched: onRead,
     });
@@ -178,7 +182,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
     }
     const bytes = spool.bytes();
     const name = `${project}, local service`;
-    const options = { split: undefined, isSplitRequired: false, groupBy: undefined, onProgress: onRead };
+    const options = { split: undefined, isSplitRequired: false, groupBy: undefined, measures, onProgress: onRead };
     const sources = logged.length === 0 ? [] : [{ name, bytes }];
     const read = await readSources(sources, { ...options, isSelected: isFiltered, signal: host.signal });
     const all: Dataset = { ...read, close: async () => await bytes.close() };

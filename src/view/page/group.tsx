@@ -9,9 +9,13 @@ import { Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, useLink, usePage } from "./navigation.tsx";
 import {
+  FinishReason,
   formatAdvantage,
   formatCount,
+  formatFact,
   formatMeasure,
+  isTruncated,
+  listFacts,
   Moments,
   pluralizeCount,
   Reward,
@@ -119,8 +123,10 @@ const GroupView = ({ detail }: GroupProps) => {
 };
 
 type TrajectoryColumn = PageColumn<RankedTrajectory> & {
-  value: (member: RankedTrajectory) => number | boolean | null | undefined;
+  value: (member: RankedTrajectory) => number | boolean | string | null | undefined;
 };
+
+const { compare } = new Intl.Collator("en", { numeric: true });
 
 const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
   const link = useLink();
@@ -131,30 +137,45 @@ const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
       chosenOrder = { by: name, isDescending: name !== by || !isDescending };
       setChosen(chosenOrder);
     };
-    return { name, class: "n", value, cell: (member) => formatMeasure(value(member)), sort };
+    return { name, class: "n", value, cell: (member) => formatFact(value(member)), sort };
   };
   const problemsOf = ({ at }: RankedTrajectory) => findings.filter(({ trajectory }) => trajectory === at).length;
   const linkTo = ({ at }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
-  const truncated = {
-    ...column("truncated", (member) => member.truncated),
-    class: "",
-    cell: (member: RankedTrajectory) => member.truncated && <Truncated />,
+  const factColumn = (name: string): TrajectoryColumn => {
+    const isText = name === "finish reason";
+    const numbers = column(name, (member) => listFacts(member)[name]);
+    return isText ? { ...numbers, class: "", cell: (member) => <FinishReason member={member} /> } : numbers;
   };
-  const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))];
-  const columns: readonly TrajectoryColumn[] = [
+  const factColumns = Object.keys(listFacts(members[0])).map(factColumn);
+  const hasSeveralFiles = new Set(members.map(({ position }) => position.file)).size > 1;
+  const known: readonly TrajectoryColumn[] = [
     { ...column("trajectory", ({ at }) => at), class: "", cell: linkTo },
     { ...column("reward", ({ reward }) => reward), cell: ({ reward }) => <Reward value={reward} /> },
-    { ...column("advantage", ({ advantage }) => advantage), cell: ({ advantage }) => formatAdvantage(advantage) },
-    ...(members.some((member) => member.truncated) ? [truncated] : []),
-    ...metrics.map((name) => column(name, (member) => member.metrics[name])),
+    {
+      ...column("advantage", ({ facts }) => facts?.advantage),
+      cell: ({ facts }) => formatAdvantage(facts?.advantage),
+    },
+    ...(hasSeveralFiles ? [{ ...column("file", ({ position }) => position.file), class: "" }] : []),
+    ...factColumns.filter(({ value }) => members.some((member, at) => Boolean(value({ ...member, at })))),
     column("messages", ({ messages }) => messages),
     { ...column("size", ({ bytes }) => bytes), cell: ({ bytes }) => formatRoundedSize(bytes) },
     { ...column("problems", problemsOf), cell: (member) => problemsOf(member) || "" },
   ];
+  // A metric can have the name of another column.
+  const nameOf = (metric: string) => (known.some(({ name }) => name === metric) ? `metrics.${metric}` : metric);
+  const metrics = [...new Set(members.flatMap((member) => Object.keys(member.metrics)))].map((metric) => ({
+    ...column(nameOf(metric), (member) => member.metrics[metric]),
+    cell: (member: RankedTrajectory) => formatMeasure(member.metrics[metric]),
+  }));
+  const columns = [...known.slice(0, -3), ...metrics, ...known.slice(-3)];
   const call = { name: "call", cell: ({ at }: RankedTrajectory) => <code>{logged?.callIds[at]}</code> };
   const sorted = columns.find(({ name }) => name === by);
-  const rank = (member: RankedTrajectory) => Number(sorted?.value(member) ?? Number.NaN);
   const rows = members.map((member, at) => ({ ...member, at }));
+  const texts = [...new Set(rows.map((member) => String(sorted?.value(member))))].sort(compare);
+  const rank = (member: RankedTrajectory) => {
+    const value = sorted?.value(member);
+    return typeof value === "string" ? texts.indexOf(value) : Number(value ?? Number.NaN);
+  };
   rows.sort((a, b) => compareNumbers(rank(a), rank(b), isDescending) || a.at - b.at);
   return { columns: logged ? [...columns, call] : columns, rows, by, isDescending, isChosen: chosen !== undefined };
 };
@@ -179,7 +200,7 @@ type ColumnProps = GroupProps & { member: RankedTrajectory; isShown: boolean; ot
 
 const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
   const { common, isReadable } = detail;
-  const { at, reward, advantage, messages } = member;
+  const { at, reward, facts, messages } = member;
   const name = isReadable ? `trajectory ${at + 1}` : "the line";
   const link = useLink();
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
@@ -199,7 +220,7 @@ const TrajectoryColumn = ({ detail, member, isShown, other }: ColumnProps) => {
     <section class="column" aria-label={name} tabIndex={-1}>
       <h2>
         <a href={link({ trajectory: at + 1 })}>{name}</a> <Reward value={reward} />
-        <span class="quiet">{formatAdvantage(advantage)}</span> {member.truncated && <Truncated />}
+        <span class="quiet">{formatAdvantage(facts?.advantage)}</span> {isTruncated(member) && <Truncated />}
       </h2>
       {!isRequested && (
         <button type="button" aria-label={`show ${name}`} onClick={request}>

@@ -23,7 +23,7 @@ import { useAnswer } from "./use-answer.ts";
 type GroupsProps = { state: PageState; summary: Summary };
 
 export const Groups = ({ state, summary }: GroupsProps) => {
-  const { latest: charts } = useAnswer("charts", allGroups, { edition: editionOf(state) });
+  const { latest: charts } = useAnswer("charts", allGroups);
   const { groups, groupFiles, trajectories } = summary;
   return (
     <>
@@ -50,12 +50,6 @@ export const Groups = ({ state, summary }: GroupsProps) => {
   );
 };
 
-const maxEditions = 20;
-
-/** A change of this number updates the table and the charts. */
-const editionOf = ({ progress: { phase, done, of } }: PageState) =>
-  phase === "read" ? maxEditions : Math.floor((done / Math.max(1, of)) * maxEditions);
-
 /** An empty table keeps the columns of the previous rows, so that nothing moves. */
 let lastRows: readonly GroupRow[] = [];
 
@@ -74,8 +68,16 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
     </div>
   );
   const folder = commonFolder(files);
+  const isKnown = (fact: (row: GroupRow) => unknown) => lastRows.some((row) => fact(row) !== null);
+  const stepCell = ({ step }: GroupRow) => step;
+  const errorsCell = ({ toolErrors }: GroupRow) => toolErrors !== null && formatCount(toolErrors);
   const column = (name: string, text: (row: GroupRow) => string | null | undefined) => {
-    const cell = (row: GroupRow) => <span title={text(row) ?? ""}>{text(row)}</span>;
+    const classOf = ({ truncated }: GroupRow) => (name === "finish reason" && truncated > 0 ? "trouble" : "");
+    const cell = (row: GroupRow) => (
+      <span class={classOf(row)} title={text(row) ?? ""}>
+        {text(row)}
+      </span>
+    );
     return lastRows.some((row) => text(row)) ? [{ name, class: "why", cell }] : [];
   };
   const fileCell = ({ file }: GroupRow) => (
@@ -90,6 +92,9 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
     { ...sorting("size"), cell: ({ size }) => formatCount(size) },
     ...column("key", ({ key }) => key),
     ...(groupFiles > 1 ? [{ name: "file", class: "why", cell: fileCell }] : []),
+    ...(isKnown(({ step }) => step) ? [{ ...sorting("step"), cell: stepCell }] : []),
+    ...column("finish reason", ({ finish }) => finish),
+    ...(isKnown(({ toolErrors }) => toolErrors) ? [{ ...sorting("tool errors"), cell: errorsCell }] : []),
     ...column("model", ({ logged }) => logged?.model),
     ...column("split", ({ logged }) => logged?.split),
     ...column("batch", ({ logged }) => logged?.batch),
@@ -110,11 +115,10 @@ const commonFolder = ([first = "", ...others]: readonly string[]) => {
 
 const GroupTable = ({ state }: { state: PageState }) => {
   const { query } = usePage();
-  const { latest, error } = useAnswer("rows", query, { isComplete: isSearched, edition: editionOf(state) });
+  const { latest, error } = useAnswer("rows", query, { isComplete: isSearched });
   const answer = error ? undefined : latest;
   const { selected = 0, of = 0, searched = null, rows = [] } = answer ?? {};
   const box = useRef<HTMLDivElement>(null);
-  const isComplete = state.progress.phase === "read" && isSearched({ searched });
   const pages = Math.max(1, Math.ceil(selected / rowsPerPage));
   const { page, sort, descending } = query;
   const link = useLink();
@@ -136,7 +140,9 @@ const GroupTable = ({ state }: { state: PageState }) => {
           by={sort}
           isDescending={descending}
         />
-        {answer?.selected === 0 && isComplete && <p class="quiet">no group matches the filters and the search</p>}
+        {answer?.selected === 0 && isSearched({ searched }) && (
+          <p class="quiet">no group matches the filters and the search</p>
+        )}
       </div>
       {pages > 1 && (
         <nav class="pages" aria-label="pages">
@@ -207,6 +213,7 @@ const Filters = () => {
     <nav class="filters" aria-label="filters" tabIndex={-1}>
       <Filter name="trainable" filter={{ trainable: true }} />
       <Filter name="not trainable" filter={{ trainable: false }} />
+      <Filter name="truncated" filter={{ truncated: true }} />
       <Filter name="with problems" filter={{ rule: "any" }} />
       <SearchField name="text" label="search text" />
       <SearchField name="where" label="where (CEL), such as reward > 0.5, then Enter" />

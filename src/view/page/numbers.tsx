@@ -1,6 +1,6 @@
 /** Displays numbers and rewards. */
 import { relativePosition } from "../answer-queries.ts";
-import type { Range } from "../answers.ts";
+import type { Range, TrajectorySummary } from "../answers.ts";
 import { usePage } from "./navigation.tsx";
 
 export const formatCount = (value: number) => value.toLocaleString("en");
@@ -45,6 +45,33 @@ export const Moments = ({ mean, spread }: { mean: number | null; spread: number 
   </>
 );
 
+/** The facts of a trajectory with the headings of `stats --each trajectory`. */
+export const listFacts = (
+  member: TrajectorySummary | undefined,
+): Record<string, number | string | null | undefined> => {
+  const { facts, step } = member ?? {};
+  return {
+    step,
+    turns: facts?.turns,
+    characters: facts?.characters,
+    tokens: facts?.tokens,
+    "finish reason": facts?.finish_reason,
+    "tool calls": facts?.tool_calls,
+    "tool errors": facts?.tool_errors,
+    unanswered: facts?.unanswered,
+  };
+};
+
+/** An unknown fact is empty, never 0. */
+export const formatFact = (value: number | string | boolean | null | undefined) =>
+  typeof value === "number" ? formatMeasure(value) : String(value ?? "");
+
+export const isTruncated = (member: TrajectorySummary | undefined) => member?.facts?.finish_reason === "length";
+
+export const FinishReason = ({ member }: { member: TrajectorySummary }) => (
+  <span class={isTruncated(member) ? "trouble" : ""}>{member.facts?.finish_reason}</span>
+);
+
 export const Truncated = () => (
   <span class="trouble" title="the last answer was cut off at the token limit">
     truncated
@@ -70,4 +97,4 @@ export const RewardStrip = ({ rewards }: { rewards: readonly number[] }) => {
 };
 
 export const formatAdvantage = (advantage: number | null | undefined) =>
-  typeof advantage === "number" ? `${advantage < 0 ? "−" : "+"}${Math.abs(advantage).toFixed(2)}` : "–";
+  `${(advantage ?? 0) > 0 ? "+" : ""}${formatMeasure(advantage)}`;

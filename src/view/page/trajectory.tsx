@@ -15,7 +15,7 @@ import {
 import { Command, CopyablePosition, CopyButton } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
-import { formatAdvantage, formatMeasure, Reward, Truncated } from "./numbers.tsx";
+import { formatAdvantage, formatFact, formatMeasure, isTruncated, listFacts, Reward, Truncated } from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
 import { useAnswer } from "./use-answer.ts";
@@ -42,7 +42,11 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const parsed = useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
-  const metrics = Object.entries(member?.metrics ?? {}).map(([name, value]) => [name, formatMeasure(value)]);
+  const facts = listFacts(member);
+  const known = Object.entries(facts).flatMap(([name, value]) => (value ? [[name, formatFact(value)] as const] : []));
+  const metrics = Object.entries(member?.metrics ?? {}).map(
+    ([name, value]) => [name in facts ? `metrics.${name}` : name, formatMeasure(value)] as const,
+  );
   const isUnlisted = ({ key, value }: RawMember) =>
     key !== "metrics" || value.kind !== "object" || value.members.length > metrics.length;
   const [isRaw, setRaw] = useState(false);
@@ -83,9 +87,9 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
             <span class="quiet">reward</span> <Reward value={member?.reward} />
           </span>{" "}
           <span>
-            <span class="quiet">advantage</span> {formatAdvantage(member?.advantage)}
+            <span class="quiet">advantage</span> {formatAdvantage(member?.facts?.advantage)}
           </span>{" "}
-          {member?.truncated && <Truncated />}
+          {isTruncated(member) && <Truncated />}
         </h1>
       </NavigationBar>
       <div class="reader">
@@ -95,7 +99,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
             {member !== undefined && <CopyablePosition {...member} call={detail.logged?.callIds[at]} />}
             <Command {...detail} />
           </div>
-          {metrics.length > 0 && <Facts class="metrics" facts={Object.fromEntries(metrics)} />}
+          <Facts class="metrics" facts={Object.fromEntries([...known, ...metrics])} />
           <p class="tools">
             <MarkdownButton />
             <button type="button" aria-pressed={isRaw} onClick={toggleRaw}>

@@ -1,7 +1,7 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
-import { filterTrajectories, parseFilter, rewardFacts, withFinish } from "../../index/expression.ts";
+import { filterTrajectories, parseFilter, withFinish } from "../../index/expression.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
 import { type AnswerTypes, formatQuery, type GroupData, type GroupRow, type PageData, type Query } from "../answers.ts";
@@ -34,7 +34,7 @@ const maxUnitsAtOnce = 2 ** 20;
 /** The page responds between groups. Nothing limits the time that an expression takes for a group. */
 const searchRows = async (rows: readonly GroupRow[], { text, where }: Pick<Query, "text" | "where">) => {
   const found = new Set<number>();
-  const isTrue = where === undefined ? undefined : parseFilter(where, rewardFacts);
+  const isTrue = where === undefined ? undefined : parseFilter(where);
   let units = 0;
   for (const { group, untrainable } of rows) {
     const { trajectories: texts, content } = readGroup(group);
@@ -46,10 +46,11 @@ const searchRows = async (rows: readonly GroupRow[], { text, where }: Pick<Query
     if (text !== undefined && findMatch(texts, text) === null) continue;
     if (isTrue === undefined) found.add(group);
     else if (untrainable !== "invalid") {
-      const { position, exceptions } = content;
+      const { position, exceptions, members } = content;
       const trajectories = texts.map((json): JsonObject => withFinish(JSON.parse(json)));
       const locate = () => `${position.file}:${position.line}`;
-      const wanted = filterTrajectories(isTrue, { group, trajectories, exceptions: exceptions.length, locate });
+      const facts = members.map((member) => member.facts ?? {});
+      const wanted = filterTrajectories(isTrue, { group, trajectories, facts, exceptions: exceptions.length, locate });
       if (wanted.length > 0) found.add(group);
     }
   }
@@ -103,15 +104,15 @@ type PageAnswer<Of extends AnswerName> = { key: string; value: AnswerTypes[Of] }
 const lastAnswers: { [Of in AnswerName]?: PageAnswer<Of> } = {};
 
 /**
- * `latest` can be the answer to the previous query or edition. If the server has ended, `error` is empty, because the
+ * `latest` can be the answer to the previous query. If the server has ended, `error` is empty, because the
  * page reports the end.
  */
 export const useAnswer = <Of extends AnswerName>(
   name: Of,
   query: Query | undefined,
-  { isComplete = () => true, edition }: { isComplete?: (value: AnswerTypes[Of]) => boolean; edition?: number } = {},
+  { isComplete = () => true }: { isComplete?: (value: AnswerTypes[Of]) => boolean } = {},
 ) => {
-  const key = query && `${formatQuery(query)} ${edition}`;
+  const key = query && formatQuery(query);
   const last: PageAnswer<Of> | undefined = lastAnswers[name];
   const [answer, setAnswer] = useState(last?.key === key ? last : undefined);
   const [failure, setFailure] = useState<{ key: string; error: string }>();
