@@ -106,7 +106,10 @@ const findAddon = `const requireNative = () => {
   const names = ${JSON.stringify(Object.keys(addons))}.filter((name) => name.startsWith(target));
   const name = names.find((one) => one.includes("musl") === head.includes("/ld-musl-")) ?? target;
   const { createRequire } = process.getBuiltinModule("node:module");
-  return createRequire(createRequire(__filename).resolve("libsql"))(name);
+  const own = createRequire(__filename);
+  // A Python package contains the addon, but not libsql.
+  const isInside = fs.existsSync(\`\${__dirname}/../node_modules/\${name}\`);
+  return (isInside ? own : createRequire(own.resolve("libsql")))(name);
 };
 `;
 

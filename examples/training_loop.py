@@ -1,49 +1,50 @@
 """Logs the rollouts of each training step. A failed log never stops the training; the next step tries again.
 
-    python3 examples/training_loop.py rollouts [option of rollcall log]...
+    python3 examples/training_loop.py rollouts
 
 `rollouts` is a folder with one file of groups per step, step-1.jsonl, step-2.jsonl, and so on.
 """
 
 import json
-import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import rollcall
 
 unfinished: list[tuple[int, Path]] = []  # steps to try again
 failed: list[Path] = []  # steps that need a fix
 
 
-def log_step(step: int, rollouts: Path, options: list[str]) -> None:
+def read_groups(rollouts: Path) -> Iterator[dict[str, Any]]:
+    with rollouts.open() as lines:
+        yield from map(json.loads, lines)
+
+
+def log_step(step: int, rollouts: Path) -> None:
     """Logs a step, and the steps before it that failed. The ledger makes a second try safe."""
     unfinished.append((step, rollouts))
     for step, rollouts in list(unfinished):
-        # --batch distinguishes equal groups of different steps.
-        command = ["rollcall", "log", "my-model", str(rollouts), "--split", "train", "--batch", f"step-{step}",
-                   "--max-wait", "30s", "--json", *options]
         try:
-            run = subprocess.run(command, capture_output=True, text=True)
-            error = json.loads(run.stderr.splitlines()[-1])["error"] if run.returncode else None
-        except (OSError, LookupError, ValueError) as problem:  # rollcall is missing, or was killed
-            print(f"step {step}: {problem!r}")
-            continue
-        if error is None or not error["retryable"]:
-            unfinished.remove((step, rollouts))
-        if error and not error["retryable"]:
+            # The batch distinguishes equal groups of different steps.
+            groups = read_groups(rollouts)
+            result = rollcall.log(groups, model="my-model", split="train", batch=f"step-{step}", max_wait="30s")
+        except (rollcall.Error, TypeError) as error:
+            print(f"step {step}: {error}")
+            if isinstance(error, rollcall.Error) and error.retryable:
+                continue
             failed.append(rollouts)
-        if error:
-            print(f"step {step}: {error['message']} (exit code {run.returncode})", error.get("next", ""))
         else:
-            result = json.loads(run.stdout)
             print(f"step {step}: {result['groups']['logged']} groups logged")
+        unfinished.remove((step, rollouts))
 
 
 if __name__ == "__main__":
-    folder, *options = sys.argv[1:]
-    files = {int(path.stem.removeprefix("step-")): path for path in Path(folder).glob("step-*.jsonl")}
+    files = {int(path.stem.removeprefix("step-")): path for path in Path(sys.argv[1]).glob("step-*.jsonl")}
     for step in sorted(files):
         # Sample the rollouts and train on them here.
-        log_step(step, files[step], options)
+        log_step(step, files[step])
     if unfinished or failed:
         names = [path.name for path in failed + [path for _, path in unfinished]]
         sys.exit(f"not completely logged: {', '.join(names)}")

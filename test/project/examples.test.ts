@@ -16,7 +16,7 @@ const runIn = (cwd: string, [program = "", ...args]: readonly string[], env: Rec
   spawnSync(program, args, {
     cwd,
     encoding: "utf8",
-    env: { ...newHome(), PATH: pathWithRollcall(), ROLLCALL_PROFILE: "local", ...env },
+    env: { ...newHome(), PATH: pathWithRollcall(), PYTHONPATH: resolve("python"), ROLLCALL_PROFILE: "local", ...env },
   });
 
 const folderWith = (...names: readonly string[]): string => {
@@ -41,7 +41,7 @@ describe.skipIf(!hasPython)("examples/training_loop.py", { tags: "slow" }, () =>
   it("continues with the next step if rollcall is killed, and names the files that are not logged", () => {
     const folder = folderWith("step-1.jsonl", "step-2.jsonl");
     // A killed process prints nothing.
-    writeFileSync(join(folder, "rollcall"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
+    writeFileSync(join(folder, "node"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
     const ran = train(folder, { PATH: [folder, process.env.PATH].join(delimiter) });
     expect(ran).toMatchObject({ status: 1, stderr: "not completely logged: step-1.jsonl, step-2.jsonl\n" });
   });

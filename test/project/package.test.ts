@@ -118,6 +118,15 @@ describe("the package", () => {
     expect({ places: places.length > 5, status: ran.status }).toEqual({ places: true, status: 0 });
   });
 
+  it("refuses a version of Node that its package.json does not name", () => {
+    const { engines } = JSON.parse(readFileSync("package.json", "utf8"));
+    const script = `Object.defineProperty(process.versions, "node", { value: "20.18.1" }); require("./bin/rollcall.js");`;
+    const ran = spawnSync(process.execPath, ["-e", script, "--", "check", "--json"], { encoding: "utf8" });
+    const { error } = JSON.parse(ran.stderr);
+    expect([ran.status, error.exit_code, engines.node]).toEqual([2, 2, ">=20.19"]);
+    expect(error.message).toMatch(/^rollcall needs Node 20\.19 or newer, but .* is Node 20\.18\.1$/);
+  });
+
   it("has no script that npm runs at installation", () => {
     const { scripts } = JSON.parse(readFileSync(join(unpacked, "package.json"), "utf8"));
     const run = ["preinstall", "install", "postinstall"];

@@ -1,0 +1,146 @@
+"""Logs and checks the groups of a training loop, with Node and the standard library.
+
+    result = rollcall.log(groups, model="my-model", split="train", batch=f"step-{step}")
+
+A group is a dict in rollcall's format. The program gets one after the other, as `json.dumps` writes it, and sends
+nothing before it has all of them. Keys, URLs and settings are those of the command line.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+__all__ = ["Error", "check", "log"]
+
+Json = dict[str, Any]
+
+
+class Error(Exception):
+    """A failure of the program, with the members of its error document."""
+
+    def __init__(self, error: Json, result: Json | None = None) -> None:
+        super().__init__(error, result)
+        self.code: str = error["code"]
+        self.exit_code: int = error["exit_code"]
+        #: True if the same call can succeed later. It logs no group twice.
+        self.retryable: bool = error["retryable"]
+        #: At most 20. The result of `check` has all.
+        self.problems: list[Json] = error.get("problems", [])
+        #: The document that the program also printed, such as that of a partial log.
+        self.result = result
+
+    def __str__(self) -> str:
+        return "\nhint: ".join(self.args[0][name] for name in ("message", "hint") if name in self.args[0])
+
+
+def log(
+    groups: Iterable[Json], *, model: str, split: str | None = None, batch: str | None = None, **options: Any
+) -> Json:
+    """Logs groups, and returns the document of `rollcall log --json`.
+
+    `options` are long options: `on_invalid="skip"` is `--on-invalid skip`, and `from_` is `--from`. True is an option
+    without a value, and a list repeats the option.
+
+    If the process is killed before `groups` ends, nothing is sent, except with `on_invalid="skip"`. If it is killed
+    later, the program continues without it. After Ctrl-C, the request in flight has 5 s.
+
+    Raises Error. Raises TypeError for a value that JSON does not know, and sends nothing.
+    """
+    return _run(["log"], groups, {"split": split, "batch": batch, **options}, [model])
+
+
+def check(groups: Iterable[Json], **options: Any) -> Json:
+    """Checks groups, and returns the document of `rollcall check --json`. Raises Error if a group is invalid."""
+    return _run(["check"], groups, options, [])
+
+
+def _run(command: list[str], groups: Iterable[Json], options: Json, operands: list[str]) -> Json:
+    # Here, because the command `rollcall` loads this file, too.
+    import json
+    import os
+    import signal
+    from subprocess import PIPE, Popen
+    from tempfile import TemporaryFile
+
+    from . import __main__ as launcher
+
+    words = [*launcher.command(), *command, *_option_words(options), "--json", "--", *operands, "-"]
+    with TemporaryFile() as output, TemporaryFile() as errors:
+        try:
+            # In its own session, the program gets Ctrl-C only from here. A second one would end it at once.
+            process = Popen(words, stdin=PIPE, stdout=output, stderr=errors, start_new_session=True)
+        except FileNotFoundError:
+            raise Error(launcher.NO_NODE) from None
+        assert process.stdin
+        try:
+            for piece in _pieces(groups):
+                try:
+                    process.stdin.write(piece)
+                except OSError:
+                    break  # the program ended, and says why
+            process.communicate()
+        except BaseException:
+            if not process.stdin.closed:
+                process.kill()
+            elif os.name != "nt":
+                process.send_signal(signal.SIGINT)
+            process.communicate()
+            raise
+        output.seek(0)
+        errors.seek(0)
+        printed, text = output.read(), errors.read().decode("utf-8", "replace").strip()
+    result: Any = json.loads(printed) if printed else None
+    code = process.returncode
+    if code == 0:
+        return dict(result)
+    try:
+        error = json.loads(text.split("\n")[-1])["error"]
+    except (ValueError, LookupError, TypeError):  # a signal killed it, or Node failed
+        message = f"rollcall ended with {code}: {text or 'it printed nothing'}"
+        error = {"code": "internal", "message": message, "exit_code": code, "retryable": code < 0}
+    raise Error(error, result)
+
+
+def _option_words(options: Json) -> Iterator[str]:
+    for name, given in options.items():
+        option = f"--{name.rstrip('_').replace('_', '-')}"
+        for value in given if isinstance(given, (list, tuple)) else [given]:
+            if value is not None and value is not False:
+                yield option if value is True else f"{option}={value}"
+
+
+def _pieces(groups: Iterable[Json]) -> Iterator[bytes]:
+    """Until the last piece, the input ends with an incomplete line, which the program does not accept."""
+    import json
+
+    def to_json(value: Any) -> Any:
+        """Converts a scalar of numpy or torch."""
+        try:
+            item = value.item()
+        except (AttributeError, ValueError, RuntimeError):
+            item = value
+        if type(item) is type(value):
+            raise TypeError
+        return item
+
+    def find_unknown(value: Any, path: str) -> str:
+        is_list = isinstance(value, (list, tuple))
+        for key, child in enumerate(value) if is_list else value.items() if isinstance(value, dict) else ():
+            try:
+                json.dumps(child, default=to_json)
+            except TypeError:
+                return find_unknown(child, f"{path}[{key}]" if is_list else f"{path}.{key}")
+        if isinstance(value, dict):
+            return f"{path} has a key that is not a string"
+        return f"{path} is of the type {type(value).__name__}, which JSON does not know"
+
+    end = ""
+    for at, group in enumerate(groups):
+        if not isinstance(group, dict):
+            raise TypeError(f"groups[{at}] is of the type {type(group).__name__}, not a dict")
+        try:
+            line = json.dumps(group, default=to_json)
+        except TypeError:
+            raise TypeError(find_unknown(group, f"groups[{at}]")) from None
+        yield f"{end}{line[:-1]}".encode()
+        end = f"{line[-1]}\n"
+    yield end.encode()

