@@ -48,17 +48,18 @@ describe.skipIf(!hasPython)("examples/training_loop.py", { tags: "slow" }, () =>
 });
 
 describe("examples/ci.yml", () => {
-  it("checks, logs and verifies, and logs no group again in a second run", { tags: "slow" }, () => {
-    const folder = folderWith("rollouts/a.jsonl");
+  it("checks, compares, logs and verifies, and logs no group again in a second run", { tags: "slow" }, () => {
+    const folder = folderWith("rollouts/a.jsonl", "main.jsonl");
     const { steps } = parse(readFileSync("examples/ci.yml", "utf8"));
     const lines = steps.flatMap(({ run }: { run?: string }) => run ?? []);
-    expect(lines).toHaveLength(3);
-    const home = newHome();
+    expect(lines).toHaveLength(4);
+    const home = { ...newHome(), GITHUB_STEP_SUMMARY: "summary.md" };
     for (const line of [...lines, ...lines.slice(1)]) {
       // The sample has warnings.
       const ran = runIn(folder, ["sh", "-c", line.replace(" --strict", "")], home);
       expect({ line, status: ran.status }, ran.stderr).toEqual({ line, status: 0 });
     }
+    expect(readFileSync(join(folder, "summary.md"), "utf8")).toContain("No difference that this data can show");
   });
 });
 

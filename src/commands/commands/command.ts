@@ -37,8 +37,8 @@ export const commands = cli.command({
 const typesByPlaceholder: Readonly<Record<string, string>> = { dir: "folder", n: "number" };
 const types = ["choice", "file", "folder", "duration", "size", "number", "url"] as const;
 
-const describeValue = (name: string, { choices }: cli.OptionKind<unknown>) => {
-  const type = choices ? "choice" : (typesByPlaceholder[name] ?? name);
+const describeValue = (name: string, { choices, completion }: cli.OptionKind<unknown>) => {
+  const type = choices ? "choice" : completion === "files" ? "file" : (typesByPlaceholder[name] ?? name);
   return { name, kind: types.find((known) => known === type) ?? ("text" as const), choices: choices ?? null };
 };
 

@@ -2,9 +2,10 @@ import * as cli from "../../cli/index.ts";
 import * as inputs from "../../options/input-options.ts";
 import { limitOption } from "../../options/list-options.ts";
 
+const file = { completion: "files" } as const;
 const args = {
-  a: cli.required(cli.text("file, folder or URL of the first run", "file")),
-  b: cli.required(cli.text("file, folder or URL of the run that is compared with the first", "file")),
+  a: cli.required(cli.text("file, folder or URL of the first run", "file", file)),
+  b: cli.required(cli.text("file, folder or URL of the run that is compared with the first", "file", file)),
 };
 const options = {
   "group-by": inputs.groupByOption,

@@ -5,8 +5,10 @@ import { knownWords, lockRules } from "../../catalogs/index.ts";
 import type { OptionKind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
+import { measureColumns } from "../compare/measures.ts";
 import { modelColumns } from "../models/model-columns.ts";
 import { rowNames } from "../stats/each-row.ts";
+import { sliceColumns } from "../stats/stats-page.ts";
 
 export type ValueRequest = Readonly<{
   context: Context;
@@ -38,11 +40,14 @@ const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
   return names.filter((name) => !taken.includes(name)).map((name) => list + name);
 };
 
-const listColumnNames = ({ command: { words }, given }: ValueRequest) => {
+const listColumnNames = ({ command: { words }, given, name: option }: ValueRequest) => {
   const isPriced = given.has("with-prices");
   if (words === "models" && !isPriced) return modelColumns.map(({ name }) => name);
   if (words.startsWith("call ")) return callFields;
-  if (words === "stats") return rowNames(given.get("each")?.at(-1));
+  if (words === "compare") return measureColumns.map(({ name }) => name);
+  // Only rows can be sorted.
+  if (words === "stats" && (given.has("each") || option === "--sort")) return rowNames(given.get("each")?.at(-1));
+  if (words === "stats") return sliceColumns(undefined, { solved: null }).map(({ name }) => name);
   if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
   const isJoined = words === "catalog all" || words === "catalog show";
   return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);

@@ -115,7 +115,10 @@ const listSlices = (slices: readonly SliceDocument[]): readonly Line[] => {
 };
 
 /** The columns of TSV and CSV: a row for each value of `--by`, or one for the input. */
-export const sliceColumns = (by: string | undefined, { solved }: Stats): readonly KeyColumn<SliceDocument>[] => [
+export const sliceColumns = (
+  by: string | undefined,
+  { solved }: Pick<Stats, "solved">,
+): readonly KeyColumn<SliceDocument>[] => [
   ...(by === undefined ? [] : [{ name: "value" as const, heading: by, rank: 0 }]),
   ...(["groups", "trajectories", "exceptions"] as const).map((name) => ({ name, rank: 1 })),
   { name: "reward.mean", rank: 0, value: ({ reward }) => reward?.mean },

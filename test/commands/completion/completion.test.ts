@@ -211,6 +211,9 @@ describe("rollcall __complete", () => {
     expect(fields).toContain("id,model.owned_by");
     expect(fields).toContain("id,pricing.prompt");
     expect(await asked(["catalog", "all", "--json", "--sort"], "")).toContain("pricing.prompt");
+    expect(await asked(["stats", "--fields"], "")).toContain("reward.mean");
+    expect(await asked(["stats", "--each", "group", "--fields"], "")).toContain("std_dev");
+    expect(await asked(["compare", "--fields"], "")).toContain("difference");
   });
 
   it("omits options that the line already has", async () => {
