@@ -36,7 +36,7 @@ interface SideCounts {
   readonly trajectories: number;
 }
 
-/** The keys are those of the document of `rollcall compare`, except `changed`. */
+/** The keys are those of the document of `rollcall compare`, except `ownMetrics` and `changed`. */
 export interface Comparison {
   readonly a: SideCounts;
   readonly b: SideCounts;
@@ -46,8 +46,10 @@ export interface Comparison {
   readonly without_prompt: number;
   readonly reward: (Difference & Readonly<Record<"pairs" | "better" | "worse" | "equal", number>>) | null;
   readonly pass: readonly ({ readonly k: number; readonly pairs: number } & (Difference | NoDifference))[];
-  readonly metrics: Readonly<Record<string, Difference & { readonly pairs: number }>>;
-  readonly finish_reasons: readonly { readonly name: string | null; readonly a: number; readonly b: number }[];
+  readonly metrics: Readonly<Record<string, Difference & { readonly pairs: number }>> | null;
+  readonly finish_reasons: readonly { readonly name: string | null; readonly a: number; readonly b: number }[] | null;
+  /** The names of the metrics of one dataset only. */
+  readonly ownMetrics: Readonly<Record<"a" | "b", readonly string[]>>;
   /** All pairs with rewards, by the size of their difference. */
   readonly changed: readonly ChangedPrompt[];
 }
@@ -94,6 +96,7 @@ export const compareDatasets = (
     }),
     metrics: compareMetrics(sides.a.facts, sides.b.facts, pairs),
     finish_reasons: compareFinishes(sides.a, sides.b),
+    ownMetrics: { a: listOwnMetrics(sides.a, sides.b), b: listOwnMetrics(sides.b, sides.a) },
     changed: rewarded.filter((pair) => size(pair) > rewardTolerance).sort((x, y) => size(y) - size(x)),
   };
 };
@@ -165,6 +168,9 @@ const compareRewards = (pairs: readonly ChangedPrompt[]): Comparison["reward"] =
   return { ...compared, better, worse, equal: compared.pairs - better - worse };
 };
 
+const listOwnMetrics = ({ facts }: Side, other: Side) =>
+  [...facts.metrics.keys()].filter((name) => !other.facts.metrics.has(name)).sort();
+
 const compareMetrics = (a: RolloutFacts, b: RolloutFacts, pairs: readonly Readonly<Record<"a" | "b", Pool>>[]) => {
   const names = [...a.metrics.keys()].filter((name) => b.metrics.has(name)).sort();
   const compared = names.flatMap((name) => {
@@ -172,7 +178,7 @@ const compareMetrics = (a: RolloutFacts, b: RolloutFacts, pairs: readonly Readon
     const difference = compareMeans(pairs.map((pair) => ({ a: meanIn(a, pair.a), b: meanIn(b, pair.b) })));
     return difference ? [[name, difference] as const] : [];
   });
-  return Object.fromEntries(compared);
+  return compared.length === 0 ? null : Object.fromEntries(compared);
 };
 
 /** Returns the share of the trajectories with each finish reason. */
@@ -180,6 +186,7 @@ const compareFinishes = (a: Side, b: Side) => {
   const share = ({ finishes, counts }: Side, name: string | null) =>
     counts.trajectories === 0 ? 0 : (finishes.get(name) ?? 0) / counts.trajectories;
   const names = [...new Set([...a.finishes.keys(), ...b.finishes.keys()])];
+  if (names.length === 0) return null;
   const rows = names.map((name) => ({ name, a: share(a, name), b: share(b, name) }));
   return rows.sort((x, y) => y.a + y.b - x.a - x.b || ((x.name ?? "") < (y.name ?? "") ? -1 : 1));
 };

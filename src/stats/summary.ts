@@ -20,12 +20,14 @@ export interface Stats {
   readonly exceptions: number;
   readonly reward: RewardStats | null;
   readonly solved: SolvedStats | null;
-  readonly finish_reasons: readonly FinishStats[];
+  /** Null without trajectories. */
+  readonly finish_reasons: readonly FinishStats[] | null;
   readonly turns: LengthStats | null;
   readonly characters: LengthStats | null;
   readonly tokens: LengthStats | null;
   readonly tools: readonly ({ readonly name: string | null } & Readonly<ToolUse>)[];
-  readonly metrics: Readonly<Record<string, MetricStats>>;
+  /** Null without metrics. */
+  readonly metrics: Readonly<Record<string, MetricStats>> | null;
 }
 
 export interface RewardStats {
@@ -160,7 +162,7 @@ export class StatsSlice {
       exceptions,
       reward: this.#computeReward(),
       solved: this.#computeSolved(),
-      finish_reasons: this.#computeFinishes(),
+      finish_reasons: trajectories === 0 ? null : this.#computeFinishes(),
       turns: computeLength(this.#lengths.turns),
       characters: computeLength(this.#lengths.characters),
       tokens: computeLength(this.#lengths.tokens),
@@ -213,8 +215,9 @@ export class StatsSlice {
     return tools.sort((a, b) => b.calls - a.calls || b.errors - a.errors || compareNames(a.name, b.name));
   }
 
-  #computeMetrics() {
+  #computeMetrics(): Stats["metrics"] {
     const named = [...this.#metrics].filter(([, { count }]) => count > 0).sort(([a], [b]) => compareNames(a, b));
+    if (named.length === 0) return null;
     const toStats = (values: GroupedValues) => ({
       trajectories: values.count,
       mean: values.mean(),

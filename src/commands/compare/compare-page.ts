@@ -13,18 +13,18 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
     { title: "Mean reward", lines: reward ? listReward(reward, typed.minEffect) : [] },
     {
       title: "Solved",
-      lines: listChanges({ reward: null, pass, metrics: {} }).map((change) => ({
+      lines: listChanges({ reward: null, pass, metrics: null }).map((change) => ({
         label: change.name,
         text: `${formatChange(change)}, ${pluralize(change.pairs, "pair")}`,
       })),
     },
     {
       title: "Metrics",
-      lines: Object.entries(metrics).map(([label, metric]) => ({ label, text: formatChange(metric) })),
+      lines: Object.entries(metrics ?? {}).map(([label, metric]) => ({ label, text: formatChange(metric) })),
     },
     {
       title: "Last finish reasons",
-      lines: finish_reasons.map(({ name, a, b }) => ({
+      lines: (finish_reasons ?? []).map(({ name, a, b }) => ({
         label: name ?? "unknown",
         text: `${formatPercent(a, 1, Math.round)} → ${formatPercent(b, 1, Math.round)}`,
       })),

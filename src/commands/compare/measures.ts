@@ -2,26 +2,17 @@
 import type { KeyColumn } from "../../output/index.ts";
 import type { CompareDocument } from "./output.ts";
 
-interface Change {
-  readonly a: number;
-  readonly b: number;
-  readonly difference: number;
-}
-
-type Measure = { readonly name: string; readonly pairs: number; readonly ci95: readonly number[] | null } & (
-  | Change
-  | Readonly<Record<keyof Change, number | null>>
-);
-
-/** A measure that pairs have. */
-export type ChangedMeasure = Measure & Change;
+type Named<Compared> = Compared & { readonly name: string };
+type Measure = Named<Omit<CompareDocument["pass"][number], "k">>;
+/** A measure of at least one pair. */
+export type ChangedMeasure = Named<NonNullable<CompareDocument["metrics"]>[string]>;
 
 type Measures = Pick<CompareDocument, "reward" | "pass" | "metrics">;
 
 export const listMeasures = ({ reward, pass, metrics }: Measures): readonly Measure[] => [
   ...(reward ? [{ name: "reward", ...reward }] : []),
   ...pass.map(({ k, ...compared }) => ({ name: `pass@${k}`, ...compared })),
-  ...Object.entries(metrics).map(([name, compared]) => ({ name, ...compared })),
+  ...Object.entries(metrics ?? {}).map(([name, compared]) => ({ name, ...compared })),
 ];
 
 export const listChanges = (measures: Measures): readonly ChangedMeasure[] =>

@@ -23,8 +23,14 @@ const compare = object({
       ci95: interval,
     }),
   ),
-  metrics: named(object({ pairs: count, ...difference })),
-  finish_reasons: describe("shares of the trajectories", list(object({ name: nullable(text), a: number, b: number }))),
+  metrics: describe(
+    "null if no pair has a metric in both inputs",
+    nullable(named(object({ pairs: count, ...difference }))),
+  ),
+  finish_reasons: describe(
+    "shares of the trajectories; null without trajectories",
+    nullable(list(object({ name: nullable(text), a: number, b: number }))),
+  ),
   changed: describe(
     "the pairs whose reward changed most",
     list(

@@ -10,6 +10,7 @@ import { toFileLine } from "../../problems/positions.ts";
 import { checkReportFiles } from "../../reading/output-files.ts";
 import { noteWarnings, withExcerpts } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
+import { formatList } from "../../sentences.ts";
 import { type Comparison, compareDatasets } from "../../stats/index.ts";
 import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
@@ -34,7 +35,7 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, ...rest } = comparison;
+  const { changed, ownMetrics: _, ...rest } = comparison;
   const document: CompareDocument = {
     ...rest,
     changed: changed.slice(0, typed.limit).map((pair) => describePair(datasets, pair, typed)),
@@ -97,11 +98,14 @@ const printReports = async ({ screen }: Context, typed: CompareOptions, failure?
   });
 };
 
-const notePairs = ({ screen }: Context, { paired, changed }: Comparison, { limit, pairBy }: CompareOptions) => {
+const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
+  const { paired, changed, ownMetrics } = comparison;
   if (paired === 0)
     screen.notice(
       `no ${pairBy === undefined ? "prompt" : `value of ${pairBy}`} is in both inputs, so nothing is compared`,
     );
+  for (const [side, names] of Object.entries(ownMetrics))
+    if (names.length > 0) screen.notice(`metrics that only ${side} has are not compared: ${formatList(names)}`);
   if (changed.length > limit)
     screen.notice(`listed the first ${limit} of ${changed.length} prompts whose reward changed`);
 };

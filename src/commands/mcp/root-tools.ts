@@ -55,10 +55,9 @@ export const toCompareDocument = (read: Read) => {
     const [from = "", to = ""] = nameFiles([at_a, at_b], read) ?? [];
     return { ...pair, at_a: from, at_b: to };
   });
-  const finishes = finish_reasons?.map(hideName);
   return {
     ...compared,
-    finish_reasons: finishes,
+    finish_reasons: finish_reasons?.map(hideName) ?? finish_reasons,
     changed: pairs,
     notes: nameFiles(notes, read),
     problems: redactErrors(read),
@@ -89,6 +88,6 @@ const hideName = <Named extends { readonly name: string | null }>(named: Named) 
 
 const hideNames = <Slice extends Partial<Pick<StatsDocument, "finish_reasons" | "tools">>>(slice: Slice) => ({
   ...slice,
-  finish_reasons: slice.finish_reasons?.map(hideName),
+  finish_reasons: slice.finish_reasons?.map(hideName) ?? slice.finish_reasons,
   tools: slice.tools?.map(hideName),
 });

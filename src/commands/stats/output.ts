@@ -35,14 +35,17 @@ const statsKeys = {
     }),
   ),
   finish_reasons: describe(
-    "of the last choices",
-    list(object({ name: nullable(text), trajectories: count, reward: describe("mean", nullable(number)) })),
+    "of the last choices; null without trajectories",
+    nullable(list(object({ name: nullable(text), trajectories: count, reward: describe("mean", nullable(number)) }))),
   ),
   turns: describe("choices, or assistant messages without choices", length),
   characters: describe("sampled code points", length),
   tokens: describe("sampled tokens with log probabilities", length),
   tools: list(object({ name: nullable(text), calls: count, errors: count, unanswered: count })),
-  metrics: named(object({ trajectories: count, mean: number, ci95: interval })),
+  metrics: describe(
+    "null without metrics",
+    nullable(named(object({ trajectories: count, mean: number, ci95: interval }))),
+  ),
 };
 
 const slice = object({

@@ -70,7 +70,7 @@ const listSolved = ({ solved }: Stats): readonly Line[] => {
 };
 
 const listFinishes = ({ finish_reasons, trajectories: of }: Stats): readonly Line[] =>
-  finish_reasons.flatMap(({ name, trajectories, reward }) => {
+  (finish_reasons ?? []).flatMap(({ name, trajectories, reward }) => {
     if (trajectories === 0) return [];
     const mean = reward === null ? "" : `, mean reward ${format(reward)}`;
     return {
@@ -100,7 +100,7 @@ const listTools = ({ tools }: Stats): readonly Line[] =>
   });
 
 const listMetrics = ({ metrics }: Stats): readonly Line[] =>
-  Object.entries(metrics).map(([label, metric]) => ({ label, text: formatMean(metric) }));
+  Object.entries(metrics ?? {}).map(([label, metric]) => ({ label, text: formatMean(metric) }));
 
 const listSlices = (slices: readonly SliceDocument[]): readonly Line[] => {
   const means = slices.flatMap(({ reward }) => reward?.mean ?? []);
