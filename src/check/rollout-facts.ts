@@ -211,32 +211,8 @@ const listTexts = (table: JsonTable, list: number) => {
 };
 
 /** Counts the code points of a string; 0 for another value. */
-const countCharacters = (table: JsonTable, node: number) => {
-  if (kindOf(table, node) !== Kind.string) return 0;
-  const units = json.detailOf(table, node);
-  const [start, end] = [json.startOf(table, node) + 1, json.endOf(table, node) - 1];
-  return end - start === units ? units : units - countPairs(table, start, end);
-};
-
-/** From this byte, UTF-8 has four bytes, which are two units of UTF-16. */
-const fourByteLead = 0xf0;
-
-const countPairs = ({ bytes }: JsonTable, start: number, end: number) => {
-  let pairs = 0;
-  for (let at = start; at < end; at++) {
-    const byte = bytes[at] ?? 0;
-    if (byte >= fourByteLead) pairs++;
-    else if (byte === backslash) {
-      const isPair = bytes[at + 1] === letterU && escapedPair.test(bytes.toString("latin1", at, at + escapedPairBytes));
-      at += isPair ? escapedPairBytes - 1 : 1;
-      if (isPair) pairs++;
-    }
-  }
-  return pairs;
-};
-
-const escapedPair = /^\\u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F]/;
-const escapedPairBytes = 12;
+const countCharacters = (table: JsonTable, node: number) =>
+  kindOf(table, node) === Kind.string ? json.detailOf(table, node) : 0;
 
 /** Examines the message that `resultShape` has read. */
 const isErrorResult = (table: JsonTable) => {
@@ -283,7 +259,7 @@ const isWordByte = (byte: number) =>
   byte === 0x5f ||
   byte === 0x2e;
 
-const [letterT, letterU, letterUpperT, letterUpperU] = [0x74, 0x75, 0x54, 0x55];
+const [letterT, letterUpperT, letterUpperU] = [0x74, 0x54, 0x55];
 const [space, openParenthesis] = [0x20, 0x28];
 const errorStatus = /^(?:error|errored|failed|failure)$/i;
 /** The longest start of a text that can name an exception. */

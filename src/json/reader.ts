@@ -113,7 +113,7 @@ export interface JsonTable {
    * A node has four words: the start, the end (exclusive), the node after the content (0 for a key), and a detail.
    * Start and end are byte offsets. The number of a node is the index of its first word.
    *
-   * The detail of a key is its id. The detail of a string is its length in UTF-16 units. The detail of an object is its
+   * The detail of a key is its id. The detail of a string is its number of code points. The detail of an object is its
    * shape, or 0. An array of only numbers is a single node, whose detail is the count of the numbers.
    */
   readonly words: Int32Array;

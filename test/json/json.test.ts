@@ -181,6 +181,19 @@ describe("readTable", () => {
     { quick: 30, slow: 300 },
   );
 
+  itHolds(
+    "has the number of code points of a string, whether characters are escaped or not",
+    fc.property(fc.string({ unit: "binary" }), fc.infiniteStream(fc.boolean()), (text, areEscaped) => {
+      const toEscape = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+      const json = Array.from(text, (character) =>
+        areEscaped.next().value ? character.split("").map(toEscape).join("") : JSON.stringify(character).slice(1, -1),
+      );
+      const read = tabled(`"${json.join("")}"`);
+      expect(read && table.detailOf(read, 0)).toBe([...text].length);
+    }),
+    { quick: 100 },
+  );
+
   it("has one node for an array of numbers", () => {
     const numbers = JSON.stringify(Array.from({ length: 10_000 }, (_, at) => at / 8));
     expect(nodeCount(readTable(bytesOf(`{"token_ids": ${numbers}}`)))).toBe(3);

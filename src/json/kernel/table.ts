@@ -16,7 +16,7 @@ import {
 } from "./bytes";
 import { colonNext, commaNext, endNext, fault, faultAt, findFault, keyNext, valueNext } from "./faults";
 import { idOf, leafUse, learnedIdOf, lengthOf, maxRegistered, shapeTextUse, usesOf } from "./keys";
-import { endOfString, numberCount, skipNumber, skipNumbers, skipWord, unitCount } from "./scalars";
+import { characterCount, endOfString, numberCount, skipNumber, skipNumbers, skipWord } from "./scalars";
 import * as shapes from "./shapes";
 
 /** `JsonTable` in src/json/table.ts describes nodes. */
@@ -211,7 +211,7 @@ function readValue(from: usize): usize {
     else if (byte !== openBrace) flatEnd = skipAtom(at);
     if (flatEnd !== 0) {
       at = flatEnd;
-      const detail = byte === quote ? unitCount : byte === openBracket ? numberCount : 0;
+      const detail = byte === quote ? characterCount : byte === openBracket ? numberCount : 0;
       putNode(node, u32(at - input()), u32((end - table) >> 2), detail);
       const value = flatShapeOf(byte);
       shape = opening === openBrace ? withMember(shape, key, value, node) : value;
@@ -269,8 +269,8 @@ function readKey(at: usize, shape: u32, node: usize): usize {
 
 /** Returns the last word of the node of a key that was not expected. */
 function findKey(start: usize, end: usize, shape: u32): u32 {
-  // A key in ASCII without escapes has as many UTF-16 units as bytes.
-  const isEncoded = usize(unitCount) !== end - start;
+  // A key in ASCII without escapes has as many code points as bytes.
+  const isEncoded = usize(characterCount) !== end - start;
   let key: u32 = 0;
   if (!isEncoded) key = shape === shapes.noShape ? idOf(start, end - start) : learnedIdOf(start, end - start);
   if (shape === shapes.emptyShape) shapes.setFirstKey(key);
