@@ -43,7 +43,7 @@ export interface ScanOptions {
   readonly index: number;
   readonly groupBy: string | undefined;
   readonly result: ScanResult;
-  /** Adds to the rollouts of `result`. */
+  /** Adds to the facts of `result`. */
   readonly measure?: RolloutMeasurer | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -283,8 +283,8 @@ export class Checker {
     }
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     this.result.addPart(position, part, this.#facts);
-    if (parts.rollouts && part.isValid)
-      for (let at = 0; at < part.trajectories; at++) this.#measure?.(table, this.#factsAt(at), parts.rollouts);
+    if (parts.facts.walked && part.isValid)
+      for (let at = 0; at < part.trajectories; at++) this.#measure?.(table, this.#factsAt(at), parts.facts.walked);
     if (!parts.options.hasDigests) {
       parts.columns.checksum.length++;
       return;

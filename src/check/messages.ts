@@ -55,6 +55,7 @@ const resetFacts = (facts: MessageFacts) => {
   facts.choicesWithLogprobs = 0;
   facts.hasAssistantTurn = false;
   facts.callsTools = false;
+  facts.lastChoice = 0;
   facts.cutNode = 0;
   facts.promptEnd = 0;
   facts.eventCount = 0;
@@ -85,7 +86,10 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
       report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
     if (facts.choices === 0 && (isChoice || (roleIndex === assistant && !facts.hasAssistantTurn)))
       facts.promptEnd = promptEnd;
-    if (isChoice) facts.choices++;
+    if (isChoice) {
+      facts.choices++;
+      facts.lastChoice = entry;
+    }
     if (isChoice && hasLogprobs) facts.choicesWithLogprobs++;
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
     else if (roleIndex === user && !facts.hasAssistantTurn) hasTask = true;

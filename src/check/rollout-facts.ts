@@ -2,7 +2,7 @@
 
 import { digestBytes } from "../index/column.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
-import { RolloutFacts, type WalkedFacts } from "../index/rollout-facts.ts";
+import { WalkedColumns, type WalkedFacts } from "../index/rollout-facts.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { backslash, colon, isObject, openBrace, parseJson, quote } from "../json/json-bytes.ts";
 import { cacheReader, nodeSize } from "../json/reader.ts";
@@ -19,6 +19,10 @@ const turnShape = new Shape(
     isChoice: kinds.role === Kind.absent && kinds.message === Kind.object,
     role: readText(table, json.findMemberNode(table, object, "role")),
     finishReason: readText(table, json.findMemberNode(table, object, "finish_reason")),
+    hasReasoning: ((kinds.reasoning_content | kinds.reasoning) & Kind.string) !== 0,
+    hasLogprobs: kinds.logprobs === Kind.object,
+    hasCalls: kinds.tool_calls === Kind.array,
+    content: kinds.content,
   }),
 );
 const resultShape = new Shape(["tool_call_id", "name", "content", "is_error", "status"], kindsAsFacts);
@@ -26,11 +30,13 @@ const callShape = new Shape(["id", "function"], kindsAsFacts);
 const functionShape = new Shape(["name", "arguments"], kindsAsFacts);
 const partShape = new Shape(["text"], kindsAsFacts);
 
+type TurnFacts = ReturnType<typeof turnShape.read>;
+
 /** Nodes of a call that waits for its result. */
 type OpenCall = Readonly<{ id: number; name: string | undefined; isSampled: boolean }>;
 
 /** Adds the facts of a trajectory to the columns. */
-export type RolloutMeasurer = (table: JsonTable, facts: TrajectoryFacts, into: RolloutFacts) => void;
+export type RolloutMeasurer = (table: JsonTable, facts: TrajectoryFacts, into: WalkedColumns) => void;
 
 /** The keys whose values each fact has, in the notation of --group-by. */
 export type MeasuredKeys = Readonly<{
@@ -39,6 +45,8 @@ export type MeasuredKeys = Readonly<{
   key?: string | undefined;
   /** True if each fact has the digest of its prompt. */
   hasPrompts?: boolean;
+  /** True if the caller wants no turns, characters, tokens and tools, which a walk over all messages finds. */
+  isShort?: boolean;
 }>;
 
 export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
@@ -46,23 +54,24 @@ export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
     name === undefined ? undefined : openGroupKeyReader(name),
   );
   const readPrompt = keys.hasPrompts ? openPromptReader() : undefined;
-  const walk = new RolloutWalk();
+  const walk = new RolloutWalk(keys.isShort);
   return (table, facts, into) => {
-    const { reward, metricNames, metrics, node } = facts;
+    const { node } = facts;
     walk.run(table, facts, into);
-    const { turns, characters, tokens, finishReason } = walk;
-    for (let at = 0; at < metricNames.length; at++) into.addMetric(metricNames[at] ?? "", metrics[at] ?? Number.NaN);
-    const by = readBy?.({ table, node }, ignore);
-    const key = readKey?.({ table, node }, ignore);
-    into.addRow({ reward, turns, characters, tokens, finishReason, by, key, prompt: readPrompt?.(table, facts) });
+    into.addRow(
+      walk,
+      readBy?.({ table, node }, ignore),
+      readKey?.({ table, node }, ignore),
+      readPrompt?.(table, facts),
+    );
   };
 };
 
 const ignore = () => undefined;
 
-/** Returns the facts of a valid trajectory, without its keys. */
+/** Returns the walked facts of a valid trajectory, without its keys. */
 export const measureTrajectory = ({ table, node }: json.JsonValue) => {
-  const [facts, into] = [createTrajectoryFacts(), new RolloutFacts()];
+  const [facts, into] = [createTrajectoryFacts(), new WalkedColumns()];
   inspectTrajectory(table, node, facts, ignore);
   openRolloutMeasurer({})(table, facts, into);
   return into.at(0);
@@ -91,18 +100,25 @@ class RolloutWalk implements WalkedFacts {
   finishReason: string | undefined;
   #table: JsonTable = json.emptyTable;
   #hasChoices = false;
-  #into = new RolloutFacts();
+  #into = new WalkedColumns();
   readonly #open: OpenCall[] = [];
+  readonly #names = new ToolNames();
+  readonly #isShort: boolean;
 
-  run(table: JsonTable, { list, choices }: TrajectoryFacts, into: RolloutFacts) {
+  constructor(isShort = false) {
+    this.#isShort = isShort;
+  }
+
+  run(table: JsonTable, { list, choices, lastChoice }: TrajectoryFacts, into: WalkedColumns) {
     this.turns = 0;
     this.characters = 0;
     this.tokens = -1;
-    this.finishReason = undefined;
+    this.finishReason = lastChoice > 0 ? turnShape.read(table, lastChoice).finishReason : undefined;
     this.#table = table;
     this.#hasChoices = choices > 0;
     this.#into = into;
     this.#open.length = 0;
+    if (this.#isShort) return;
     const end = json.nodeAfter(table, list);
     for (let entry = list + nodeSize; entry < end; ) {
       const next = json.nodeAfter(table, entry);
@@ -116,32 +132,33 @@ class RolloutWalk implements WalkedFacts {
   #addEntry(entry: number, isLast: boolean) {
     const table = this.#table;
     const { slots } = turnShape;
-    const { isChoice, role, finishReason } = turnShape.read(table, entry);
+    const facts = turnShape.read(table, entry);
+    const { isChoice, role } = facts;
     if (isChoice) {
-      this.finishReason = finishReason;
-      this.#addTokens(turnShape.at(table, slots.logprobs));
-      turnShape.read(table, turnShape.at(table, slots.message));
-      this.#addTurn(true, isLast);
+      if (facts.hasLogprobs) this.#addTokens(turnShape.at(table, slots.logprobs));
+      this.#addTurn(turnShape.read(table, turnShape.at(table, slots.message)), true, isLast);
     } else if (role === "tool") this.#addResult(entry);
     else if (role === "assistant") {
-      if (!this.#hasChoices) this.#addTokens(turnShape.at(table, slots.logprobs));
-      this.#addTurn(!this.#hasChoices, isLast);
+      if (facts.hasLogprobs && !this.#hasChoices) this.#addTokens(turnShape.at(table, slots.logprobs));
+      this.#addTurn(facts, !this.#hasChoices, isLast);
     }
   }
 
   /** Adds the message that `turnShape` has read. */
-  #addTurn(isSampled: boolean, isLast: boolean) {
+  #addTurn({ content, hasReasoning, hasCalls }: TurnFacts, isSampled: boolean, isLast: boolean) {
     const table = this.#table;
     const { slots } = turnShape;
-    const calls = turnShape.at(table, slots.tool_calls);
-    if (isSampled) {
-      this.turns++;
-      const reasoning = countCharacters(table, turnShape.at(table, slots.reasoning_content));
-      // Some services send the reasoning under both names.
-      this.characters += Math.max(reasoning, countCharacters(table, turnShape.at(table, slots.reasoning)));
+    if (isSampled) this.turns++;
+    // Some services send the reasoning under both names.
+    if (isSampled && hasReasoning)
+      this.characters += Math.max(
+        countCharacters(table, turnShape.at(table, slots.reasoning_content)),
+        countCharacters(table, turnShape.at(table, slots.reasoning)),
+      );
+    if (isSampled && (content & (Kind.string | Kind.array)) !== 0)
       this.characters += countContent(table, turnShape.at(table, slots.content));
-    }
-    if (kindOf(table, calls) !== Kind.array) return;
+    if (!hasCalls) return;
+    const calls = turnShape.at(table, slots.tool_calls);
     const end = json.nodeAfter(table, calls);
     for (let call = calls + nodeSize; call < end; call = json.nodeAfter(table, call))
       if (kindAt(table, call) === Kind.object) this.#addCall(call, isSampled, isLast);
@@ -154,7 +171,7 @@ class RolloutWalk implements WalkedFacts {
     let name: string | undefined;
     if (kinds.function === Kind.object) {
       functionShape.read(table, callShape.at(table, callShape.slots.function));
-      name = readText(table, functionShape.at(table, functionShape.slots.name));
+      name = this.#names.read(table, functionShape.at(table, functionShape.slots.name));
       if (isSampled) this.characters += countCharacters(table, functionShape.at(table, functionShape.slots.arguments));
     }
     if (isSampled) this.#into.countUse("calls", name);
@@ -167,8 +184,8 @@ class RolloutWalk implements WalkedFacts {
     const { slots } = resultShape;
     const kinds = resultShape.read(table, message);
     const id = kinds.tool_call_id === Kind.string ? resultShape.at(table, slots.tool_call_id) : 0;
-    const nameNode = resultShape.at(table, slots.name);
-    const isError = isErrorResult(table);
+    const nameNode = kinds.name === Kind.string ? resultShape.at(table, slots.name) : 0;
+    const isError = isErrorResult(table, kinds);
     const at = id === 0 ? 0 : this.#open.findIndex((call) => call.id > 0 && haveSameText(table, call.id, id));
     const [call] = at < 0 ? [] : this.#open.splice(at, 1);
     if (isError && call?.isSampled !== false)
@@ -182,6 +199,31 @@ class RolloutWalk implements WalkedFacts {
     if (count !== undefined) this.tokens = Math.max(0, this.tokens) + count;
   }
 }
+
+/** Finds names of tools, because decoding a name takes longer than comparing it with those of earlier calls. */
+class ToolNames {
+  readonly #known: { readonly spelling: Buffer; readonly name: string }[] = [];
+
+  read(table: JsonTable, node: number) {
+    if (kindOf(table, node) !== Kind.string) return undefined;
+    const [start, end] = [json.startOf(table, node), json.endOf(table, node)];
+    const known = this.#known.find(({ spelling }) => isTextAt(table, start, end, spelling));
+    if (known) return known.name;
+    const name = json.readString(table, node);
+    if (this.#known.length < maxKnownNames)
+      this.#known.push({ spelling: Buffer.from(table.bytes.subarray(start, end)), name });
+    return name;
+  }
+}
+
+const maxKnownNames = 32;
+
+const isTextAt = ({ bytes }: JsonTable, start: number, end: number, text: Buffer) => {
+  if (end - start !== text.length) return false;
+  let at = 0;
+  while (at < text.length && bytes[start + at] === text[at]) at++;
+  return at === text.length;
+};
 
 const readText = (table: JsonTable, node = 0) =>
   kindOf(table, node) === Kind.string ? json.readString(table, node) : undefined;
@@ -215,17 +257,16 @@ const countCharacters = (table: JsonTable, node: number) =>
   kindOf(table, node) === Kind.string ? json.detailOf(table, node) : 0;
 
 /** Examines the message that `resultShape` has read. */
-const isErrorResult = (table: JsonTable) => {
+const isErrorResult = (table: JsonTable, kinds: ReturnType<typeof resultShape.read>) => {
   const { slots } = resultShape;
-  const isErrorNode = resultShape.at(table, slots.is_error);
-  if (isErrorNode > 0 && json.firstByteAt(table, isErrorNode) === letterT) return true;
+  if (kinds.is_error === Kind.boolean && json.firstByteAt(table, resultShape.at(table, slots.is_error)) === letterT)
+    return true;
+  if (kinds.status === Kind.string && errorStatus.test(json.readString(table, resultShape.at(table, slots.status))))
+    return true;
   const content = resultShape.at(table, slots.content);
-  const status = resultShape.at(table, slots.status);
-  if (status > 0 && errorStatus.test(readText(table, status) ?? "")) return true;
-  const kind = kindOf(table, content);
-  if (kind === Kind.object) return hasError(json.parseNode(table, content));
-  if (kind === Kind.string) return isErrorText(table, content);
-  const [first] = kind === Kind.array ? listTexts(table, content) : [];
+  if (kinds.content === Kind.object) return hasError(json.parseNode(table, content));
+  if (kinds.content === Kind.string) return isErrorText(table, content);
+  const [first] = kinds.content === Kind.array ? listTexts(table, content) : [];
   return first !== undefined && isErrorText(table, first);
 };
 

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { createMessageFacts } from "../index/trajectory-facts.ts";
 import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../json/reader.ts";
-import { Kind, kindAt } from "../json/shape.ts";
+import { Kind, kindAt, mapMembers } from "../json/shape.ts";
 import * as json from "../json/table.ts";
 import { inspectMessages } from "./messages.ts";
 
@@ -47,11 +47,18 @@ const closing = Buffer.from("]");
 const formatCanonically = (value: json.JsonValue): string => {
   const { table, node } = value;
   const kind = kindAt(table, node);
-  if (kind === Kind.string) return JSON.stringify(json.readString(table, node));
   if (kind === Kind.array) return `[${json.elementsOf(value).map(formatCanonically).join(",")}]`;
-  if (kind !== Kind.object) return formatScalar(sliceText(table.bytes, json.spanOf(value)));
-  const members = [...new Map(json.childrenOf(value))].sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${formatCanonically(member)}`).join(",")}}`;
+  if (kind === Kind.object) return `{${formatMembers(table, node).join(",")}}`;
+  const text = sliceText(table.bytes, json.spanOf(value));
+  // Without an escape, a string has one spelling.
+  if (kind === Kind.string) return text.includes("\\") ? JSON.stringify(json.readString(table, node)) : text;
+  return formatScalar(text);
+};
+
+const formatMembers = (table: json.JsonTable, object: number) => {
+  const nodes = mapMembers(table, object);
+  const keys = [...nodes.keys()].sort();
+  return keys.map((key) => `${JSON.stringify(key)}:${formatCanonically({ table, node: nodes.get(key) ?? 0 })}`);
 };
 
 /** Longer numbers keep their spelling, because different numbers can have the same double. */

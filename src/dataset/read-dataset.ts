@@ -126,10 +126,9 @@ export const reportSkippedFiles = (problems: Problems, files: readonly string[] 
 export const readSources = async (sources: readonly inputs.Source[], options: ReadSourceOptions) => {
   const { groupBy, split: given, signal, skipsDigests = false, isSelected = false } = options;
   const strictness = strictnessFor(sources, options.strictness);
-  const hasRollouts = options.measures !== undefined;
   const scan = createScanResult(
     { ...strictness, isDeferred: true },
-    { hasDigests: !skipsDigests, hasFacts: isSelected, hasRollouts },
+    { hasDigests: !skipsDigests, hasFacts: isSelected, hasWalked: options.measures !== undefined },
   );
   const { problems, requests, shapes } = scan;
   problems.inputs = sources.map(({ name }) => name);

@@ -1,7 +1,6 @@
 /** Stores the index of all parts, in 50 MB per million parts. */
 import { Digests, NumberColumn } from "./column.ts";
-import { RolloutFacts } from "./rollout-facts.ts";
-import { TrajectoryColumns } from "./trajectory-columns.ts";
+import { type FactsOptions, TrajectoryColumns } from "./trajectory-columns.ts";
 
 /** A class, because V8 would recompile the checker when a literal makes a second object. */
 class Columns {
@@ -39,13 +38,9 @@ class Columns {
 export const kinds = ["group", "trajectory", "unreadable"] as const;
 type PartKind = (typeof kinds)[number];
 
-export interface PartsOptions {
+export interface PartsOptions extends FactsOptions {
   /** False if the caller sends, selects and compares no groups. */
   readonly hasDigests: boolean;
-  /** True if the caller selects trajectories. */
-  readonly hasFacts: boolean;
-  /** True if the caller aggregates trajectories. */
-  readonly hasRollouts?: boolean;
 }
 
 export type Part = Readonly<ReturnType<Parts["at"]>>;
@@ -56,25 +51,23 @@ export class Parts {
   readonly options: PartsOptions;
   readonly digests = new Digests(this.columns.digest);
   readonly fingerprints = this.columns.fingerprint;
-  readonly facts = new TrajectoryColumns();
-  readonly rollouts: RolloutFacts | undefined;
+  readonly facts: TrajectoryColumns;
 
   constructor(options: PartsOptions) {
     this.options = options;
-    if (options.hasRollouts) this.rollouts = new RolloutFacts();
+    this.facts = new TrajectoryColumns(options);
   }
 
   get count() {
     return this.columns.start.length;
   }
 
-  append({ columns, keys, facts, rollouts }: Parts) {
+  append({ columns, keys, facts }: Parts) {
     const [before, keysBefore] = [this.count, this.keys.length];
     for (const key of keys) this.keys.push(key);
     const own = Object.values<NumberColumn>({ ...this.columns });
     for (const [at, column] of Object.values<NumberColumn>({ ...columns }).entries()) own[at]?.appendColumn(column);
     this.facts.append(facts);
-    if (rollouts) this.rollouts?.append(rollouts);
     const { key } = this.columns;
     for (let at = before; at < this.count; at++) if (key.at(at) > 0) key.set(at, key.at(at) + keysBefore);
   }

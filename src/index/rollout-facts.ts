@@ -1,5 +1,5 @@
-/** Stores the facts of valid trajectories (metrics.md), in 30 bytes, 16 for each tool and 8 for each metric. */
-import { NumberColumn } from "./column.ts";
+/** Stores the facts that a walk over the messages of each trajectory finds (metrics.md). */
+import { NumberColumn, NumberTable } from "./column.ts";
 
 /** Numbers names from 1, in the order of their first use. 0 means no name. */
 export class Names {
@@ -37,108 +37,92 @@ export interface WalkedFacts {
   finishReason: string | undefined;
 }
 
-export interface RolloutFact extends WalkedFacts {
-  reward: number;
-  /** By name; undefined is a result whose call is unknown. */
-  tools: ReadonlyMap<string | undefined, Readonly<ToolUse>>;
+export interface WalkedRow extends WalkedFacts {
   /** The value of `--by` as JSON. */
   by: string | undefined;
   /** The key of the group as JSON. */
   key: string | undefined;
   /** The digest of the prompt as a value; undefined if it is unknown. */
   prompt: string | undefined;
+  /** By name; undefined is a result whose call is unknown. */
+  tools: ReadonlyMap<string | undefined, Readonly<ToolUse>>;
 }
 
-type RowValues = Readonly<Omit<RolloutFact, "tools">>;
+export interface RolloutFact extends WalkedRow {
+  reward: number;
+}
 
-/** A row is a valid trajectory, in the order of the input. */
-export class RolloutFacts {
-  /** For each part, the number of rows before it. */
-  readonly first = new NumberColumn("u32");
-  readonly reward = new NumberColumn("f64");
-  readonly turns = new NumberColumn("u32");
-  readonly characters = new NumberColumn("u32");
-  /** The number of tokens plus 1; 0 if it is unknown. */
-  readonly tokens = new NumberColumn("u32");
-  readonly finishReason = new NumberColumn("u32");
+/** The columns of `#facts`. `tokens` is the number of tokens plus 1; 0 if it is unknown. */
+const fields = { turns: 0, characters: 1, tokens: 2, finishReason: 3, usesEnd: 4 };
+/** The columns of `#uses`, which has a row for each tool of a trajectory. */
+const useFields = { tool: 0, calls: 1, errors: 2, unanswered: 3 };
+
+/** Takes 20 bytes for a row, and 16 for each of its tools. */
+export class WalkedColumns {
+  /** Numbers in `byValues`, `keys` and `prompts`. */
   readonly by = new NumberColumn("u32");
   readonly key = new NumberColumn("u32");
   readonly prompt = new NumberColumn("u32");
-  /** For each row, the number of uses of tools up to its end. */
-  readonly usesEnd = new NumberColumn("u32");
   readonly finishReasons = new Names();
   readonly byValues = new Names();
   readonly keys = new Names();
   readonly prompts = new Names();
   readonly toolNames = new Names();
-  readonly metrics = new Map<string, NumberColumn>();
-  /** One element per tool of a trajectory. */
-  readonly uses = {
-    tool: new NumberColumn("u32"),
-    calls: new NumberColumn("u32"),
-    errors: new NumberColumn("u32"),
-    unanswered: new NumberColumn("u32"),
-  };
-
-  get rows() {
-    return this.reward.length;
-  }
-
-  startPart() {
-    this.first.push(this.rows);
-  }
+  readonly #facts = new NumberTable(5);
+  readonly #uses = new NumberTable(4);
 
   /** Counts a use of a tool by the next row. */
   countUse(kind: keyof ToolUse, name: string | undefined, count = 1) {
-    const { tool } = this.uses;
     const number = this.toolNames.numberOf(name);
-    let at = this.#usesBefore(this.rows);
-    while (at < tool.length && tool.at(at) !== number) at++;
-    if (at === tool.length) for (const column of Object.values(this.uses)) column.length++;
-    tool.set(at, number);
-    this.uses[kind].set(at, this.uses[kind].at(at) + count);
+    const uses = this.#uses;
+    let at = this.#usesBefore(this.#facts.length);
+    while (at < uses.length && uses.at(at, useFields.tool) !== number) at++;
+    if (at === uses.length) uses.set(uses.addRow(), useFields.tool, number);
+    uses.set(at, useFields[kind], uses.at(at, useFields[kind]) + count);
   }
 
-  addMetric(name: string, value: number) {
-    const known = this.metrics.get(name) ?? new NumberColumn("f64", Number.NaN);
-    if (known.length === 0) this.metrics.set(name, known);
-    known.length = this.rows + 1;
-    known.set(this.rows, value);
+  /** Adds a row, after its uses of tools. */
+  addRow(walked: Readonly<WalkedFacts>, by?: string, key?: string, prompt?: string) {
+    const facts = this.#facts;
+    const row = facts.addRow();
+    facts.set(row, fields.turns, walked.turns);
+    facts.set(row, fields.characters, walked.characters);
+    facts.set(row, fields.tokens, walked.tokens + 1);
+    facts.set(row, fields.finishReason, this.finishReasons.numberOf(walked.finishReason));
+    facts.set(row, fields.usesEnd, this.#uses.length);
+    if (by !== undefined) this.by.set(row, this.byValues.numberOf(by));
+    if (key !== undefined) this.key.set(row, this.keys.numberOf(key));
+    if (prompt !== undefined) this.prompt.set(row, this.prompts.numberOf(prompt));
   }
 
-  /** Adds a row to the last part, after its uses of tools and its metrics. */
-  addRow(row: RowValues) {
-    this.reward.push(row.reward);
-    this.turns.push(row.turns);
-    this.characters.push(row.characters);
-    this.tokens.push(row.tokens + 1);
-    this.finishReason.push(this.finishReasons.numberOf(row.finishReason));
-    this.by.push(this.byValues.numberOf(row.by));
-    this.key.push(this.keys.numberOf(row.key));
-    this.prompt.push(this.prompts.numberOf(row.prompt));
-    this.usesEnd.push(this.uses.tool.length);
+  turnsOf(row: number) {
+    return this.#facts.at(row, fields.turns);
   }
 
-  /** Returns the rows of a group. */
-  listRows(parts: readonly number[]): readonly number[] {
-    const rows: number[] = [];
-    for (const part of parts) {
-      const end = part + 1 < this.first.length ? this.first.at(part + 1) : this.rows;
-      for (let row = this.first.at(part); row < end; row++) rows.push(row);
-    }
-    return rows;
+  charactersOf(row: number) {
+    return this.#facts.at(row, fields.characters);
   }
 
-  /** Returns a row as values, without its metrics. */
-  at(row: number): RolloutFact {
+  /** Returns -1 if the number of tokens is unknown. */
+  tokensOf(row: number) {
+    return this.#facts.at(row, fields.tokens) - 1;
+  }
+
+  /** Returns a number in `finishReasons`. */
+  finishReasonOf(row: number) {
+    return this.#facts.at(row, fields.finishReason);
+  }
+
+  at(row: number): WalkedRow {
     const tools = new Map<string | undefined, ToolUse>();
-    this.forEachUse(row, (name, use) => tools.set(name, use));
+    this.forEachUse(row, (tool, calls, errors, unanswered) =>
+      tools.set(this.toolNames.at(tool), { calls, errors, unanswered }),
+    );
     return {
-      reward: this.reward.at(row),
-      turns: this.turns.at(row),
-      characters: this.characters.at(row),
-      tokens: this.tokens.at(row) - 1,
-      finishReason: this.finishReasons.at(this.finishReason.at(row)),
+      turns: this.turnsOf(row),
+      characters: this.charactersOf(row),
+      tokens: this.tokensOf(row),
+      finishReason: this.finishReasons.at(this.finishReasonOf(row)),
       by: this.byValues.at(this.by.at(row)),
       key: this.keys.at(this.key.at(row)),
       prompt: this.prompts.at(this.prompt.at(row)),
@@ -146,38 +130,27 @@ export class RolloutFacts {
     };
   }
 
-  forEachUse(row: number, take: (name: string | undefined, use: ToolUse) => void) {
-    const { tool, calls, errors, unanswered } = this.uses;
-    const end = this.usesEnd.at(row);
-    for (let at = this.#usesBefore(row); at < end; at++)
-      take(this.toolNames.at(tool.at(at)), {
-        calls: calls.at(at),
-        errors: errors.at(at),
-        unanswered: unanswered.at(at),
-      });
+  /** Gives numbers in `toolNames`. */
+  forEachUse(row: number, take: (tool: number, calls: number, errors: number, unanswered: number) => void) {
+    const uses = this.#uses;
+    const end = this.#facts.at(row, fields.usesEnd);
+    for (let at = this.#usesBefore(row); at < end; at++) {
+      const tool = uses.at(at, useFields.tool);
+      const errors = uses.at(at, useFields.errors);
+      take(tool, uses.at(at, useFields.calls), errors, uses.at(at, useFields.unanswered));
+    }
   }
 
   #usesBefore(row: number) {
-    return row === 0 ? 0 : this.usesEnd.at(row - 1);
+    return row === 0 ? 0 : this.#facts.at(row - 1, fields.usesEnd);
   }
 
-  /** Adds rows to the last part. */
-  copyRows(from: RolloutFacts, rows: readonly number[]) {
+  copyRows(from: WalkedColumns, rows: readonly number[]) {
     for (const row of rows) {
       const { tools, ...values } = from.at(row);
       for (const [name, use] of tools)
         for (const kind of ["calls", "errors", "unanswered"] as const) this.countUse(kind, name, use[kind]);
-      for (const [name, column] of from.metrics)
-        if (!Number.isNaN(column.at(row))) this.addMetric(name, column.at(row));
-      this.addRow(values);
-    }
-  }
-
-  /** Adds the parts of a later input. */
-  append(later: RolloutFacts) {
-    for (let part = 0; part < later.first.length; part++) {
-      this.startPart();
-      this.copyRows(later, later.listRows([part]));
+      this.addRow(values, values.by, values.key, values.prompt);
     }
   }
 }

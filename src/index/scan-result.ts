@@ -43,7 +43,7 @@ export class ScanResult {
 
   /** The caller adds the digest and the key. @param facts begins with the facts of each trajectory of a valid part */
   addPart(position: PartPosition, part: NewPart, facts: readonly TrajectoryFacts[]) {
-    const { columns } = this.parts;
+    const { columns, options, facts: rows } = this.parts;
     const { isValid, trajectories } = part;
     columns.source.push(position.source);
     columns.start.push(position.start);
@@ -56,9 +56,8 @@ export class ScanResult {
     columns.exceptions.push(isValid ? part.exceptions : 0);
     columns.key.length++;
     columns.prompt.length++;
-    this.parts.rollouts?.startPart();
-    if (isValid && !this.parts.options.hasFacts) return this.#measure(part, facts);
-    if (isValid) for (const trajectory of facts.slice(0, trajectories)) this.parts.facts.add(trajectory);
+    if (options.hasFacts || rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
+    if (isValid && !options.hasFacts) return this.#measure(part, facts);
     for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;
     columns.fingerprint.length += trajectories;
   }

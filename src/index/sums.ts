@@ -97,29 +97,59 @@ export const findBounds = (values: ArrayLike<number>) => {
 /** Expects finite doubles. */
 export const computeMoments = (values: ArrayLike<number>) => {
   if (values.length === 0) return { mean: 0, deviation: 0, min: 0, max: 0 };
+  return { mean: computeMean(values), deviation: standardDeviation(values), ...findBounds(values) };
+};
+
+/** Returns the mean of finite doubles, of which there is one. */
+export const computeMean = (values: ArrayLike<number>) => {
+  const count = values.length;
   const { min, max } = findBounds(values);
+  if (min === max) return min;
+  const total = count <= fewNumbers.length ? addFew(values) : Number.NaN;
+  if (Number.isFinite(total)) return total / count;
   const sum = createSum();
-  for (let at = 0; at < values.length; at++) addToSum(sum, values[at] ?? 0);
-  const mean = min === max ? min : meanOfSum(sum);
-  return { mean, deviation: standardDeviation(values), min, max };
+  for (let at = 0; at < count; at++) addToSum(sum, values[at] ?? 0);
+  return meanOfSum(sum);
+};
+
+/** Adds with a compensation, as in A. Neumaier (1974), because an exact sum takes as long as 100 additions. */
+const addFew = (values: ArrayLike<number>) => {
+  const sorted = sortNumbers(values);
+  let [sum, lost] = [0, 0];
+  for (let at = 0; at < values.length; at++) {
+    const value = sorted[at] ?? 0;
+    const next = sum + value;
+    lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
+    sum = next;
+  }
+  return sum + lost;
 };
 
 /** For few numbers, an insertion sort in this array is faster than V8's sort. */
 const fewNumbers = new Float64Array(32);
 
-/** Returns the population standard deviation of finite doubles. */
-export const standardDeviation = (values: ArrayLike<number>) => {
+/** Copies numbers in ascending order, so that results do not depend on their order. The next call reuses the array. */
+export const sortNumbers = (values: ArrayLike<number>) => {
   const count = values.length;
-  const areFew = count <= fewNumbers.length;
-  const shares = areFew ? fewNumbers : new Float64Array(count);
+  if (count > fewNumbers.length) {
+    const copy = new Float64Array(count);
+    copy.set(values);
+    return copy.every((value, at) => at === 0 || value >= (copy[at - 1] ?? 0)) ? copy : copy.sort();
+  }
   for (let next = 0; next < count; next++) {
     const value = values[next] ?? 0;
     let at = next;
-    for (; areFew && at > 0 && (shares[at - 1] ?? 0) > value; at--) shares[at] = shares[at - 1] ?? 0;
-    shares[at] = value;
+    for (; at > 0 && (fewNumbers[at - 1] ?? 0) > value; at--) fewNumbers[at] = fewNumbers[at - 1] ?? 0;
+    fewNumbers[at] = value;
   }
-  // Sorting makes the result independent of the order. Halving prevents an overflow of the range.
-  if (!areFew) shares.sort();
+  return fewNumbers;
+};
+
+/** Returns the population standard deviation of finite doubles. */
+export const standardDeviation = (values: ArrayLike<number>) => {
+  const count = values.length;
+  const shares = sortNumbers(values);
+  // Halving prevents an overflow of the range.
   const min = (shares[0] ?? 0) / 2;
   const range = (shares[count - 1] ?? 0) / 2 - min;
   if (count === 0 || range === 0) return 0;

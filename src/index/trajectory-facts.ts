@@ -10,6 +10,8 @@ export interface MessageFacts {
    * turn. 0 if no user message precedes the first assistant turn, because a greeting or a system message has no task.
    */
   promptEnd: number;
+  /** The node of the last choice, or 0. */
+  lastChoice: number;
   /** The finish reason of the last choice if it is `length`, or 0. */
   cutNode: number;
   eventCount: number;
@@ -42,6 +44,7 @@ export const createMessageFacts = (): MessageFacts => ({
   hasAssistantTurn: false,
   callsTools: false,
   promptEnd: 0,
+  lastChoice: 0,
   cutNode: 0,
   eventCount: 0,
   lastCallsIndex: 0,

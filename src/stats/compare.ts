@@ -2,9 +2,8 @@
 
 import type { Dataset, TrajectoryPosition } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
-import type { RolloutFacts } from "../index/rollout-facts.ts";
-import { computeMoments } from "../index/sums.ts";
-import { getFacts } from "./facts.ts";
+import { computeMean } from "../index/sums.ts";
+import { type Facts, getFacts } from "./facts.ts";
 import { GroupedValues, type Interval } from "./intervals.ts";
 import { estimatePass, type StatsOptions } from "./summary.ts";
 
@@ -70,7 +69,7 @@ export const compareDatasets = (
     const [poolA, poolB] = [sides.a.pools.get(name), sides.b.pools.get(name)];
     return poolA && poolB ? { a: poolA, b: poolB } : [];
   });
-  const rewardsOf = (side: keyof typeof sides, pool: Pool) => sides[side].facts.reward.pick(pool.rows);
+  const rewardsOf = (side: keyof typeof sides, pool: Pool) => sides[side].facts.columns.reward.pick(pool.rows);
   const rewarded = pairs.flatMap((pair) => {
     const means = { a: meanOf(rewardsOf("a", pair.a)), b: meanOf(rewardsOf("b", pair.b)) };
     if (means.a === undefined || means.b === undefined || !Number.isFinite(means.b - means.a)) return [];
@@ -105,37 +104,37 @@ type Side = ReturnType<typeof openSide>;
 
 const openSide = (dataset: Dataset, pairBy: "prompt" | "key") => {
   const facts = getFacts(dataset);
-  const [numbers, names] = pairBy === "prompt" ? [facts.prompt, facts.prompts] : [facts.key, facts.keys];
+  const { columns, walked } = facts;
+  const [numbers, names] = pairBy === "prompt" ? [walked.prompt, walked.prompts] : [walked.key, walked.keys];
   const { groups } = dataset;
-  const pools = new Map<string, Pool>();
+  /** By the number of the name. */
+  const poolsByNumber: Pool[] = [];
   const finishes = new Map<string | null, number>();
   const counts = { groups: 0, trajectories: 0 };
   let unknown = 0;
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
-    const parts = groups.partsOf(group);
-    const rows = facts.listRows(parts);
     counts.groups++;
-    counts.trajectories += rows.length;
-    unknown += rows.filter((row) => numbers.at(row) === 0).length;
-    for (const part of parts) {
-      for (const [trajectory, row] of facts.listRows([part]).entries()) {
-        const reason = facts.finishReasons.at(facts.finishReason.at(row)) ?? null;
+    for (const part of groups.partsOf(group)) {
+      for (const [trajectory, row] of columns.rowsOf([part]).entries()) {
+        counts.trajectories++;
+        const reason = walked.finishReasons.at(walked.finishReasonOf(row)) ?? null;
         finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
-        const name = names.at(numbers.at(row));
-        if (name === undefined) continue;
-        const pool = pools.get(name);
-        if (pool) pool.rows.push(row);
-        else pools.set(name, { first: { part, trajectory }, rows: [row] });
+        const number = numbers.at(row);
+        const pool = poolsByNumber[number];
+        if (number === 0) unknown++;
+        else if (pool) pool.rows.push(row);
+        else poolsByNumber[number] = { first: { part, trajectory }, rows: [row] };
       }
     }
   }
+  const pools = new Map(poolsByNumber.flatMap((pool, number) => [[names.at(number) ?? "", pool] as const]));
   return { facts, pools, finishes, counts, unknown };
 };
 
 const meanOf = (values: readonly number[]) => {
   const finite = values.filter(Number.isFinite);
-  return finite.length === 0 ? undefined : computeMoments(finite).mean;
+  return finite.length === 0 ? undefined : computeMean(finite);
 };
 
 const estimateOf = (rewards: readonly number[], k: number, pass: number) => {
@@ -149,15 +148,15 @@ type MaybePair = Readonly<Record<"a" | "b", number | undefined>>;
 /** Compares the pairs that have both values. The interval is the t interval over the pairs. */
 const compareMeans = (pairs: readonly MaybePair[]) => {
   const [a, b, differences] = [new GroupedValues(), new GroupedValues(), new GroupedValues()];
-  for (const pair of pairs) {
+  for (const [at, pair] of pairs.entries()) {
     if (pair.a === undefined || pair.b === undefined) continue;
-    a.addGroup([pair.a]);
-    b.addGroup([pair.b]);
-    differences.addGroup([pair.b - pair.a]);
+    a.add(at, pair.a);
+    b.add(at, pair.b);
+    differences.add(at, pair.b - pair.a);
   }
   if (differences.count === 0) return undefined;
-  const means = { a: a.mean(), b: b.mean(), difference: differences.mean() };
-  return { pairs: differences.count, ...means, ci95: differences.interval() };
+  const { mean: difference, ci95 } = differences.describe();
+  return { pairs: differences.count, a: a.describe().mean, b: b.describe().mean, difference, ci95 };
 };
 
 const compareRewards = (pairs: readonly ChangedPrompt[]): Comparison["reward"] => {
@@ -168,13 +167,20 @@ const compareRewards = (pairs: readonly ChangedPrompt[]): Comparison["reward"] =
   return { ...compared, better, worse, equal: compared.pairs - better - worse };
 };
 
-const listOwnMetrics = ({ facts }: Side, other: Side) =>
-  [...facts.metrics.keys()].filter((name) => !other.facts.metrics.has(name)).sort();
+const listOwnMetrics = ({ facts }: Side, other: Side) => {
+  const known = new Set(other.facts.columns.listMetricNames());
+  const names = facts.columns.listMetricNames();
+  return names.filter((name) => !known.has(name)).sort();
+};
 
-const compareMetrics = (a: RolloutFacts, b: RolloutFacts, pairs: readonly Readonly<Record<"a" | "b", Pool>>[]) => {
-  const names = [...a.metrics.keys()].filter((name) => b.metrics.has(name)).sort();
+const compareMetrics = (a: Facts, b: Facts, pairs: readonly Readonly<Record<"a" | "b", Pool>>[]) => {
+  const inB = new Set(b.columns.listMetricNames());
+  const names = a.columns
+    .listMetricNames()
+    .filter((name) => inB.has(name))
+    .sort();
   const compared = names.flatMap((name) => {
-    const meanIn = (facts: RolloutFacts, { rows }: Pool) => meanOf(facts.metrics.get(name)?.pick(rows) ?? []);
+    const meanIn = ({ columns }: Facts, { rows }: Pool) => meanOf(rows.map((row) => columns.metricOf(row, name)));
     const difference = compareMeans(pairs.map((pair) => ({ a: meanIn(a, pair.a), b: meanIn(b, pair.b) })));
     return difference ? [[name, difference] as const] : [];
   });

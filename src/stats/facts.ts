@@ -1,10 +1,22 @@
 /** Finds the facts of a dataset. */
 import type { Dataset } from "../dataset/index.ts";
-import type { RolloutFacts } from "../index/rollout-facts.ts";
+import type { RolloutFact, WalkedColumns } from "../index/rollout-facts.ts";
+import type { TrajectoryColumns } from "../index/trajectory-columns.ts";
+
+/** Rows of trajectories. */
+export interface Facts {
+  readonly columns: TrajectoryColumns;
+  readonly walked: WalkedColumns;
+}
 
 /** Expects a dataset that was read with `measures`. */
-export const getFacts = ({ scan }: Dataset): RolloutFacts => {
-  const { rollouts } = scan.parts;
-  if (!rollouts) throw new Error("the trajectories were not measured");
-  return rollouts;
+export const getFacts = ({ scan: { parts } }: Dataset): Facts => {
+  const { facts: columns } = parts;
+  if (!columns.walked) throw new Error("the trajectories were not measured");
+  return { columns, walked: columns.walked };
 };
+
+export const readFact = ({ columns, walked }: Facts, row: number): RolloutFact => ({
+  reward: columns.reward.at(row),
+  ...walked.at(row),
+});

@@ -31,7 +31,7 @@ type SplitBy = "file" | "key" | undefined;
 export const computeStats = (dataset: Dataset, options: StatsOptions & { readonly by: SplitBy }): DatasetStats => {
   const facts = getFacts(dataset);
   const { groups } = dataset;
-  const whole = new StatsSlice(facts, options);
+  const whole = new StatsSlice(facts, options, dataset.scan.tally);
   const slices = new Map<string | undefined, StatsSlice>();
   const sliceOf = (value: string | undefined) => {
     const slice = slices.get(value) ?? new StatsSlice(facts, options);
@@ -41,16 +41,16 @@ export const computeStats = (dataset: Dataset, options: StatsOptions & { readonl
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
     const parts = groups.partsOf(group);
-    const rows = facts.listRows(parts);
+    const rows = facts.columns.rowsOf(parts);
     const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
     whole.addGroup(rows, exceptions);
     if (options.by === "file") sliceOf(JSON.stringify(findFile(dataset, group))).addGroup(rows, exceptions);
     else if (options.by === "key") {
-      const numbers = rows.length === 0 ? [0] : [...new Set(rows.map((row) => facts.by.at(row)))];
+      const numbers = rows.length === 0 ? [0] : [...new Set(rows.map((row) => facts.walked.by.at(row)))];
       for (const [at, number] of numbers.entries()) {
-        const some = rows.filter((row) => facts.by.at(row) === number);
+        const some = rows.filter((row) => facts.walked.by.at(row) === number);
         // The exceptions of a group count where its first trajectory does.
-        sliceOf(facts.byValues.at(number)).addGroup(some, at === 0 ? exceptions : 0);
+        sliceOf(facts.walked.byValues.at(number)).addGroup(some, at === 0 ? exceptions : 0);
       }
     }
   }

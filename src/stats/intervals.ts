@@ -1,7 +1,7 @@
 /** Computes percentiles, and t intervals of means over groups (metrics.md), in any order of the values. */
 
 import { NumberColumn } from "../index/column.ts";
-import { addToSum, createSum, meanOfSum } from "../index/sums.ts";
+import { addToSum, computeMean, createSum, findBounds, meanOfSum, sortNumbers } from "../index/sums.ts";
 
 /** The low and the high end of a 95 % interval. */
 export type Interval = readonly number[];
@@ -52,59 +52,56 @@ const expandQuantile = (n: number) => {
 
 /** Values in groups, of which the mean and its interval are wanted. */
 export class GroupedValues {
-  readonly values = new NumberColumn("f64");
-  readonly #sizes = new NumberColumn("u32");
-  readonly #sum = createSum();
-  #min = Number.POSITIVE_INFINITY;
-  #max = Number.NEGATIVE_INFINITY;
+  readonly #values = new NumberColumn("f64");
+  /** For each group with values, the number of values before it. */
+  readonly #starts = new NumberColumn("u32");
+  #group = -1;
 
-  /** Adds the finite values of a group. */
-  addGroup(values: readonly number[]) {
-    const before = this.count;
-    for (const value of values) {
-      if (!Number.isFinite(value)) continue;
-      this.values.push(value);
-      addToSum(this.#sum, value);
-      if (value < this.#min) this.#min = value;
-      if (value > this.#max) this.#max = value;
-    }
-    if (this.count > before) this.#sizes.push(this.count - before);
+  /** Adds a value after those of earlier groups. Ignores a value that is not finite. */
+  add(group: number, value: number) {
+    if (!Number.isFinite(value)) return;
+    if (group !== this.#group) this.#starts.push(this.count);
+    this.#group = group;
+    this.#values.push(value);
   }
 
   get count() {
-    return this.values.length;
+    return this.#values.length;
   }
 
-  /** Expects a value. */
-  mean() {
-    return this.#min === this.#max ? this.#min : meanOfSum(this.#sum);
+  sorted() {
+    return this.#values.values().sort();
   }
 
   /**
-   * mean ± t · SE with G − 1 degrees of freedom and SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²: the standard
-   * error clustered by group of Miller (2024), "Adding Error Bars to Evals", with the factor for few groups. Null for
-   * fewer than two groups, and for values whose squares are not doubles.
+   * Expects a value. The interval is mean ± t · SE with G − 1 degrees of freedom and
+   * SE² = G/(G−1) · Σ_g (Σ_{i∈g} (x_i − mean))² / n²: the standard error clustered by group of Miller (2024), "Adding
+   * Error Bars to Evals", with the factor for few groups. Null for fewer than two groups, and for values whose squares
+   * are not doubles.
+   *
+   * @param known the mean, if it is known
    */
-  interval(): Interval | null {
-    const groups = this.#sizes.length;
-    if (groups < 2) return null;
-    const mean = this.mean();
+  describe(known?: number): { readonly mean: number; readonly ci95: Interval | null } {
+    const values = this.#values.values();
+    const { min, max } = findBounds(values);
+    const mean = min === max ? min : (known ?? computeMean(values));
+    const groups = this.#starts.length;
     const squares = createSum();
-    const values = this.values.values();
-    for (let group = 0, at = 0; group < groups; group++) {
-      const own = values.subarray(at, at + this.#sizes.at(group));
-      // Sorting makes the rounded sum independent of the order.
-      if (own.length > 2) own.sort();
+    for (let group = 0; group < groups; group++) {
+      const end = group + 1 < groups ? this.#starts.at(group + 1) : values.length;
+      const own = values.subarray(this.#starts.at(group), end);
+      // The rounded sum does not depend on the order.
+      const sorted = sortNumbers(own);
       let residual = 0;
-      for (let next = 0; next < own.length; next++) residual += (own[next] ?? 0) - mean;
-      if (!Number.isFinite(residual ** 2)) return null;
+      for (let at = 0; at < own.length; at++) residual += (sorted[at] ?? 0) - mean;
+      if (!Number.isFinite(residual ** 2)) return { mean, ci95: null };
       addToSum(squares, residual ** 2);
-      at += own.length;
     }
+    if (groups < 2) return { mean, ci95: null };
     // The mean of the squares times G is their sum.
     const error = (groups / Math.sqrt(groups - 1) / this.count) * Math.sqrt(meanOfSum(squares));
     const half = tQuantile(groups - 1) * error;
-    return [mean - half, mean + half];
+    return { mean, ci95: [mean - half, mean + half] };
   }
 }
 

@@ -2,8 +2,8 @@
 
 import { type Dataset, getPart, locatePart, locateValue } from "../dataset/index.ts";
 import { type RolloutFact, sumUses } from "../index/rollout-facts.ts";
-import { computeMoments } from "../index/sums.ts";
-import { getFacts } from "./facts.ts";
+import { computeMean } from "../index/sums.ts";
+import { getFacts, readFact } from "./facts.ts";
 
 export interface RowPosition {
   readonly file: string;
@@ -43,20 +43,20 @@ export const toFactValues = (fact: RolloutFact, groupMean: number | undefined) =
 /** Returns the facts of a group's trajectories; none if the group is invalid. */
 export const readGroupFacts = (dataset: Dataset, group: number): readonly RolloutFact[] => {
   const facts = getFacts(dataset);
-  const rows = dataset.groups.isValid(group) ? facts.listRows(dataset.groups.partsOf(group)) : [];
-  return rows.map((row) => facts.at(row));
+  const rows = dataset.groups.isValid(group) ? facts.columns.rowsOf(dataset.groups.partsOf(group)) : [];
+  return rows.map((row) => readFact(facts, row));
 };
 
 /** Yields valid groups. */
 export async function* listGroupFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<GroupFactsRow> {
   const facts = getFacts(dataset);
   for (const parts of listValidGroups(dataset, signal)) {
-    const rows = facts.listRows(parts);
+    const rows = facts.columns.rowsOf(parts);
     const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
     yield {
       position: toPosition(locatePart(dataset, parts[0] ?? 0)),
       exceptions,
-      facts: rows.map((row) => facts.at(row)),
+      facts: rows.map((row) => readFact(facts, row)),
     };
   }
 }
@@ -65,12 +65,12 @@ export async function* listGroupFacts(dataset: Dataset, signal: AbortSignal): As
 export async function* listTrajectoryFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<TrajectoryFactsRow> {
   const facts = getFacts(dataset);
   for (const parts of listValidGroups(dataset, signal)) {
-    const rewards = facts.listRows(parts).map((row) => facts.reward.at(row));
+    const rewards = facts.columns.rowsOf(parts).map((row) => facts.columns.reward.at(row));
     const finite = rewards.filter(Number.isFinite);
-    const groupMean = finite.length === 0 ? undefined : computeMoments(finite).mean;
+    const groupMean = finite.length === 0 ? undefined : computeMean(finite);
     for (const part of parts) {
-      for (const [at, row] of facts.listRows([part]).entries())
-        yield { position: await locateTrajectory(dataset, part, at), fact: facts.at(row), groupMean };
+      for (const [at, row] of facts.columns.rowsOf([part]).entries())
+        yield { position: await locateTrajectory(dataset, part, at), fact: readFact(facts, row), groupMean };
     }
   }
 }

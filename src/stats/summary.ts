@@ -2,8 +2,10 @@
 
 import { NumberColumn } from "../index/column.ts";
 import { isSolved, Tally } from "../index/metrics.ts";
-import type { RolloutFacts, ToolUse } from "../index/rollout-facts.ts";
+import type { ToolUse } from "../index/rollout-facts.ts";
 import { addToSum, createSum, type ExactSum, meanOfSum, standardDeviation } from "../index/sums.ts";
+import { createTrajectoryFacts, noMetrics } from "../index/trajectory-facts.ts";
+import type { Facts } from "./facts.ts";
 import { GroupedValues, type Interval, percentile } from "./intervals.ts";
 
 export interface StatsOptions {
@@ -70,6 +72,9 @@ export interface MetricStats {
   readonly ci95: Interval | null;
 }
 
+/** The metrics of `rollcall check`, by name. */
+type Means = Readonly<Record<string, number>>;
+
 /** The unbiased estimate 1 − C(n−c, k) / C(n, k) of Chen et al. (2021), for k ≤ n. */
 export const estimatePass = ({ tries: n, solved: c }: { tries: number; solved: number }, k: number) => {
   if (n - c < k) return 1;
@@ -81,22 +86,27 @@ export const estimatePass = ({ tries: n, solved: c }: { tries: number; solved: n
 /** The trajectories of the input, or of one value of `--by`. */
 export class StatsSlice {
   readonly #options: StatsOptions;
-  readonly #facts: RolloutFacts;
-  readonly #tally = new Tally();
+  readonly #facts: Facts;
+  readonly #tally: Tally;
+  readonly #isTallied: boolean;
+  #groups = 0;
+  readonly #read = createTrajectoryFacts();
   readonly #rewards = new GroupedValues();
   readonly #metrics = new Map<string, GroupedValues>();
   readonly #solved = { always: 0, sometimes: 0, never: 0 };
   readonly #passes: readonly { k: number; sum: ExactSum }[];
   /** By the number of the finish reason. */
   readonly #finishes = new Map<number, { trajectories: number; rewards: ExactSum }>();
-  readonly #lengths = {
-    turns: new NumberColumn("u32"),
-    characters: new NumberColumn("u32"),
-    tokens: new NumberColumn("u32"),
-  };
-  readonly #tools = new Map<string | undefined, ToolUse>();
+  readonly #rows = new NumberColumn("u32");
+  /** By the number of the tool. */
+  readonly #tools = new Map<number, ToolUse>();
+  #lastNames = noMetrics;
+  #lastMetrics: readonly GroupedValues[] = [];
 
-  constructor(facts: RolloutFacts, options: StatsOptions) {
+  /** @param tally of all rows, if it is known */
+  constructor(facts: Facts, options: StatsOptions, tally?: Tally) {
+    this.#tally = tally ?? new Tally();
+    this.#isTallied = tally !== undefined;
     this.#facts = facts;
     this.#options = options;
     this.#passes = options.tries.map((k) => ({ k, sum: createSum() }));
@@ -104,13 +114,19 @@ export class StatsSlice {
 
   /** Adds rows of one group. */
   addGroup(rows: readonly number[], exceptions: number) {
-    const { reward, metrics } = this.#facts;
-    const rewards = reward.pick(rows);
-    this.#tally.addGroup({ rewards, exceptions });
-    this.#rewards.addGroup(rewards);
+    const rewards = this.#facts.columns.reward.pick(rows);
+    if (!this.#isTallied) this.#addToTally(rows, { rewards, exceptions });
     this.#addTries(rewards);
-    for (const row of rows) this.#addRow(row);
-    for (const [name, column] of metrics) this.#metricOf(name).addGroup(column.pick(rows));
+    const group = this.#groups++;
+    for (const row of rows) {
+      this.#addRow(group, row);
+      this.#addMetrics(group, row);
+    }
+  }
+
+  #addToTally(rows: readonly number[], group: Parameters<Tally["addGroup"]>[0]) {
+    this.#tally.addGroup(group);
+    for (const row of rows) this.#tally.addMeasured(this.#facts.columns.read(row, this.#read));
   }
 
   #addTries(rewards: readonly number[]) {
@@ -124,29 +140,33 @@ export class StatsSlice {
     for (const { k, sum } of this.#passes) if (k <= tries) addToSum(sum, estimatePass({ tries, solved }, k));
   }
 
-  #addRow(row: number) {
-    const facts = this.#facts;
-    const reward = facts.reward.at(row);
-    this.#tally.trajectories++;
-    this.#lengths.turns.push(facts.turns.at(row));
-    this.#lengths.characters.push(facts.characters.at(row));
-    const tokens = facts.tokens.at(row);
-    if (tokens > 0) this.#lengths.tokens.push(tokens - 1);
-    const number = facts.finishReason.at(row);
+  #addRow(group: number, row: number) {
+    const { columns, walked } = this.#facts;
+    const reward = columns.reward.at(row);
+    this.#rows.push(row);
+    this.#rewards.add(group, reward);
+    const number = walked.finishReasonOf(row);
     const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: createSum() };
-    this.#finishes.set(number, finish);
-    finish.trajectories++;
+    if (finish.trajectories++ === 0) this.#finishes.set(number, finish);
     if (Number.isFinite(reward)) addToSum(finish.rewards, reward);
-    facts.forEachUse(row, this.#addUse);
+    walked.forEachUse(row, this.#addUse);
   }
 
-  readonly #addUse = (name: string | undefined, { calls, errors, unanswered }: ToolUse) => {
-    const use = this.#tools.get(name) ?? { calls: 0, errors: 0, unanswered: 0 };
-    this.#tools.set(name, use);
+  readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {
+    const use = this.#tools.get(tool) ?? { calls: 0, errors: 0, unanswered: 0 };
+    this.#tools.set(tool, use);
     use.calls += calls;
     use.errors += errors;
     use.unanswered += unanswered;
   };
+
+  #addMetrics(group: number, row: number) {
+    const { columns } = this.#facts;
+    const names = columns.metricNamesOf(row);
+    if (names !== this.#lastNames) this.#lastMetrics = names.map((name) => this.#metricOf(name));
+    this.#lastNames = names;
+    for (let at = 0; at < names.length; at++) this.#lastMetrics[at]?.add(group, columns.metricAt(row, at));
+  }
 
   #metricOf(name: string) {
     const known = this.#metrics.get(name) ?? new GroupedValues();
@@ -155,31 +175,31 @@ export class StatsSlice {
   }
 
   compute(): Stats {
-    const { groups, trajectories, exceptions } = this.#tally;
+    const { exceptions } = this.#tally;
+    const { walked } = this.#facts;
+    const means = this.#tally.metrics();
     return {
-      groups,
-      trajectories,
+      groups: this.#groups,
+      trajectories: this.#rows.length,
       exceptions,
-      reward: this.#computeReward(),
+      reward: this.#computeReward(means),
       solved: this.#computeSolved(),
-      finish_reasons: trajectories === 0 ? null : this.#computeFinishes(),
-      turns: computeLength(this.#lengths.turns),
-      characters: computeLength(this.#lengths.characters),
-      tokens: computeLength(this.#lengths.tokens),
+      finish_reasons: this.#rows.length === 0 ? null : this.#computeFinishes(),
+      turns: this.#computeLength((row) => walked.turnsOf(row)),
+      characters: this.#computeLength((row) => walked.charactersOf(row)),
+      tokens: this.#computeLength((row) => walked.tokensOf(row)),
       tools: this.#computeTools(),
-      metrics: this.#computeMetrics(),
+      metrics: this.#computeMetrics(means),
     };
   }
 
-  #computeReward(): RewardStats | null {
-    const { deviations } = this.#tally;
+  #computeReward(means: Means): RewardStats | null {
     if (this.#rewards.count === 0) return null;
-    const sorted = this.#rewards.values.values().sort();
+    const sorted = this.#rewards.sorted();
     return {
-      mean: this.#rewards.mean(),
-      ci95: this.#rewards.interval(),
+      ...this.#rewards.describe(means.reward),
       std_dev: standardDeviation(sorted),
-      within_group_std_dev: deviations.count === 0 ? 0 : meanOfSum(deviations),
+      within_group_std_dev: means.reward_std_dev ?? 0,
       min: percentile(sorted, 0),
       p10: percentile(sorted, 0.1),
       p50: percentile(sorted, 0.5),
@@ -201,7 +221,7 @@ export class StatsSlice {
   /** The unknown finish reason is always in the list, and is last. */
   #computeFinishes(): readonly FinishStats[] {
     const finishes = Array.from(this.#finishes, ([number, { trajectories, rewards }]) => ({
-      name: this.#facts.finishReasons.at(number) ?? null,
+      name: this.#facts.walked.finishReasons.at(number) ?? null,
       trajectories,
       reward: rewards.count === 0 ? null : meanOfSum(rewards),
     }));
@@ -210,31 +230,37 @@ export class StatsSlice {
     return [...known.sort((a, b) => b.trajectories - a.trajectories || compareNames(a.name, b.name)), unknown];
   }
 
+  /** @param of returns a negative number for an unknown length */
+  #computeLength(of: (row: number) => number): LengthStats | null {
+    const lengths = new Uint32Array(this.#rows.length);
+    let [count, sum] = [0, 0];
+    for (const row of this.#rows.values()) {
+      const length = of(row);
+      if (length < 0) continue;
+      lengths[count++] = length;
+      sum += length;
+    }
+    if (count === 0) return null;
+    const sorted = lengths.subarray(0, count).sort();
+    const [p50, p95] = [percentile(sorted, 0.5), percentile(sorted, 0.95)];
+    return { trajectories: count, mean: sum / count, p50, p95, max: percentile(sorted, 1) };
+  }
+
   #computeTools() {
-    const tools = Array.from(this.#tools, ([name = null, use]) => ({ name, ...use }));
+    const tools = Array.from(this.#tools, ([number, use]) => ({
+      name: this.#facts.walked.toolNames.at(number) ?? null,
+      ...use,
+    }));
     return tools.sort((a, b) => b.calls - a.calls || b.errors - a.errors || compareNames(a.name, b.name));
   }
 
-  #computeMetrics(): Stats["metrics"] {
+  #computeMetrics(means: Means): Stats["metrics"] {
     const named = [...this.#metrics].filter(([, { count }]) => count > 0).sort(([a], [b]) => compareNames(a, b));
     if (named.length === 0) return null;
-    const toStats = (values: GroupedValues) => ({
-      trajectories: values.count,
-      mean: values.mean(),
-      ci95: values.interval(),
-    });
-    return Object.fromEntries(named.map(([name, values]) => [name, toStats(values)]));
+    return Object.fromEntries(
+      named.map(([name, values]) => [name, { trajectories: values.count, ...values.describe(means[name]) }]),
+    );
   }
 }
 
 const compareNames = (a: string | null, b: string | null) => ((a ?? "") < (b ?? "") ? -1 : 1);
-
-const computeLength = (column: NumberColumn): LengthStats | null => {
-  const count = column.length;
-  if (count === 0) return null;
-  const sorted = column.values().sort();
-  let sum = 0;
-  for (const value of sorted) sum += value;
-  const [p50, p95] = [percentile(sorted, 0.5), percentile(sorted, 0.95)];
-  return { trajectories: count, mean: sum / count, p50, p95, max: percentile(sorted, 1) };
-};

@@ -58,7 +58,7 @@ type Datasets = Readonly<Record<"a" | "b", Dataset>>;
 
 const readBoth = async (context: Context, typed: CompareOptions): Promise<Datasets> => {
   const settings = await readEffectiveSettings(context, {});
-  const measures = { hasPrompts: typed.pairBy === undefined, key: typed.pairBy };
+  const measures = { hasPrompts: typed.pairBy === undefined, key: typed.pairBy, isShort: true };
   const read = async (file: string) => {
     // Each input would be sampled and divided without the other, which would break pairs.
     const one = { ...typed, file: [file], sample: undefined, seed: "0", shard: undefined };

@@ -8,7 +8,7 @@ import { interrupted } from "../../failures.ts";
 import { repeatInterrupt } from "../../host.ts";
 import { fieldDefaults, filterTrajectories, parseFilter, walkedFacts, withFinish } from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
-import { type RolloutFact, sumUses } from "../../index/rollout-facts.ts";
+import { sumUses, type WalkedRow } from "../../index/rollout-facts.ts";
 import { isObject, type JsonObject } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { toFileLine } from "../../problems/positions.ts";
@@ -104,7 +104,7 @@ export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }:
   };
 };
 
-const toFactVariables = ({ turns, characters, tokens, tools }: RolloutFact): JsonObject => {
+const toFactVariables = ({ turns, characters, tokens, tools }: WalkedRow): JsonObject => {
   const { calls, errors, unanswered } = sumUses(tools.values());
   const known = tokens < 0 ? null : tokens;
   return { turns, characters, tokens: known, tool_calls: calls, tool_errors: errors, unanswered };

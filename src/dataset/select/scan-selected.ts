@@ -85,8 +85,9 @@ const openGroupAdder = (
     const trajectories = facts.read(group, subsets.get(group), known);
     const exceptions = parts.columns.exceptions.at(groups.firstOf(group));
     result.addPart(position, { kind: "group", trajectories, exceptions, isValid: true, isWarned: false }, known);
-    const { columns, options, rollouts } = result.parts;
-    if (rollouts && parts.rollouts) rollouts.copyRows(parts.rollouts, facts.indexesOf(group, subsets.get(group)));
+    const { columns, options } = result.parts;
+    if (parts.facts.walked)
+      result.parts.facts.walked?.copyRows(parts.facts.walked, facts.rowsOf(group, subsets.get(group)));
     // `readSources` adds the digest.
     if (options.hasDigests) columns.checksum.push(crc32(composeLine(group).subarray(0, -lineEnd.length)));
     else columns.checksum.length++;

@@ -23,7 +23,7 @@ export const selectDataset = async (
   dataset: Dataset,
   { choosing, host: { signal }, strictness, skipsDigests = false, measures, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
-  const facts = new GroupFacts(dataset.scan.parts, dataset.groups);
+  const facts = new GroupFacts(dataset.scan.parts.facts, dataset.groups);
   const selected = await selectGroups(dataset, choosing, { facts, signal });
   const { kept, subsets, filteredOut } = selected;
   const { sources, lineOf, ...composed } = await composeSources(dataset, selected, { facts, signal });
