@@ -9,6 +9,7 @@ export { isSolved } from "../index/metrics.ts";
 export { type RolloutFact, sumUses } from "../index/rollout-facts.ts";
 export { computeMoments } from "../index/sums.ts";
 export { type Comparison, compareDatasets, type Difference, findSign } from "./compare.ts";
+export { chooseReading } from "./reading-list.ts";
 export {
   type GroupFactsRow,
   listGroupFacts,

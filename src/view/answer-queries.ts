@@ -40,6 +40,7 @@ export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts
   return {
     state: async () => store.state(),
     charts: async () => store.charts(),
+    reading: async () => await store.reading(),
     problems: async ({ problems = "any" }) => listFindings(store.findings, problems),
     async rows(query) {
       const { searched, selected } = await select(query);

@@ -37,6 +37,8 @@ const Query = z.object({
   where: text,
   /** The rule whose problems the page shows, or `any`. */
   problems: text,
+  /** Shows the reading list. */
+  reading: z.optional(z.literal(true)),
   group: z.optional(ordinal),
   trajectory: z.optional(ordinal),
 });
@@ -58,7 +60,7 @@ export const parseQuery = (json: string): Query | undefined => {
   }
 };
 
-const innerViews = ["trajectory", "group", "problems"] as const;
+const innerViews = ["trajectory", "group", "problems", "reading"] as const;
 
 export const selectView = (query: Query): (typeof innerViews)[number] | "groups" =>
   innerViews.find((view) => query[view] !== undefined) ?? "groups";
@@ -74,6 +76,7 @@ export type AnswerTypes = Readonly<{
   state: PageState;
   charts: Charts;
   problems: Findings;
+  reading: readonly ReadingList[];
   rows: GroupRows;
   group: GroupDetail;
   trajectory: string;
@@ -91,6 +94,7 @@ export interface GroupReader<Facts extends GroupFacts> {
   readonly findings: Findings;
   state(): PageState;
   charts(): Charts;
+  reading(): Promise<readonly ReadingList[]>;
   /** Returns the groups found so far. @throws Failure `invalid-filter`, `input-changed` */
   search(query: Query): Promise<{ found: ReadonlySet<number>; share: number }>;
   readRow(facts: Facts): Promise<GroupRow>;
@@ -210,6 +214,20 @@ export type Finding = Readonly<{
   message_at: number | null;
 }>;
 
+/** Trajectories to read, and by what they are selected. */
+export type ReadingList = Readonly<{
+  reason: string;
+  selectedBy: string;
+  trajectories: readonly Readonly<{
+    /** Indexes in the input and in the group. */
+    group: number;
+    trajectory: number;
+    reward: number;
+    why: string;
+    prompt: string;
+  }>[];
+}>;
+
 export type TrajectorySummary = Readonly<{
   position: SourcePosition;
   bytes: number;
@@ -263,6 +281,7 @@ export type PageData = Readonly<{
   state: PageState;
   charts: Charts;
   findings: Findings;
+  reading: readonly ReadingList[];
   rows: readonly GroupRow[];
 }>;
 

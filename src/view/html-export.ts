@@ -60,7 +60,7 @@ export const exportPage = async (input: ViewInput, { now, signal }: Host, redact
   }
   const state = { ...store.state(), written: { at: new Date(now()).toISOString(), groups: rows.length } };
   const findings = { ...store.findings, findings: store.findings.findings.slice(0, exportLimits.findings) };
-  const data = { state, charts: store.charts(), findings, rows };
+  const data = { state, charts: store.charts(), findings, reading: await store.reading(), rows };
   const script = pageScript.replaceAll(/<(?=\/script|!--)/gi, "\\x3c");
   const policy = formatPolicy(digestOf(script), digestOf(pageStyle));
   const head = `<meta http-equiv="Content-Security-Policy" content="${policy}">

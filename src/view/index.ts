@@ -1,7 +1,7 @@
 /** Shows groups in a browser: with a server, or in a file. */
 import type { ViewerOptions } from "./viewer.ts";
 
-export type { Charts, Findings, GroupDetail, GroupRows, LoggedGroup, PageState } from "./answers.ts";
+export type { Charts, Findings, GroupDetail, GroupRows, LoggedGroup, PageState, ReadingList } from "./answers.ts";
 export type { ReadInput, ViewInput } from "./group-content.ts";
 export { exportLimits, exportPage, requirePageFile, writePageFile } from "./html-export.ts";
 

@@ -5,11 +5,13 @@ import { composeCheckResult } from "../dataset/index.ts";
 import type { Problem } from "../failure.ts";
 import * as stats from "../stats/index.ts";
 import { createAnswers } from "./answer-queries.ts";
-import type { Finding, GroupFacts, GroupReader, RewardBounds, Summary } from "./answers.ts";
+import type { Finding, GroupFacts, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
 import { formatStep, readGroupContent, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
+/** The default of `stats --pass`. */
+const pass = 1;
 
 export type ViewSession = ReturnType<typeof openSession>;
 
@@ -25,12 +27,23 @@ export const openSession = (input: ViewInput) => {
   }
   const searches = openSearches(dataset, groups);
   const summary = summarizeDataset(dataset, groups);
+  let reading: readonly ReadingList[] | undefined;
   const store: GroupReader<GroupFacts> = {
     count,
     groups,
     findings: { findings, counts: problems.counts },
     state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
     charts: () => computeCharts(groups, summary.reward.scale),
+    reading: async () => {
+      reading ??= stats.chooseReading(dataset, pass).map(({ trajectories, ...list }) => ({
+        ...list,
+        trajectories: trajectories.map((read) => ({
+          ...read,
+          prompt: grouping.readPromptAndKey(dataset, read.group, inputOptions.groupBy).prompt,
+        })),
+      }));
+      return reading;
+    },
     search: searches.search,
     readRow: async (facts) => ({
       ...facts,

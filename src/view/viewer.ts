@@ -79,7 +79,7 @@ const headers = {
 const styleLink = '<link rel="stylesheet" href="page.css">';
 const html = `<!doctype html>\n${formatDocument(styleLink, ['<script src="page.js" defer></script>']).join("")}`;
 
-const answerNames = ["state", "charts", "problems", "rows", "group", "trajectory"] as const;
+const answerNames = ["state", "charts", "problems", "reading", "rows", "group", "trajectory"] as const;
 
 const createApp = (
   token: string,

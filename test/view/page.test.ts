@@ -116,6 +116,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
       [{ group: 5 }, ".column .problem", "main"],
       [{ group: 1, trajectory: 1 }, "article .entry", "body"],
       [{ problems: "unknown-role" }, ".problem", "main"],
+      [{ reading: true }, ".selected a", "main"],
     ] as const) {
       // Otherwise the rows of the last query stay until the page has read the new rows.
       await page.goto("about:blank");
@@ -404,6 +405,22 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     }
   });
 
+  it("opens the reading list and its trajectories with the keyboard, and returns to it", async () => {
+    const { page } = await openPage([airline]);
+    await page.getByRole("link", { name: "reading list" }).press("Enter");
+    await page.getByRole("heading", { name: "the highest rewards with a tool error" }).waitFor();
+    await pressKeys(page, "j", "j", "Enter");
+    await page.getByRole("heading", { name: "trajectory 1 of 4 reward 1" }).waitFor();
+    await pressKeys(page, "Escape");
+    await page.getByRole("link", { name: "reading list" }).waitFor();
+    await pressKeys(page, "Escape");
+    await expect
+      .poll(async () => await page.evaluate("document.activeElement.textContent"))
+      .toBe("trajectory 1 of group 12");
+    await pressKeys(page, "Escape");
+    await expect.poll(async () => await hash(page)).toBe("#/");
+  });
+
   it("removes the filters and the search by Escape in the table, and keeps its order", async () => {
     const { page, viewing: served } = await openPage([airline]);
     const order = { sort: "mean", descending: true };
@@ -598,7 +615,10 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     ]) {
       await page.goto(`${served.url}/${view}`);
       await page.locator("main h1").waitFor();
-      await page.locator(".column .entry, .talk .entry, section > .problem, .rows td.words a").first().waitFor();
+      await page
+        .locator(".column .entry, .talk .entry, section > .problem, .rows td.words a, .selected a")
+        .first()
+        .waitFor();
       expect([view, await page.evaluate(lowContrasts)]).toEqual([view, []]);
     }
     const content = Array.from({ length: 6 }, (_, at) => ({ token: `t${at}`, logprob: -at }));

@@ -7,7 +7,7 @@ import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conv
 import { Command, CopyablePosition } from "./copy.tsx";
 import { Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar, useLink, usePage } from "./navigation.tsx";
+import { NavigationBar, nameOfList, useLink, usePage } from "./navigation.tsx";
 import {
   FinishReason,
   formatAdvantage,
@@ -68,7 +68,8 @@ const GroupView = ({ detail }: GroupProps) => {
     <article>
       <NavigationBar before={neighbor(detail.before, -1)} after={neighbor(detail.after, 1)}>
         <p class="way">
-          <a href={link({ group: undefined })}>groups</a> › <b>{`group ${group + 1} of ${formatCount(detail.of)}`}</b>
+          <a href={link({ group: undefined })}>{nameOfList(query)}</a> ›{" "}
+          <b>{`group ${group + 1} of ${formatCount(detail.of)}`}</b>
         </p>
         <RewardStrip rewards={members.flatMap(({ reward }) => reward ?? [])} />
         {detail.mean !== null && (

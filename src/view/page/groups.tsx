@@ -178,6 +178,7 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
           problems: problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>,
           trainable: groups.read > 0 && `${formatCount(trainable)} of ${pluralizeCount(groups.read, "group")}`,
           trajectories: formatCount(trajectories.read),
+          "read first": trajectories.read > trajectories.rejected && <a href={link({ reading: true })}>reading list</a>,
         }}
       />
       {problems > 0 && (

@@ -8,6 +8,7 @@ import { Group } from "./group.tsx";
 import { Groups } from "./groups.tsx";
 import { linkTo, PageProvider, restorePosition, useKeys, useQuery } from "./navigation.tsx";
 import { ProblemsView } from "./problems.tsx";
+import { ReadingView } from "./reading.tsx";
 import { Facts } from "./sortable-table.tsx";
 import { Trajectory } from "./trajectory.tsx";
 import { serverEndedEvent, storeToken, useAnswer } from "./use-answer.ts";
@@ -45,6 +46,7 @@ const App = () => {
   const title = {
     groups: "groups",
     problems: "problems",
+    reading: "reading list",
     group: `group ${query.group}`,
     trajectory: `trajectory ${query.trajectory} of group ${query.group}`,
   }[view];
@@ -84,6 +86,7 @@ const App = () => {
           <PageProvider value={{ query, scale: state.summary.reward.scale, isMarkdownOn, toggleMarkdown }}>
             {view === "groups" && <Groups state={state} summary={state.summary} />}
             {view === "problems" && <ProblemsView />}
+            {view === "reading" && <ReadingView />}
             {view === "group" && <Group />}
             {view === "trajectory" && <Trajectory />}
           </PageProvider>

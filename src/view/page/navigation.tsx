@@ -18,6 +18,10 @@ export const useLink = () => {
   return (changes: Partial<Query>) => linkTo({ ...query, ...changes });
 };
 
+/** The name of the view above a group. */
+export const nameOfList = ({ problems, reading }: Query) =>
+  problems === undefined ? (reading ? "reading list" : "groups") : "problems";
+
 export const useFilter = (filter: Partial<Query>) => {
   const { query } = usePage();
   const isOn = formatQuery({ ...query, ...filter }) === formatQuery(query);

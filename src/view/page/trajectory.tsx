@@ -14,7 +14,7 @@ import {
 } from "./conversation.tsx";
 import { Command, CopyablePosition, CopyButton } from "./copy.tsx";
 import { MarkdownButton } from "./markdown.tsx";
-import { NavigationBar, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
+import { NavigationBar, nameOfList, useKeys, useLink, useListKeys, usePage } from "./navigation.tsx";
 import { formatAdvantage, formatFact, formatMeasure, isTruncated, listFacts, Reward, Truncated } from "./numbers.tsx";
 import { PendingAnswer, ProblemList } from "./problems.tsx";
 import { Facts } from "./sortable-table.tsx";
@@ -75,7 +75,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
     <article>
       <NavigationBar before={neighbor(at - 1)} after={neighbor(at + 1)}>
         <p class="way">
-          <a href={link({ group: undefined, trajectory: undefined })}>groups</a> ›{" "}
+          <a href={link({ group: undefined, trajectory: undefined })}>{nameOfList(query)}</a> ›{" "}
           <a href={link({ trajectory: undefined })} title={prompt}>
             group {group + 1}
           </a>{" "}

@@ -10,7 +10,7 @@ const parseElement = (id: string) => JSON.parse(document.getElementById(id)?.tex
 
 const readGroup = (group: number): GroupData => parseElement(`group-${group}`);
 
-const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData) => {
+const openEmbeddedAnswers = ({ state, charts, findings, reading, rows }: PageData) => {
   let last: { key: string; found: Promise<ReadonlySet<number>> } | undefined;
   return createAnswers({
     count: state.summary?.groups.read ?? 0,
@@ -18,6 +18,7 @@ const openEmbeddedAnswers = ({ state, charts, findings, rows }: PageData) => {
     findings,
     state: () => state,
     charts: () => charts,
+    reading: async () => reading,
     async search({ text, where }) {
       const key = JSON.stringify([text, where]);
       if (last?.key !== key) last = { key, found: searchRows(rows, { text, where }) };

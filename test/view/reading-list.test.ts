@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import type { ReadingList } from "../../src/view/index.ts";
+import { fileOf, startView, whenRead } from "./viewing.ts";
+
+interface Rollout {
+  readonly reward: number;
+  readonly text?: string;
+  readonly reason?: string;
+  /** The result of a tool call. */
+  readonly result?: string;
+  readonly metrics?: object;
+}
+
+const call = { id: "c", type: "function", function: { name: "look", arguments: "" } };
+
+const lineOf = (prompt: string, rollouts: readonly Rollout[]): string =>
+  JSON.stringify({
+    trajectories: rollouts.map(({ reward, text = "long answer", reason = "stop", result, metrics = {} }) => ({
+      messages_and_choices: [
+        { role: "user", content: prompt },
+        ...(result === undefined
+          ? []
+          : [
+              {
+                finish_reason: "tool_calls",
+                index: 0,
+                message: { role: "assistant", content: null, tool_calls: [call] },
+              },
+              { role: "tool", tool_call_id: "c", content: result },
+            ]),
+        { finish_reason: reason, index: 0, message: { role: "assistant", content: text } },
+      ],
+      reward,
+      metrics,
+    })),
+  });
+
+/** Returns for each list its reason, by what it selects, and the prompt, trajectory, reward and reason of each row. */
+const readLists = async (...files: readonly string[]): Promise<Record<string, readonly string[]>> => {
+  const page = await startView(files);
+  await whenRead(page);
+  const lists: readonly ReadingList[] = JSON.parse((await page.ask("/api/reading")).body);
+  return Object.fromEntries(
+    lists.map(({ reason, selectedBy, trajectories }) => [
+      reason,
+      [
+        selectedBy,
+        ...trajectories.map(({ prompt, trajectory, reward, why }) => `${prompt} ${trajectory} ${reward} ${why}`),
+      ],
+    ]),
+  );
+};
+
+describe("the reading list", () => {
+  const lines = [
+    lineOf("lucky", [
+      { reward: 0.9, result: "Error: no" },
+      { reward: 0, result: "ok" },
+      { reward: 0.1, result: "Error: no" },
+    ]),
+    lineOf("short", [{ reward: 1, text: "b" }, { reward: 0.5 }, { reward: 0, text: "a" }]),
+    lineOf("cut", [
+      { reward: 1, reason: "length" },
+      { reward: 0.25, reason: "length" },
+      { reward: 1, text: "longest answer" },
+    ]),
+    lineOf("even", [{ reward: 0.5 }, { reward: 0.5, result: "Error: a" }]),
+  ];
+
+  it("names the highest rewards with tool errors, in few characters and truncated, and the spread of solved groups", async () => {
+    const lists = await readLists(fileOf("g.jsonl", lines.join("\n")));
+    expect(lists).toEqual({
+      "the highest rewards with a tool error": [
+        "tool errors ≥ 1; by reward, then by tool errors, from the highest",
+        "lucky 0 0.9 tool errors: 1",
+        "even 1 0.5 tool errors: 1",
+        "lucky 2 0.1 tool errors: 1",
+      ],
+      "high rewards in few characters": [
+        "reward ≥ 1 (p90) and above the lowest, and characters ≤ 1 (p10); by characters from the lowest",
+        "short 0 1 characters: 1",
+      ],
+      "truncated, with a high reward": [
+        "finish reason length, and reward ≥ 1 (p90) and above the lowest; by reward, then by characters, from the highest",
+        "cut 0 1 finish reason: length",
+      ],
+      "the best and the worst of a group that is sometimes solved": [
+        "some rewards ≥ 1, some below; by the standard deviation in the group, from the highest",
+        "short 0 1 best of 3, 1 solved",
+        "short 2 0 worst of 3, 1 solved",
+        "cut 0 1 best of 3, 2 solved",
+        "cut 1 0.25 worst of 3, 2 solved",
+      ],
+    });
+  });
+
+  it("does not depend on the order of the lines and on the files", async () => {
+    const once = await readLists(fileOf("g.jsonl", lines.join("\n")));
+    const [last = "", ...others] = lines.toReversed();
+    expect(await readLists(fileOf("z.jsonl", others.join("\n")), fileOf("a.jsonl", last))).toEqual(once);
+  });
+
+  it("lists the first four trajectories of equal rank", async () => {
+    const line = lineOf("q", [
+      { reward: 1, result: "Error: no" },
+      { reward: 1, result: "Error: no" },
+    ]);
+    const lists = await readLists(fileOf("g.jsonl", [line, line, line].join("\n")));
+    expect(lists["the highest rewards with a tool error"]?.slice(1)).toEqual(
+      [0, 1, 0, 1].map((trajectory) => `q ${trajectory} 1 tool errors: 1`),
+    );
+    expect(Object.keys(lists)).toHaveLength(1);
+  });
+
+  it("names a metric that alone decides the rewards of a group, with the same weight in another group", async () => {
+    const group = (prompt: string, metrics: readonly (readonly [correct: number, format: number])[], weight = 0.5) =>
+      lineOf(
+        prompt,
+        metrics.map(([correct, format], at) => {
+          const reward = correct + weight * format;
+          return { reward, metrics: { correct, format, copy: 2 * reward, turns: at, ...(at === 2 && { some: 1 }) } };
+        }),
+      );
+    const only = "one part of the reward decides alone";
+    const mixed = group("both", [
+      [0, 1],
+      [1, 0],
+      [1, 1],
+    ]);
+    const formats = ["a", "b"].map((prompt) =>
+      group(prompt, [
+        [0, 1],
+        [0, 0],
+        [0, 1],
+      ]),
+    );
+    const chance = group(
+      "other weight",
+      [
+        [0, 0],
+        [0, 1],
+        [0, 0],
+      ],
+      0.75,
+    );
+    const lists = await readLists(fileOf("g.jsonl", [mixed, chance, ...formats].join("\n")));
+    expect(lists[only]?.slice(1)).toEqual(["a 0 0.5 only format decides", "b 0 0.5 only format decides"]);
+    // If the metric decides all groups, it is the reward.
+    expect(await readLists(fileOf("g.jsonl", formats.join("\n")))).not.toHaveProperty(only);
+  });
+
+  it("is empty without different rewards and without valid groups", async () => {
+    expect(await readLists(fileOf("g.jsonl", lineOf("q", [{ reward: 2, reason: "length" }, { reward: 2 }])))).toEqual(
+      {},
+    );
+    expect(await readLists(fileOf("g.jsonl", `{\n${lineOf("q", []).replace("trajectories", "none")}`))).toEqual({});
+  });
+});
