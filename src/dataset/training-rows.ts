@@ -3,6 +3,7 @@ import { digestPrompt, findPrompt, inspectTrajectory } from "../check/index.ts";
 import { NumberColumn } from "../index/column.ts";
 import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
 import { sliceText } from "../json/json-bytes.ts";
+import { composeArray, composeObject } from "../json/raw-json.ts";
 import { nodeSize } from "../json/reader.ts";
 import { Kind, kindAt } from "../json/shape.ts";
 import * as json from "../json/table.ts";
@@ -20,10 +21,7 @@ const noReasons = {
 
 type Reason = keyof typeof noReasons;
 
-type Row = Readonly<{
-  rollouts: readonly [Rollout, Rollout?];
-  members: readonly (readonly [key: string, json: string])[];
-}>;
+type Row = Readonly<{ rollouts: readonly [Rollout, Rollout?]; text: string }>;
 
 export class TrainingRows {
   readonly to: "messages" | "preferences";
@@ -63,7 +61,7 @@ export class TrainingRows {
 
   *#add(row: Row | Reason, group: number) {
     if (typeof row === "string") return void this.withoutRow[row]++;
-    const { rollouts, members } = row;
+    const { rollouts, text } = row;
     const [first, second] = rollouts;
     this.written++;
     if (rollouts.some((rollout) => rollout?.isTruncated)) this.truncated++;
@@ -71,7 +69,7 @@ export class TrainingRows {
     this.#groups.push(group);
     this.#firsts.push(first.position);
     this.#seconds.push(second?.position ?? 0);
-    yield Buffer.from(`{${members.map(([key, text]) => `"${key}":${text}`).join(",")}}\n`);
+    yield Buffer.from(`${text}\n`);
   }
 }
 
@@ -92,7 +90,7 @@ const readRollout = ({ trajectory, position }: Place) => {
     promptLength: entries.filter((entry) => json.endOf(table, entry.node) <= facts.promptEnd).length,
     prompt: findPrompt(table, facts),
     bytes: table.bytes,
-    tools: tools && hasTools ? json.spanOf(tools) : undefined,
+    tools: tools && hasTools ? sliceText(table.bytes, json.spanOf(tools)) : undefined,
     hasTurn: facts.choices > 0 || facts.hasAssistantTurn,
     isTruncated: facts.cutNode > 0,
     hasHistories: json.elementsOf(json.memberAt(trajectory, "additional_histories")).length > 0,
@@ -113,14 +111,11 @@ const composeMessage = (entry: json.JsonValue) => {
   return `{${texts.join(",")}}`;
 };
 
-const listTools = ({ tools, bytes }: Rollout) => (tools ? [["tools", sliceText(bytes, tools)] as const] : []);
-
-const toList = (messages: readonly string[]) => `[${messages.join(",")}]`;
-
 const composeMessages = (place: Place): Row | Reason => {
   const rollout = readRollout(place);
   if (!rollout.hasTurn) return "no_assistant_turn";
-  return { rollouts: [rollout], members: [["messages", toList(rollout.messages)], ...listTools(rollout)] };
+  const { messages, tools } = rollout;
+  return { rollouts: [rollout], text: composeObject({ messages: composeArray(messages), tools }) };
 };
 
 const composePreference = (places: readonly Place[]): Row | Reason => {
@@ -133,16 +128,13 @@ const composePreference = (places: readonly Place[]): Row | Reason => {
   const [task, otherTask] = [digestTask(chosen), digestTask(rejected)];
   if (task === undefined || otherTask === undefined) return "unknown_prompt";
   if (task !== otherTask) return "different_prompts";
-  const { messages, promptLength } = chosen;
-  return {
-    rollouts: [chosen, rejected],
-    members: [
-      ["prompt", toList(messages.slice(0, promptLength))],
-      ["chosen", toList(messages.slice(promptLength))],
-      ["rejected", toList(rejected.messages.slice(rejected.promptLength))],
-      ...listTools(chosen),
-    ],
-  };
+  const text = composeObject({
+    prompt: composeArray(chosen.messages.slice(0, chosen.promptLength)),
+    chosen: composeArray(chosen.messages.slice(chosen.promptLength)),
+    rejected: composeArray(rejected.messages.slice(rejected.promptLength)),
+    tools: chosen.tools,
+  });
+  return { rollouts: [chosen, rejected], text };
 };
 
 const readReward = (trajectory: json.JsonValue) => {
@@ -150,6 +142,9 @@ const readReward = (trajectory: json.JsonValue) => {
   return reward ? json.readNumber(reward.table, reward.node) : Number.NaN;
 };
 
-/** Returns a digest of the prompt and the tools; undefined if the prompt is unknown. */
-const digestTask = ({ bytes, prompt, tools = { start: 0, end: 0 } }: Rollout) =>
-  prompt && [prompt, tools].map((span) => digestPrompt(bytes, span).toString("latin1")).join("");
+/** Returns undefined if the prompt is unknown. */
+const digestTask = ({ bytes, prompt, tools = "" }: Rollout) => {
+  const offered = Buffer.from(tools);
+  const parts = prompt && [digestPrompt(bytes, prompt), digestPrompt(offered, { start: 0, end: offered.length })];
+  return parts?.map((digest) => digest.toString("latin1")).join("");
+};

@@ -3,7 +3,7 @@
 import { backslash, type Span } from "../json/json-bytes.ts";
 import type { JsonReader } from "../json/reader.ts";
 
-type SecretSpan = Span & { kind: string };
+export type SecretSpan = Span & Readonly<{ kind: string }>;
 
 /** Each pattern must begin with two characters or character sets, which become `secretPrefixes`. */
 const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
@@ -31,7 +31,9 @@ const keyFormats: readonly (readonly [kind: string, pattern: RegExp])[] = [
 ];
 
 const minSecretBytes = 20;
-const maxSecretBytes = 400;
+/** Bounds the time for one run of letters. Longer secrets end with the run. */
+const maxSecretBytes = 4096;
+const maxPrivateKeyBytes = 16_384;
 
 const markBytes = (pattern: RegExp) =>
   Array.from({ length: 256 }, (_, byte) => pattern.test(String.fromCharCode(byte)));
@@ -48,28 +50,31 @@ for (const source of [...keyFormats.map(([, { source }]) => source), hexPair]) {
     for (const second of seconds) secretPrefixes.add(first.charCodeAt(0) | (second.charCodeAt(0) << 8));
 }
 
+/** Finds secrets in JSON. A span contains no part of an escape. @param reader the reader of `bytes` */
 export const findSecrets = (bytes: Buffer, { start, end }: Span, reader: Pick<JsonReader, "findRun">) => {
   const found: SecretSpan[] = [];
   for (let at = reader.findRun(start, end, minSecretBytes); at < end; at = reader.findRun(at, end, minSecretBytes)) {
-    const secret = matchSecret(bytes, at, end);
-    if (secret) found.push(secret);
+    const from = at;
     while (at < end && isKeyByte[bytes[at] ?? 0]) at++;
+    const secret = matchSecret(bytes, { start: from, end: at }, end);
+    if (secret) found.push(secret);
   }
   return found;
 };
 
-const matchSecret = (bytes: Buffer, from: number, end: number) => {
+const matchSecret = (bytes: Buffer, run: Span, end: number): SecretSpan | undefined => {
   // In `\nsk-…`, the letter n belongs to an escape, not to the key.
-  const isEscape = bytes[from - 1] === backslash;
-  const start = isEscape ? from + 1 : from;
-  if (isEscape && isPrivateKey(bytes, from))
-    return { start, end: Math.min(end, start + maxSecretBytes), kind: "a private key" };
+  const isEscape = bytes[run.start - 1] === backslash;
+  const start = isEscape ? run.start + 1 : run.start;
+  if (isEscape && isPrivateKey(bytes, run.start))
+    return { start, end: findPrivateKeyEnd(bytes, start, end), kind: "a private key" };
   if (!secretPrefixes.has(bytes.readUInt16LE(start))) return undefined;
   if (isHexByte[bytes[start] ?? 0] && isHexByte[bytes[start + 1] ?? 0]) return matchNamedKey(bytes, start);
-  const text = bytes.toString("latin1", start, Math.min(end, start + maxSecretBytes));
+  const text = bytes.toString("latin1", start, Math.min(run.end, start + maxSecretBytes));
   for (const [kind, pattern] of keyFormats) {
     const [key] = pattern.exec(text) ?? [];
-    if (key !== undefined) return isPlaceholder(key) ? undefined : { start, end: start + key.length, kind };
+    if (key === undefined) continue;
+    return isPlaceholder(key) ? undefined : { start, end: key === text ? run.end : start + key.length, kind };
   }
   return undefined;
 };
@@ -89,10 +94,22 @@ const matchNamedKey = (bytes: Buffer, start: number) => {
 };
 
 const dash = 0x2d;
+const maxFirstLineBytes = 60;
 
-const isPrivateKey = (bytes: Buffer, at: number) =>
-  bytes[at - 2] === dash &&
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----\\+$/.test(bytes.toString("latin1", Math.max(0, at - 60), at));
+const isPrivateKey = (bytes: Buffer, at: number) => {
+  let before = at - 1;
+  while (bytes[before] === backslash) before--;
+  const line = () => bytes.toString("latin1", Math.max(0, before - maxFirstLineBytes), before + 1);
+  return bytes[before] === dash && /-----BEGIN [A-Z ]*PRIVATE KEY-----$/.test(line());
+};
+
+/** Without its last line, a private key ends at the first byte that base64 and line ends do not contain. */
+const privateKeyRest = /^(?:[\w+/=:, -]|\\+[nrt/])*?-----END [A-Z ]*PRIVATE KEY-----|^(?:(?:\\+[nrt/])*[\w+/=])*/;
+
+const findPrivateKeyEnd = (bytes: Buffer, start: number, end: number) => {
+  const text = bytes.toString("latin1", start, Math.min(end, start + maxPrivateKeyBytes));
+  return start + (privateKeyRest.exec(text)?.[0].length ?? 0);
+};
 
 const minDistinctCharacters = 10;
 

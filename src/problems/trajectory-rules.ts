@@ -357,7 +357,8 @@ export const trainingRules = {
   }),
   "secret-in-content": warning<{ kind: string }>({
     message: ({ kind }) => `this text looks like ${kind}`,
-    advice: "remove the secret before you log the file, and revoke it, because readers of the trajectories can use it",
+    advice:
+      "revoke the secret, because readers of the trajectories can use it, and remove it with `rollcall convert --redact`",
     why: "Secrets that an agent reads in files and environment variables appear in its trajectories. rollcall looks for the key formats of well-known services and never prints what it finds.",
     example: messages(question, `{"role":"assistant","content":"export KEY=${key}"}`),
   }),

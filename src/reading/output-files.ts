@@ -52,21 +52,23 @@ const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly stri
   }
 };
 
-/** @param rows the list `rows` of the receipt, if the output is rows */
+type ReceiptLists = Readonly<Record<string, Iterable<object> | undefined>>;
+
+/** @param lists further lists of the receipt, by name */
 export const writeReceipt = async (
   { host, screen }: Context,
   file: string,
   dataset: Dataset,
-  rows?: Iterable<object>,
+  lists: ReceiptLists = {},
 ) => {
-  const pieces = composeReceipt(dataset, screen.cleaner.json, rows);
+  const pieces = composeReceipt(dataset, screen.cleaner.json, lists);
   await savePieces({ file, pieces, mode: combineModes(dataset.sources) }, host);
 };
 
 /** rollcall counts only converted values, so `leaves` is null. */
 const unconvertedData = {
   format: "rollcall",
-  note: "the input is in rollcall's format, so every value keeps its bytes",
+  note: "the input is in rollcall's format, so no value was converted",
   leaves: null,
   left_out: [],
   changed: [],
@@ -84,14 +86,12 @@ function* listUnconvertedRecords({ unselected, ...dataset }: Dataset) {
   }
 }
 
-function* composeReceipt(dataset: Dataset, redact: (json: string) => string, rows?: Iterable<object>) {
+function* composeReceipt(dataset: Dataset, redact: (json: string) => string, lists: ReceiptLists) {
   const receipt = dataset.conversion?.receipt;
   const document = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
   yield document.slice(0, -"\n}".length);
-  for (const [name, items] of Object.entries({
-    records: receipt?.records() ?? listUnconvertedRecords(dataset),
-    rows,
-  })) {
+  const records = receipt?.records() ?? listUnconvertedRecords(dataset);
+  for (const [name, items] of Object.entries({ records, ...lists })) {
     if (items === undefined) continue;
     yield `,\n  "${name}": [`;
     let separator = "";

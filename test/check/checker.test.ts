@@ -11,6 +11,7 @@ import { openMemoryBytes } from "../../src/input/source.ts";
 import { isObject, parseJson } from "../../src/json/json-bytes.ts";
 import { defaultStrictness } from "../../src/problems/rules.ts";
 import { itHolds } from "../support/property.ts";
+import { secretKeys } from "./secret-keys.ts";
 
 /** All findings in a block of lines. */
 const foundIn = (bytes: Buffer, groupBy?: string) => {
@@ -401,31 +402,15 @@ describe("the checker", () => {
   }
 
   describe("for lines with a secret", () => {
-    const formats = [
-      ...[/^sk-ant-[\w-]{30}$/, /^sk-or-[\w-]{30}$/, /^sk-[\w-]{30}$/, /^[sr]k_live_[A-Za-z0-9]{24}$/],
-      ...[/^A[KS]IA[A-Z0-9]{16}$/, /^AIza[\w-]{35}$/, /^gh[pousr]_[A-Za-z0-9]{36}$/, /^github_pat_\w{30}$/],
-      ...[/^glpat-[\w-]{20}$/, /^xox[abeoprs]-[A-Za-z0-9-]{20}$/, /^hf_[A-Za-z0-9]{34}$/, /^npm_[A-Za-z0-9]{36}$/],
-      ...[/^gsk_[A-Za-z0-9]{52}$/, /^xai-[A-Za-z0-9]{80}$/, /^nvapi-[\w-]{64}$/, /^tgp_v1_[\w-]{43}$/],
-      ...[/^r8_[A-Za-z0-9]{37}$/, /^wandb_v1_[\w-]{70}$/, /^eyJ[\w-]{17}\.eyJ[\w-]{30}\.[\w-]{43}$/],
-      ...[/^pypi-AgE[\w-]{30}$/, /^SG\.[\w-]{16}\.[\w-]{16}$/],
-    ];
-    const keys = fc.oneof(
-      ...formats.map((format) => fc.stringMatching(format)),
-      fc.stringMatching(/^[0-9a-f]{40}$/).map((key) => `WANDB_API_KEY=${key}`),
-      fc.stringMatching(/^\w{64}$/).map((key) => `-----BEGIN RSA PRIVATE KEY-----\n${key}`),
-    );
     itHolds(
       "reports the secret at its value",
       fc.property(
         fc.constantFrom("", " ", "key: ", "\n", "\t", "é", "/", '"'),
-        keys,
+        secretKeys,
         fc.constantFrom("", " ", "\n", "é"),
         fc.nat({ max: 40 }),
-        (start, key, end, padding) => {
-          // A short text, or one without a digit, is a placeholder in a document.
-          const isMadeUp = /example|x{4}|1234567|abcdefgh|your|\.\.\./i;
-          fc.pre(new Set(key).size > 14 && /\d/.test(key.slice(8)) && !isMadeUp.test(key));
-          const content = `${"p ".repeat(padding)}${start}${key}${end}`;
+        (start, { before, secret }, end, padding) => {
+          const content = `${"p ".repeat(padding)}${start}${before}${secret}${end}`;
           const line = JSON.stringify({ messages_and_choices: [{ role: "assistant", content }], reward: 1 });
           const { problems } = foundIn(Buffer.from(line));
           expect(problems.filter(({ rule }) => rule === "secret-in-content").map(({ path }) => path)).toEqual([

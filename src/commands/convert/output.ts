@@ -27,20 +27,12 @@ const convert = object({
     object({
       written: count,
       truncated: describe("rows with a trajectory whose last choice was cut off", count),
-      missing: describe(
-        "trajectories (messages) or groups (preferences) without a row, by reason",
-        object(
-          s.sameKeys(
-            count,
-            "no_assistant_turn",
-            "under_two_trajectories",
-            "equal_rewards",
-            "unknown_prompt",
-            "different_prompts",
-          ),
-        ),
-      ),
+      missing: describe("trajectories or groups without a row, by reason (docs/guide/fine-tuning.md)", s.named(count)),
     }),
+  ),
+  redacted: s.optionalAbout(
+    "secrets replaced by --redact, by kind and path in the output",
+    list(object({ kind: text, path: text, count })),
   ),
   not_chosen: inputKeys.not_chosen,
   warnings: s.problems,

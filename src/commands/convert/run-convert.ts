@@ -17,20 +17,29 @@ import { conversionInexact, convertRejected, stdoutIsTerminal } from "../failure
 import type { ConvertOptions } from "./command.ts";
 import type { ConvertDocument } from "./output.ts";
 
-export const convert = async (context: Context, typed: ConvertOptions) => {
-  const { screen, host } = context;
-  const { out, rejects, to } = typed;
-  const skipsInvalid = typed.onInvalid === "skip";
-  const writesToStdout = out === "-";
+/** @throws Failure `required-option-missing`, `conflicting-options`, `output-exists` */
+const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
+  const { out, to } = typed;
   const what = to === "groups" ? "groups" : "rows";
-  if (writesToStdout && screen.isForProgram)
+  if (out === "-" && screen.isForProgram)
     throw requiredOptionMissing("--json", `--out <file>, because otherwise the ${what} also go to standard output`);
-  if (writesToStdout && host.terminal.stdout)
+  if (out === "-" && host.terminal.stdout)
     throw stdoutIsTerminal(`convert does not print ${what}`, `pass --out ${what}.jsonl, or redirect standard output`);
   if (typed.exact && to !== "groups")
     throw conflictingOptions("--exact", `--to ${to}`, "rows have only the messages and tools of a trajectory");
+  if (typed.exact && typed.redact) throw conflictingOptions("--exact", "--redact", "--redact changes values");
   checkOutputFiles(typed, ["--out ", out]);
-  if (!writesToStdout) requireUnusedFile(out);
+  if (out !== "-") requireUnusedFile(out);
+};
+
+export const convert = async (context: Context, given: ConvertOptions) => {
+  const { screen, host } = context;
+  // Redacted secrets need no warning.
+  const typed = given.redact ? { ...given, allow: [...given.allow, "secret-in-content"] } : given;
+  const { out, rejects, to } = typed;
+  const skipsInvalid = typed.onInvalid === "skip";
+  const writesToStdout = out === "-";
+  checkOptions(context, typed);
   const settings = await readEffectiveSettings(context);
   const request = { settings, typed, hasReceipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
   const dataset = await readInputs(context, request);
@@ -49,27 +58,35 @@ export const convert = async (context: Context, typed: ConvertOptions) => {
   const receipt = dataset.conversion?.receipt?.data();
   const { leaves = null, left_out = [], added = [], format = null } = receipt ?? {};
   const rows = to === "groups" ? undefined : await openTrainingRows(to);
+  const redactor = typed.redact ? new (await import("../../problems/redact-json.ts")).Redactor() : undefined;
   const saveReceipt = async () => {
-    if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset, rows?.listRows(dataset));
+    const lists = { rows: rows?.listRows(dataset), redacted: redactor?.counts };
+    if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset, lists);
   };
-  if (!rows) await saveReceipt();
+  const isRewritten = rows !== undefined || redactor !== undefined;
+  if (!isRewritten) await saveReceipt();
   if (typed.exact && receipt) requireExact(receipt);
   const redact = screen.cleaner.json;
   const rejects_file = failure ? await writeRejected(dataset, { rejects, redact }) : null;
-  const lines = readGroupLines(dataset, rows && ((line, group) => rows.compose(line, group)));
+  const lines = readGroupLines(dataset, function* rewrite(line, group) {
+    for (const piece of rows?.compose(line, group) ?? [line]) yield redactor?.redact(piece) ?? piece;
+  });
   if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
   else for await (const piece of lines) await screen.printBytes(piece);
-  // The rows are known after they are written.
-  if (rows) await saveReceipt();
+  // Rows and redactions are known after they are written.
+  if (isRewritten) await saveReceipt();
   const written = groups.read - groups.rejected;
   if (receipt && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
   if (rows) printRowNotes(screen, rows);
+  const secrets = sumCounts(redactor?.counts ?? []);
+  if (secrets > 0) screen.notice(`redacted ${pluralize(secrets, "secret")}`);
   if (screen.isForProgram) {
     const notes = screen.notices;
     const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, added, not_chosen };
     const rowCounts = rows && { written: rows.written, truncated: rows.truncated, missing: rows.withoutRow };
     const warnings = problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
-    await printDocument<ConvertDocument>(screen, { status: "converted", ...counts, rows: rowCounts, warnings, notes });
+    const document = { ...counts, rows: rowCounts, redacted: redactor?.counts, warnings, notes };
+    await printDocument<ConvertDocument>(screen, { status: "converted", ...document });
   } else {
     const facts = toFacts({
       groups: written,

@@ -135,7 +135,7 @@ rollcall refuses these files by name, because it could convert them only by gues
 \`--receipt <file>\` writes a report that counts the values by file and path, as \`carried\` (byte for byte), \`changed\`, or \`left_out\` (with the
 reason). The \`records\` of the report say which record became which group and trajectory. Values that the record
 does not have, such as derived finish reasons, are \`added\`. \`convert --exact\` fails if a value is left out or changed, or if the finish
-reason of a last turn is derived. Token ids can be left out.
+reason of a last turn is derived. Token ids can be left out. [fine-tuning.md](fine-tuning.md) describes the lists \`rows\` and \`redacted\`.
 
 ## The ledger
 
