@@ -7,7 +7,6 @@ export type CompletionSource =
   | "batches"
   | "call-columns"
   | "columns"
-  | "comparison-report-forms"
   | "files"
   | "filter-words"
   | "formats"

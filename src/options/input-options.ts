@@ -2,7 +2,7 @@
 
 import * as cli from "../cli/index.ts";
 import { invalidOptionValue } from "../failures.ts";
-import { buildForms, type ComparisonForm, comparisonForms } from "../output/index.ts";
+import { type ReportForm, reportForms } from "../output/index.ts";
 
 const parseShard = (word: string, option: string) => {
   const [, part = 0, of = 0] = (/^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(word) ?? []).map(Number);
@@ -72,7 +72,7 @@ export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOpt
     readonly onInvalid?: "stop" | "skip" | undefined;
   };
 
-export type ReportRequest<Form = ComparisonForm> = Readonly<{ form: Form; file: string | undefined }>;
+export type ReportRequest = Readonly<{ form: ReportForm; file: string | undefined }>;
 
 export const outputFile = (about: string, facts?: cli.OptionFacts) => cli.custom(about, "file", parseOutputFile, facts);
 
@@ -96,28 +96,18 @@ export const ledgerOption = cli.text("file or database (postgres://…) that rec
   default: "ledger.db in the data folder",
 });
 
-const parseReport =
-  <Form extends ComparisonForm>(forms: readonly Form[]) =>
-  (word: string, option: string): readonly ReportRequest<Form>[] => {
-    const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
-    const form = forms.find((one) => one === name);
-    if (form !== undefined && file !== "" && file !== "-") return [{ form, file }];
-    const names = `${forms.slice(0, -1).join(", ")} or ${forms.at(-1)}`;
-    throw invalidOptionValue(option, word, `${names}, optionally with a file: junit=report.xml`);
-  };
+const parseReport = (word: string, option: string): readonly ReportRequest[] => {
+  const [, name = "", file] = /^([^=]*)(?:=(.*))?$/s.exec(word) ?? [];
+  const form = reportForms.find((one) => one === name);
+  if (form !== undefined && file !== "" && file !== "-") return [{ form, file }];
+  throw invalidOptionValue(option, word, "github, junit or markdown, optionally with a file: junit=report.xml");
+};
 
 export const reportOption = cli.list(
-  "report for a build system: github or junit, or junit=report.xml to write a file",
-  "form",
-  parseReport(buildForms),
-  { completion: "report-forms" },
-);
-
-export const comparisonReportOption = cli.list(
   "report: github, junit or markdown, or markdown=report.md to write a file",
   "form",
-  parseReport(comparisonForms),
-  { completion: "comparison-report-forms" },
+  parseReport,
+  { completion: "report-forms" },
 );
 
 const parseNumber = (word: string, option: string) => {

@@ -1,22 +1,22 @@
-/** Prints reports for build systems: workflow commands of GitHub, or JUnit XML. */
+/** Prints reports for build systems: workflow commands of GitHub, JUnit XML, or Markdown. */
 import { readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
 import { hasContent, savePieces, writeUserFile } from "../files.ts";
 import { nameProgram } from "../program.ts";
+import { formatPosition } from "../sentences.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import { reportExists } from "./failures.ts";
+import { formatTable, quoteCode } from "./markdown.ts";
 import type { Screen } from "./screen.ts";
 
-export const buildForms = ["github", "junit"] as const;
-export const comparisonForms = [...buildForms, "markdown"] as const;
-export type BuildForm = (typeof buildForms)[number];
-export type ComparisonForm = (typeof comparisonForms)[number];
+export const reportForms = ["github", "junit", "markdown"] as const;
+export type ReportForm = (typeof reportForms)[number];
 
 /** A report without `file` is printed. `mode` has the permissions of the file. */
-type ReportTarget<Form> = Readonly<{ form: Form; file: string | undefined; mode?: number }>;
+type ReportTarget = Readonly<{ form: ReportForm; file: string | undefined; mode?: number }>;
 
-export type BuildReport = ReportTarget<BuildForm> & BuildFacts;
+export type BuildReport = ReportTarget & BuildFacts;
 
 export type BuildFacts = Readonly<{
   title?: string;
@@ -28,13 +28,13 @@ export type BuildFacts = Readonly<{
   counts?: readonly Readonly<{ rule: string; count: number }>[] | undefined;
   /** A result in addition to the problems, such as that of a comparison. */
   result?: Readonly<{ name: string; status: "passed" | "failed" | "skipped"; text: string }>;
+  /** Values for Markdown, such as the metrics. */
+  values?: readonly Readonly<{ name: string; value: string | number }>[] | undefined;
 }>;
 
 /** @throws Failure `report-exists`, `output-unwritable` */
 export const printReport = async (screen: Screen, report: BuildReport) =>
-  await saveReport(screen, report, (clean) =>
-    report.form === "github" ? formatGithub(report, clean) : formatJunit(report, clean),
-  );
+  await saveReport(screen, report, (clean) => formats[report.form](report, clean));
 
 /**
  * Prints or writes the text of a report.
@@ -43,7 +43,7 @@ export const printReport = async (screen: Screen, report: BuildReport) =>
  */
 export const saveReport = async (
   screen: Screen,
-  { form, file, mode = 0o666 }: ReportTarget<ComparisonForm>,
+  { form, file, mode = 0o666 }: ReportTarget,
   format: (clean: TextCleaner) => string,
 ) => {
   const { cleaner } = screen;
@@ -54,7 +54,7 @@ export const saveReport = async (
 };
 
 /** This last line lets a later run detect that a user changed the report. */
-const formatChecksum = (form: ComparisonForm, text: string) => {
+const formatChecksum = (form: ReportForm, text: string) => {
   const mark = `rollcall: checksum ${crc32(text).toString(16)}`;
   return form === "github" ? `::debug::${mark}\n` : `<!-- ${mark} -->\n`;
 };
@@ -68,7 +68,7 @@ export const requireReportFile = (file: string) => {
     if (!hasContent(file)) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
-    if (!comparisonForms.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
+    if (!reportForms.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);
   });
 };
 
@@ -78,7 +78,7 @@ const maxAnnotationsPerRule = 50;
 
 /** Puts errors first, and the first problem of each rule before the others, because GitHub shows few problems. */
 const formatGithub = (report: BuildFacts, clean: TextCleaner) => {
-  const { problems, counts = [] } = report;
+  const { problems } = report;
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
   const annotated = new Map<string, number>();
   const files = new Set<string>();
@@ -91,8 +91,6 @@ const formatGithub = (report: BuildFacts, clean: TextCleaner) => {
     files.add(file);
     return { problem, rank };
   });
-  const totals = new Map(counts.map(({ rule, count }) => [rule, count] as const));
-  if (counts.length === 0) for (const { rule } of problems) totals.set(rule, (totals.get(rule) ?? 0) + 1);
   const sorted = chosen.sort(
     (a, b) => Number(isError(b.problem)) - Number(isError(a.problem)) || Math.sign(a.rank) - Math.sign(b.rank),
   );
@@ -102,12 +100,18 @@ const formatGithub = (report: BuildFacts, clean: TextCleaner) => {
     const pairs = properties.flatMap(([name, value]) => (value === undefined ? [] : `${name}=${escapeValue(value)}`));
     return `::${severity} ${pairs.join(",")}::${escapeData(clean(formatProblem(problem)))}\n`;
   });
-  const left = Array.from(totals, ([rule, count]) => {
+  const left = Array.from(countByRule(report), ([rule, count]) => {
     const hidden = count - (annotated.get(rule) ?? 0);
     const text = `${hidden} more ${rule} (list them with \`rollcall check --json\`)`;
     return hidden > 0 ? `::notice title=${rule}::${text}\n` : "";
   });
   return [...lines, ...left, annotateResult(report, clean)].join("");
+};
+
+const countByRule = ({ problems, counts = [] }: BuildFacts) => {
+  const totals = new Map(counts.map(({ rule, count }) => [rule, count] as const));
+  if (counts.length === 0) for (const { rule } of problems) totals.set(rule, (totals.get(rule) ?? 0) + 1);
+  return totals;
 };
 
 const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
@@ -179,6 +183,36 @@ const formatProblems = (suite: Suite, clean: TextCleaner) => {
     cases.unshift(`    <testcase classname="${name}" name="is valid"/>\n`);
   return formatSuite(name, cases);
 };
+
+const maxInputs = 5;
+
+const formatMarkdown = (report: BuildFacts, clean: TextCleaner) => {
+  const { title = "rollcall check", inputs, problems, values = [] } = report;
+  const quote = (text: string) => quoteCode(clean(text));
+  const shown = inputs.slice(0, maxInputs).map(quote).join(", ");
+  const hidden = inputs.length > maxInputs ? ` and ${inputs.length - maxInputs} more` : "";
+  const rules = Array.from(countByRule(report), ([rule, count]) => ({
+    count,
+    first: problems.find((problem) => problem.rule === rule),
+  })).sort((a, b) => Number(b.first && isError(b.first)) - Number(a.first && isError(a.first)));
+  const rows = rules.flatMap(({ count, first }) =>
+    first
+      ? [[quote(first.message), first.severity, quote(first.rule), String(count), quote(formatPosition(first))]]
+      : [],
+  );
+  const blocks = [
+    `### ${title}: ${shown}${hidden}`,
+    formatTable(
+      ["result", "value"],
+      values.map(({ name, value }) => [quote(name), quote(String(value))]),
+    ),
+    formatTable(["problem", "severity", "rule", "number", "first position"], rows),
+    rows.length === 0 ? "No problem." : "",
+  ];
+  return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
+};
+
+const formats = { github: formatGithub, junit: formatJunit, markdown: formatMarkdown };
 
 const nonXmlCharacters = /[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 

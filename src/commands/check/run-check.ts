@@ -7,6 +7,7 @@ import {
   type Dataset,
   reportSplitLeaks,
 } from "../../dataset/index.ts";
+import { roundForDisplay } from "../../decimal.ts";
 import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
 import { combineModes, locateLine } from "../../input/index.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
@@ -22,7 +23,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   const { against, report: reports } = typed;
   checkReportFiles(screen, { report: reports, inputs: [...typed.file, ...against] });
   const settings = await readEffectiveSettings(context, { split: typed.split });
-  const printReports = async (problems: readonly Problem[], dataset?: Dataset) => {
+  const printReports = async (problems: readonly Problem[], dataset?: Dataset, result?: CheckResult) => {
     if (reports.length === 0) return;
     const { sources = [] } = dataset ?? {};
     // An unreadable input has no source, so its problem provides the name.
@@ -33,7 +34,14 @@ export const check = async (context: Context, typed: CheckOptions) => {
     const inputs = [...new Set(names)];
     const mode = combineModes([...sources, ...inputs.map((name) => ({ name }))]);
     const invalid = dataset && listInvalidFiles(dataset);
-    const facts = { inputs, problems, invalid, counts: dataset?.problems.counts, mode };
+    const facts = {
+      inputs,
+      problems,
+      invalid,
+      counts: dataset?.problems.counts,
+      mode,
+      values: result && listValues(result),
+    };
     for (const report of reports) await printReport(screen, { ...report, ...facts });
   };
   const read = async (options: Partial<Parameters<typeof readInputs>[1]>) => {
@@ -54,7 +62,7 @@ export const check = async (context: Context, typed: CheckOptions) => {
   }
   const result = composeCheckResult(dataset);
   await printWarnings(context, dataset, result.problems);
-  await printReports(result.problems, dataset);
+  await printReports(result.problems, dataset, result);
   const shouldPrint = reports.every(({ file }) => file !== undefined);
   if (shouldPrint && dataset.scan.parts.count > 0) await printResult(context, dataset, result);
   if (result.failure) throw result.failure;
@@ -92,10 +100,18 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
       notes: screen.notices,
     });
   }
-  const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;
-  const facts = toFacts({ status, split, groups: groupsText, trajectories: formatReadCount(trajectories) });
-  await printFacts(screen, { facts, metrics });
+  await printFacts(screen, { facts: listFacts(result), metrics });
   await printDistributions(screen, () => collectDistributions(dataset));
+};
+
+const listFacts = ({ status, split, groups, trajectories, unreadable }: CheckResult) => {
+  const groupsText = `${formatReadCount(groups)}${formatUnreadable(unreadable)}`;
+  return toFacts({ status, split, groups: groupsText, trajectories: formatReadCount(trajectories) });
+};
+
+const listValues = (result: CheckResult) => {
+  const metrics = Object.entries(result.metrics).map(([name, value]) => ({ name, value: roundForDisplay(value) }));
+  return [...listFacts(result), ...metrics];
 };
 
 const formatReadCount = ({ read, rejected }: CheckResult["groups"]) =>

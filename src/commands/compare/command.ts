@@ -18,7 +18,7 @@ const options = {
       "min-effect": cli.withDefault(inputs.effectOption("smallest loss of reward that matters, such as 0.02"), "0"),
     }),
   }),
-  report: inputs.comparisonReportOption,
+  report: inputs.reportOption,
   where: inputs.selectionOptions.where,
   best: inputs.selectionOptions.best,
   ...inputs.formatOptions,

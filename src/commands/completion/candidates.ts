@@ -1,6 +1,6 @@
 /** Finds candidates for values, without requests or credentials. */
 import type { CompletionSource } from "../../cli/index.ts";
-import { buildForms, comparisonForms } from "../../output/index.ts";
+import { reportForms } from "../../output/index.ts";
 import { readModelIds, readSavedTexts, settingNames, settingTable } from "../../settings/index.ts";
 
 import type { ValueRequest } from "./list-words.ts";
@@ -39,7 +39,6 @@ const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
   batches: savedOr("batch"),
   "call-columns": listWords("callColumns"),
   columns: listWords("columns"),
-  "comparison-report-forms": comparisonForms,
   "filter-words": listWords("filterWords"),
   formats: async () => ["auto", "rollcall", ...(await import("../../formats/index.ts")).formatNames],
   "lock-rules": listWords("lockRuleNames"),
@@ -47,7 +46,7 @@ const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
   "price-names": listWords("priceNames"),
   profiles: ({ context }) => readSavedTexts(context.host, "profile"),
   projects: savedOr("project"),
-  "report-forms": buildForms,
+  "report-forms": reportForms,
   rules: async () => (await import("../../problems/index.ts")).warningRules,
   settings: settingNames.map((name) => ({ text: name, about: settingTable[name].about })),
   "sort-columns": listWords("sortColumns"),
