@@ -32,6 +32,8 @@ const parse = (file) => run([process.execPath, "bench/rivals.js", "parse", file]
 const programs = {
   "rollcall check": () => check(input),
   "rollcall check --shard 1/1": () => check(input, { selection: ["--shard", "1/1"] }),
+  "rollcall stats": () => run([process.execPath, "bin/rollcall.js", "stats", input], { env }),
+  "rollcall compare": () => run([process.execPath, "bin/rollcall.js", "compare", input, input], { env }),
   "only JSON.parse": () => parse(input),
   "rollcall check, 10 MB lines": () => check(long),
   "only JSON.parse, 10 MB lines": () => parse(long),
@@ -64,6 +66,9 @@ for (const [name, min] of claims) {
 }
 // A shard needs the digests of all groups, which take a fifth of the time of `check`.
 report("--shard 1/1 over no selection", ratio("rollcall check --shard 1/1", "rollcall check"), { max: 1.5 });
+// stats walks over all messages, and aggregates; compare finds the digests of all prompts of two inputs.
+report("stats over check", ratio("rollcall stats", "rollcall check"), { max: 1.7 });
+report("compare of two inputs over check", ratio("rollcall compare", "rollcall check"), { max: 3.4 });
 for (const name of Object.keys(found)) {
   report(`${name} over ordinary lines`, ratio(name, "rollcall check"), { max: 1.3 });
 }
