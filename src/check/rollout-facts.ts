@@ -1,6 +1,5 @@
 /** Reads the facts of a valid trajectory from its table (metrics.md). */
 
-import { digestBytes } from "../index/column.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import { WalkedColumns, type WalkedFacts } from "../index/rollout-facts.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
@@ -87,7 +86,7 @@ const openPromptReader = () => {
     const bytes = table.bytes.subarray(prompt.start, prompt.end);
     if (bytes.equals(last)) return digest;
     last = Buffer.from(bytes);
-    digest = digestPromptIn(table, facts).toString("latin1", 0, digestBytes);
+    digest = digestPromptIn(table, facts);
     return digest;
   };
 };

@@ -1,9 +1,10 @@
 /** Finds the prompt of a trajectory, and compares prompts as values. */
 import { hash } from "node:crypto";
+import { digestBytes } from "../index/column.ts";
 import { createMessageFacts } from "../index/trajectory-facts.ts";
 import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../json/reader.ts";
-import { Kind, kindAt, mapMembers } from "../json/shape.ts";
+import { Kind, kindAt, mapMembers, Shape } from "../json/shape.ts";
 import * as json from "../json/table.ts";
 import { inspectMessages } from "./messages.ts";
 
@@ -33,12 +34,12 @@ export const digestPrompt = (bytes: Uint8Array, { start, end }: Span): Buffer =>
   return hash("sha256", messages ? formatCanonically(messages) : "", "buffer");
 };
 
-/** Returns the digest of a known prompt, as `digestPrompt`, without a second reading. */
-export const digestPromptIn = (table: json.JsonTable, { list, promptEnd }: Prompt): Buffer => {
+/** Returns the start of the digest of a known prompt, as `digestPrompt`, in Latin-1 and without a second reading. */
+export const digestPromptIn = (table: json.JsonTable, { list, promptEnd }: Prompt): string => {
   const messages: string[] = [];
   for (let node = list + nodeSize; json.startOf(table, node) < promptEnd; node = json.nodeAfter(table, node))
     messages.push(formatCanonically({ table, node }));
-  return hash("sha256", `[${messages.join(",")}]`, "buffer");
+  return hash("sha256", `[${messages.join(",")}]`, "binary").slice(0, digestBytes);
 };
 
 const opening = Buffer.from("[");
@@ -55,10 +56,24 @@ const formatCanonically = (value: json.JsonValue): string => {
   return formatScalar(text);
 };
 
+/** The keys in their order, each with the position of its last member. */
+const sortedShape = new Shape([], (_, table, object) => {
+  const nodes = [...mapMembers(table, object)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const positions = listMembers(table, object);
+  return nodes.map(([key, node]) => ({ start: `${JSON.stringify(key)}:`, position: positions.indexOf(node) }));
+});
+
 const formatMembers = (table: json.JsonTable, object: number) => {
-  const nodes = mapMembers(table, object);
-  const keys = [...nodes.keys()].sort();
-  return keys.map((key) => `${JSON.stringify(key)}:${formatCanonically({ table, node: nodes.get(key) ?? 0 })}`);
+  const keys = sortedShape.read(table, object);
+  const nodes = listMembers(table, object);
+  return keys.map(({ start, position }) => start + formatCanonically({ table, node: nodes[position] ?? 0 }));
+};
+
+const listMembers = (table: json.JsonTable, object: number) => {
+  const nodes: number[] = [];
+  const end = json.nodeAfter(table, object);
+  for (let key = object + nodeSize; key < end; key = json.nodeAfter(table, key + nodeSize)) nodes.push(key + nodeSize);
+  return nodes;
 };
 
 /** Longer numbers keep their spelling, because different numbers can have the same double. */
