@@ -76,22 +76,21 @@ const unconvertedData = {
   carried: [],
 };
 
-function* listUnconvertedRecords({ unselected, ...dataset }: Dataset) {
+function* listRecords({ unselected, conversion, ...dataset }: Dataset) {
+  yield* conversion?.receipt?.records() ?? [];
   const { groups, scan, sources } = unselected ?? dataset;
   for (let group = 0; group < groups.count; group++) {
     for (const [at, { source, part }] of listParts({ groups, scan, sources }, group).entries()) {
       const trajectory = part.kind === "trajectory" ? at + 1 : null;
-      yield { ...locateLine(source, part.line), group: group + 1, trajectory };
+      if (!source.originals) yield { ...locateLine(source, part.line), group: group + 1, trajectory };
     }
   }
 }
 
 function* composeReceipt(dataset: Dataset, redact: (json: string) => string, lists: ReceiptLists) {
-  const receipt = dataset.conversion?.receipt;
-  const document = redact(JSON.stringify(receipt?.data() ?? unconvertedData, null, 2));
-  yield document.slice(0, -"\n}".length);
-  const records = receipt?.records() ?? listUnconvertedRecords(dataset);
-  for (const [name, items] of Object.entries({ records, ...lists })) {
+  const data = dataset.conversion?.receipt?.data() ?? unconvertedData;
+  yield redact(JSON.stringify(data, null, 2)).slice(0, -"\n}".length);
+  for (const [name, items] of Object.entries({ records: listRecords(dataset), ...lists })) {
     if (items === undefined) continue;
     yield `,\n  "${name}": [`;
     let separator = "";

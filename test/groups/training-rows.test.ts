@@ -76,3 +76,23 @@ describe("a row of preferences", () => {
     }
   });
 });
+
+describe("a receipt of rows", () => {
+  it("lists the records of each format, with the group and trajectory of each row", async () => {
+    const [own, chat, receipt] = [join(folder, "own.jsonl"), join(folder, "chat.jsonl"), join(folder, "both.json")];
+    const turns = '[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]';
+    writeFileSync(own, `{"messages_and_choices":${turns},"reward":0}\n`);
+    writeFileSync(chat, `{"messages":${turns},"reward":0}\n`);
+    await convert([own, chat, "--to", "messages", "--receipt", receipt]);
+    expect(JSON.parse(readFileSync(receipt, "utf8"))).toMatchObject({
+      records: [
+        { file: chat, line: 1, group: 1, trajectory: 1 },
+        { file: own, line: 1, group: 2, trajectory: 1 },
+      ],
+      rows: [
+        { row: 1, group: 1, trajectory: 1 },
+        { row: 2, group: 2, trajectory: 1 },
+      ],
+    });
+  });
+});
