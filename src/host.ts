@@ -10,6 +10,7 @@ export type Host = Readonly<{
   platform: NodeJS.Platform;
   argv: readonly string[];
   nodeVersion: string;
+  nodePath: string;
   stdin: Readable;
   stdout: Writable;
   stderr: Writable;
@@ -141,6 +142,7 @@ export const openHost = (process: NodeJS.Process): Host & { close(): void } => {
     platform: process.platform,
     argv: process.argv.slice(2),
     nodeVersion: process.versions.node,
+    nodePath: process.execPath,
     get stdin() {
       return process.stdin;
     },

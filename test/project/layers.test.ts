@@ -27,7 +27,7 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands context output settings" },
   commands: {
     imports:
-      "calls catalogs check cli client connect context contract dataset formats index input ledger lists mcp options output problems reading send service settings stats view",
+      "calls catalogs check cli client connect context contract dataset formats index input installation ledger lists mcp options output problems reading send service settings stats view",
     open: "*",
   },
   reading: { imports: "connect context dataset formats input options output problems settings", open: "*" },
@@ -63,6 +63,7 @@ const modules: Readonly<Record<string, Module>> = {
   contract: { packages: "zod", open: "*" },
   database: { packages: "libsql pg", uses: "files network" },
   files: { uses: "files" },
+  installation: { uses: "files" },
   "document-schemas": { packages: "zod" },
   json: { open: "*" },
   "v8-limits": { uses: "processes" },

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -133,6 +134,20 @@ describe("the package", () => {
     expect(run.filter((name) => Object.hasOwn(scripts, name))).toEqual([]);
     // npm runs `prepare` in a checkout, for `npm ci` and `npm pack`, but not for an installed tarball.
     expect(scripts.prepare).toBe(`${scripts.build} && node build/package-files.js`);
+  });
+
+  it.each([
+    ["npm global", "lib/node_modules/rollcall"],
+    ["npm local", "project/node_modules/rollcall"],
+    ["wheel", "site-packages/rollcall/node_modules/rollcall", "wheel manylinux_2_18_x86_64\n"],
+  ])("knows that it was installed as %s", (kind, path, marked?: string) => {
+    const folder = join(mkdtempSync(join(tmpdir(), "installed-")), path);
+    cpSync(unpacked, folder, { recursive: true });
+    if (marked !== undefined) writeFileSync(join(folder, "installed-as"), marked);
+    const words = [join(folder, "bin/rollcall.js"), "doctor", "--offline", "--json"];
+    const { stdout } = spawnSync(process.execPath, words, { encoding: "utf8", env: newHome() });
+    const [found] = JSON.parse(stdout).findings;
+    expect(found).toMatchObject({ check: "installation", facts: { installed_as: kind, node_path: process.execPath } });
   });
 
   it("lists the license of each bundled package", () => {

@@ -26,6 +26,7 @@ export const testHost = ({
     platform: "linux",
     argv: [],
     nodeVersion: process.versions.node,
+    nodePath: process.execPath,
     stdin: Readable.from([Buffer.from(stdin)]),
     stdout: stdout.stream,
     stderr: stderr.stream,

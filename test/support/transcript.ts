@@ -36,7 +36,7 @@ const address = "http://service.example";
 const repository = resolve(".");
 /** Matches text that depends on the machine or the version. */
 const ofThisMachine = new RegExp(
-  `(?<=rollcall[/ ]|"rollcall": ?")${version}|(?<=linux )${process.arch}|(?<=Content-Encoding, expected gzip)(?:, zstd)?(?= or none)`,
+  `(?<=rollcall[/ ]|"rollcall": ?")${version}|(?<=linux )${process.arch}|(?<=Content-Encoding, expected gzip)(?:, zstd)?(?= or none)|(?<="folder":")[^"]*`,
   "g",
 );
 /** A name of the length of a run's folder, because the width of a table depends on its content. */
@@ -199,6 +199,7 @@ const openStage = (folder: string, service: Service) => {
       ...(columns !== undefined && typeof stdin === "string" ? { stdin: typing(stdin) } : {}),
       argv: args,
       nodeVersion: "20.0.0",
+      nodePath: "/usr/bin/node",
       now: () => base.now() + movedMs,
       elapsed: () => movedMs,
       async sleep(ms, signal) {

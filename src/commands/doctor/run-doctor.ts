@@ -1,9 +1,12 @@
+import { version } from "../../../package.json" with { type: "json" };
 import { loadDownloads } from "../../client/index.ts";
 import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
 import { checkFileMode, getErrorCode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
+import type { Host } from "../../host.ts";
+import { findInstallation } from "../../installation.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
 import { type Line, printObjects, printPage } from "../../output/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
@@ -54,6 +57,7 @@ const runChecks = async (context: Context, isOffline: boolean) => {
   const checkContext = { context, settings, isOffline, silenceMs, maxWaitMs };
   const credentials = checkCredentials(checkContext);
   const running = {
+    installation: checkInstallation(host),
     settings: checkSettings(checkContext),
     credentials,
     addresses: checkUrls(checkContext, credentials),
@@ -114,6 +118,20 @@ const toFinding = (thrown: unknown, facts?: Facts) => {
   const { message, code, details } = toFailure(thrown);
   const fix = details.hint ?? "remove the cause, and run `rollcall doctor` again";
   return error(code, message, fix, facts);
+};
+
+const installations: Readonly<Record<string, string>> = {
+  "npm global": "a global npm package",
+  "npm local": "an npm package in a folder",
+  wheel: "a Python package",
+  clone: "a checkout",
+  image: "a container image",
+};
+
+const checkInstallation = async ({ nodeVersion, nodePath }: Host) => {
+  const { kind, folder } = findInstallation();
+  const facts = { installed_as: kind, folder, node_version: nodeVersion, node_path: nodePath };
+  return [ok(`rollcall ${version} from ${installations[kind] ?? kind}, with Node ${nodeVersion} (${nodePath})`, facts)];
 };
 
 const checkSettings = async ({ context }: CheckContext) => {

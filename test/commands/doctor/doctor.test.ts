@@ -13,7 +13,7 @@ describe("rollcall doctor", () => {
       .slice(0, -1)
       .map((line) => line.split("\t"));
     expect(records.every((fields) => fields.length === 4)).toBe(true);
-    expect(records[0]).toEqual(["settings", "ok", "profile local: no settings", ""]);
+    expect(records[1]).toEqual(["settings", "ok", "profile local: no settings", ""]);
   });
 
   it("changes no file", async () => {
