@@ -2,8 +2,9 @@
 
 import { openGroupKeyReader } from "../index/group-key.ts";
 import { WalkedColumns, type WalkedFacts } from "../index/rollout-facts.ts";
+import { errorStatus, hasError, isErrorText, maxExceptionLength } from "../index/tool-errors.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
-import { backslash, colon, isObject, openBrace, parseJson, quote } from "../json/json-bytes.ts";
+import { backslash, colon, openBrace, quote } from "../json/json-bytes.ts";
 import { cacheReader, nodeSize } from "../json/reader.ts";
 import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
@@ -264,20 +265,18 @@ const isErrorResult = (table: JsonTable, kinds: ReturnType<typeof resultShape.re
     return true;
   const content = resultShape.at(table, slots.content);
   if (kinds.content === Kind.object) return hasError(json.parseNode(table, content));
-  if (kinds.content === Kind.string) return isErrorText(table, content);
+  if (kinds.content === Kind.string) return isErrorString(table, content);
   const [first] = kinds.content === Kind.array ? listTexts(table, content) : [];
-  return first !== undefined && isErrorText(table, first);
+  return first !== undefined && isErrorString(table, first);
 };
 
-const isErrorText = (table: JsonTable, node: number) => {
+const isErrorString = (table: JsonTable, node: number) => {
   const { bytes } = table;
   const [start, end] = [json.startOf(table, node) + 1, json.endOf(table, node) - 1];
   if (bytes[start] === openBrace)
-    return bytes.subarray(start, end).includes("rror") && hasError(parseJson(json.readString(table, node))?.value);
-  return (
-    canNameException(bytes, start) &&
-    exceptionStart.test(bytes.toString("utf8", start, Math.min(end, start + maxExceptionBytes)))
-  );
+    return bytes.subarray(start, end).includes("rror") && isErrorText(json.readString(table, node));
+  const startsUntil = Math.min(end, start + maxExceptionLength);
+  return canNameException(bytes, start) && isErrorText(bytes.toString("utf8", start, startsUntil));
 };
 
 /** Looks at the first word, because decoding each result takes long. */
@@ -301,20 +300,6 @@ const isWordByte = (byte: number) =>
 
 const [letterT, letterUpperT, letterUpperU] = [0x74, 0x54, 0x55];
 const [space, openParenthesis] = [0x20, 0x28];
-const errorStatus = /^(?:error|errored|failed|failure)$/i;
-/** The longest start of a text that can name an exception. */
-const maxExceptionBytes = 200;
-/** An exception of Python, Java or JavaScript, or a shell's or a tool's `Error:`. */
-const exceptionStart =
-  /^(?:\s|\\[nrt])*(?:Traceback \(most recent call last\)|(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b(?::|\(|$)|(?:Uncaught )?(?:Error|Exception|ERROR|error):)/;
-
-const hasError = (value: unknown) => {
-  if (!isObject(value)) return false;
-  const { error, isError, is_error } = value;
-  return (
-    isError === true || is_error === true || (error !== undefined && error !== null && error !== false && error !== "")
-  );
-};
 
 const withLogprobsReader = cacheReader({ leafKeys: ["top_logprobs", "bytes"] });
 

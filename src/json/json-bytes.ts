@@ -1,6 +1,6 @@
 /** Walks bytes of JSON, and reads parsed values. */
 
-export { isObject, type JsonObject } from "./object.ts";
+export { isObject, type JsonObject, parseJson } from "./object.ts";
 
 /** Byte offsets. `end` is exclusive. */
 export type Span = Readonly<Record<"start" | "end", number>>;
@@ -99,15 +99,6 @@ export const locateOffset = (bytes: Uint8Array, offset: number) => {
     from = end + 1;
   }
   return { line, column: sliceText(bytes, { start: from, end: offset }).length + 1 };
-};
-
-export const parseJson = (text: string) => {
-  try {
-    const value: unknown = JSON.parse(text);
-    return { value };
-  } catch {
-    return undefined;
-  }
 };
 
 export const getValue = (value: unknown, path: readonly (string | number)[]) =>

@@ -3,180 +3,143 @@
 import type { Dataset } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { sumUses } from "../index/rollout-facts.ts";
-import { findBounds, standardDeviation } from "../index/sums.ts";
+import { standardDeviation } from "../index/sums.ts";
 import { type Facts, getFacts } from "./facts.ts";
 import { percentile } from "./intervals.ts";
 
-/** A trajectory by the index of its group, and by its index in the group. */
-export interface ReadTrajectory {
+/** A trajectory by the index of its group, and by its index in the group. Its reward is finite. */
+interface Trajectory {
   readonly group: number;
   readonly trajectory: number;
   readonly reward: number;
-  readonly why: string;
 }
+
+type Row = Trajectory & { readonly row: number };
+
+/** The first of the best and of the worst trajectories, and all of them. */
+type Group = Readonly<{ best: Row; worst: Row; rows: readonly Row[]; deviation: number }>;
 
 export interface ReadingList {
   readonly reason: string;
   readonly selectedBy: string;
-  readonly trajectories: readonly ReadTrajectory[];
+  readonly trajectories: readonly (Trajectory & { readonly why: string })[];
 }
 
 const maxListed = 4;
 
-/** The trajectories of a valid group that have a finite reward. */
-interface RewardedGroup {
-  readonly group: number;
-  /** Indexes in the group. */
-  readonly trajectories: readonly number[];
-  readonly rows: readonly number[];
-  readonly rewards: readonly number[];
+interface Candidate {
+  /** The lowest rank is the first. Of equal ranks, the order of the input counts. */
+  readonly rank: readonly number[];
+  readonly trajectories: ReadingList["trajectories"];
 }
 
-/** Keeps the candidates with the lowest ranks. Of equal ranks, the first candidate stays. */
-class Shortlist {
-  readonly #best: { readonly rank: readonly number[]; readonly trajectories: readonly ReadTrajectory[] }[] = [];
+/** Expects a dataset with facts. A trajectory is solved if its reward is at least `pass`. Leaves out empty lists. */
+export const chooseReading = (dataset: Dataset, pass: number): readonly ReadingList[] => {
+  const facts = getFacts(dataset);
+  const groups = listGroups(dataset, facts);
+  const lists = [...listByFacts(facts, groups), listSometimesSolved(groups, pass), listSingleMetrics(facts, groups)];
+  return lists.filter(({ trajectories }) => trajectories.length > 0);
+};
 
-  add(rank: readonly number[], ...trajectories: readonly ReadTrajectory[]) {
-    const at = this.#best.findIndex((other) => compareRanks(rank, other.rank) < 0);
-    this.#best.splice(at < 0 ? this.#best.length : at, 0, { rank, trajectories });
-    if (this.#best.length > maxListed) this.#best.pop();
-  }
+const listGroups = ({ groups }: Dataset, { columns }: Facts) =>
+  Array.from({ length: groups.count }, (_, group) => {
+    const indexes = groups.isValid(group) ? columns.rowsOf(groups.partsOf(group)) : [];
+    const all = indexes.map((row, trajectory): Row => ({ group, trajectory, reward: columns.reward.at(row), row }));
+    const rows = all.filter(({ reward }) => Number.isFinite(reward));
+    const [best, ...others] = rows.toSorted((a, b) => b.reward - a.reward);
+    const worst = others.find(({ reward }) => reward === others.at(-1)?.reward) ?? best;
+    return best && worst ? { best, worst, rows, deviation: standardDeviation(rows.map(({ reward }) => reward)) } : [];
+  }).flat();
 
-  get trajectories() {
-    return this.#best.flatMap(({ trajectories }) => trajectories).slice(0, maxListed);
-  }
-}
+const toList = (reason: string, selectedBy: string, candidates: readonly Candidate[]): ReadingList => {
+  const first = candidates.toSorted((a, b) => compareRanks(a.rank, b.rank)).slice(0, maxListed);
+  return { reason, selectedBy, trajectories: first.flatMap(({ trajectories }) => trajectories).slice(0, maxListed) };
+};
 
 const compareRanks = (a: readonly number[], b: readonly number[]) => {
   const at = a.findIndex((value, position) => value !== b[position]);
   return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
 };
 
-/** Expects a dataset with facts. A trajectory is solved if its reward is at least `pass`. Leaves out empty lists. */
-export const chooseReading = (dataset: Dataset, pass: number): readonly ReadingList[] => {
-  const facts = getFacts(dataset);
-  const groups = listRewardedGroups(dataset, facts);
-  const lists = [...listByFacts(facts, groups), listSometimesSolved(groups, pass), listSingleMetrics(facts, groups)];
-  return lists.filter(({ trajectories }) => trajectories.length > 0);
-};
+const read = ({ group, trajectory, reward }: Row, why: string) => ({ group, trajectory, reward, why });
 
-const listRewardedGroups = ({ groups }: Dataset, { columns }: Facts) => {
-  const rewarded: RewardedGroup[] = [];
-  for (let group = 0; group < groups.count; group++) {
-    const all = groups.isValid(group) ? columns.rowsOf(groups.partsOf(group)) : [];
-    const trajectories = [...all.keys()].filter((at) => Number.isFinite(columns.reward.at(all[at] ?? 0)));
-    const rows = trajectories.map((at) => all[at] ?? 0);
-    rewarded.push({ group, trajectories, rows, rewards: columns.reward.pick(rows) });
-  }
-  return rewarded;
-};
-
-const listByFacts = ({ walked }: Facts, groups: readonly RewardedGroup[]): readonly ReadingList[] => {
-  const rewards = Float64Array.from(groups.flatMap((group) => group.rewards)).sort();
-  const rows = groups.flatMap((group) => group.rows).filter((row) => walked.turnsOf(row) > 0);
-  const lengths = Float64Array.from(rows, (row) => walked.charactersOf(row)).sort();
+const listByFacts = ({ walked }: Facts, groups: readonly Group[]): readonly ReadingList[] => {
+  const rows = groups.flatMap((group) => group.rows);
+  const rewards = Float64Array.from(rows, ({ reward }) => reward).sort();
+  const withTurn = rows.filter(({ row }) => walked.turnsOf(row) > 0);
+  const lengths = Float64Array.from(withTurn, ({ row }) => walked.charactersOf(row)).sort();
   const [high, few] = [percentile(rewards, 0.9), percentile(lengths, 0.1)];
-  const lowest = rewards[0] ?? 0;
-  const [failed, short, cut] = [new Shortlist(), new Shortlist(), new Shortlist()];
-  for (const { group, trajectories, rows: own, rewards: ownRewards } of groups)
-    for (const [at, row] of own.entries()) {
-      const [reward, trajectory = 0] = [ownRewards[at] ?? 0, trajectories[at]];
-      const { characters, tools, turns, finishReason } = walked.at(row);
-      const { errors } = sumUses(tools.values());
-      const isHigh = reward >= high && reward > lowest;
-      const add = (list: Shortlist, rank: readonly number[], why: string) =>
-        list.add(rank, { group, trajectory, reward, why });
-      if (errors > 0) add(failed, [-reward, -errors], `tool errors: ${errors}`);
-      if (isHigh && turns > 0 && characters <= few) add(short, [characters, -reward], `characters: ${characters}`);
-      if (isHigh && finishReason === "length") add(cut, [-reward, -characters], "finish reason: length");
-    }
-  const highReward = `reward ≥ ${format(high)} (p90) and above the lowest`;
+  const [failed, short, cut]: [Candidate[], Candidate[], Candidate[]] = [[], [], []];
+  for (const row of rows) {
+    const { reward } = row;
+    const { characters, tools, turns, finishReason } = walked.at(row.row);
+    const { errors } = sumUses(tools.values());
+    const isHigh = reward >= high && reward > (rewards[0] ?? 0);
+    const add = (list: Candidate[], rank: readonly number[], why: string) =>
+      list.push({ rank, trajectories: [read(row, why)] });
+    if (errors > 0) add(failed, [-reward, -errors], `tool errors: ${errors}`);
+    if (isHigh && turns > 0 && characters <= few) add(short, [characters, -reward], `characters: ${characters}`);
+    if (isHigh && finishReason === "length") add(cut, [-reward, -characters], "finish reason: length");
+  }
+  const isHigh = `reward ≥ ${format(high)} (p90) and above the lowest`;
+  const isShort = `characters ≤ ${format(few)} (p10)`;
+  const byReward = "by reward, then by";
   return [
-    {
-      reason: "the highest rewards with a tool error",
-      selectedBy: "tool errors ≥ 1; by reward, then by tool errors, from the highest",
-      trajectories: failed.trajectories,
-    },
-    {
-      reason: "high rewards in few characters",
-      selectedBy: `${highReward}, and characters ≤ ${format(few)} (p10); by characters from the lowest`,
-      trajectories: short.trajectories,
-    },
-    {
-      reason: "truncated, with a high reward",
-      selectedBy: `finish reason length, and ${highReward}; by reward, then by characters, from the highest`,
-      trajectories: cut.trajectories,
-    },
+    toList(
+      "the highest rewards with a tool error",
+      `tool errors ≥ 1; ${byReward} tool errors, from the highest`,
+      failed,
+    ),
+    toList("high rewards in few characters", `${isHigh}, and ${isShort}; by characters from the lowest`, short),
+    toList(
+      "truncated, with a high reward",
+      `finish reason length, and ${isHigh}; ${byReward} characters, from the highest`,
+      cut,
+    ),
   ];
 };
 
 const format = (value: number) => String(Number(value.toPrecision(6)));
 
-const listSometimesSolved = (groups: readonly RewardedGroup[], pass: number): ReadingList => {
-  const list = new Shortlist();
-  for (const { group, trajectories, rewards } of groups) {
-    const solved = rewards.filter((reward) => isSolved(reward, pass)).length;
-    if (solved === 0 || solved === rewards.length) continue;
-    const { min, max } = findBounds(rewards);
-    const read = (reward: number, name: string) => {
-      const trajectory = trajectories[rewards.indexOf(reward)] ?? 0;
-      return { group, trajectory, reward, why: `${name} of ${rewards.length}, ${solved} solved` };
-    };
-    list.add([-standardDeviation(rewards)], read(max, "best"), read(min, "worst"));
-  }
-  return {
-    reason: "the best and the worst of a group that is sometimes solved",
-    selectedBy: `some rewards ≥ ${format(pass)}, some below; by the standard deviation in the group, from the highest`,
-    trajectories: list.trajectories,
-  };
+const listSometimesSolved = (groups: readonly Group[], pass: number) => {
+  const candidates = groups.flatMap(({ best, worst, rows, deviation }) => {
+    const solved = rows.filter(({ reward }) => isSolved(reward, pass)).length;
+    const of = `of ${rows.length}, ${solved} solved`;
+    const pair = [read(best, `best ${of}`), read(worst, `worst ${of}`)];
+    return solved === 0 || solved === rows.length ? [] : { rank: [-deviation], trajectories: pair };
+  });
+  const selectedBy = `some rewards ≥ ${format(pass)}, some below; by the standard deviation in the group, from the highest`;
+  return toList("the best and the worst of a group that is sometimes solved", selectedBy, candidates);
 };
 
-/** The text of a metric and of its weight in a group. */
-interface DecidingMetric {
-  readonly name: string;
-  readonly weighted: string;
-}
-
 /** A weight of a single group can be chance, and a metric that decides all groups is a copy of the reward. */
-const listSingleMetrics = ({ columns }: Facts, groups: readonly RewardedGroup[]): ReadingList => {
-  const decided = groups.flatMap((group) => {
-    const { min, max } = findBounds(group.rewards);
-    return max - min > rewardTolerance ? { ...group, metrics: findDecidingMetrics(columns, group) } : [];
-  });
+const listSingleMetrics = ({ columns }: Facts, groups: readonly Group[]) => {
+  const different = groups.filter(({ best, worst }) => best.reward - worst.reward > rewardTolerance);
+  const decided = different.map((group) => ({ ...group, metrics: findDecidingMetrics(columns, group) }));
   const counts = new Map<string, number>();
   for (const { name, weighted } of decided.flatMap(({ metrics }) => metrics))
     for (const text of [name, weighted]) counts.set(text, (counts.get(text) ?? 0) + 1);
   const countOf = (text: string) => counts.get(text) ?? 0;
-  const list = new Shortlist();
-  for (const { group, trajectories, rewards, metrics } of decided) {
+  const candidates = decided.flatMap(({ best, deviation, metrics }) => {
     const [only, ...others] = metrics.filter(({ name }) => countOf(name) < decided.length);
-    if (!only || others.length > 0 || countOf(only.weighted) < 2) continue;
-    const reward = findBounds(rewards).max;
-    const trajectory = trajectories[rewards.indexOf(reward)] ?? 0;
-    const rank = [countOf(only.weighted), -standardDeviation(rewards)];
-    list.add(rank, { group, trajectory, reward, why: `only ${only.name} decides` });
-  }
-  return {
-    reason: "one part of the reward decides alone",
-    selectedBy:
-      "in the group, reward = constant + weight × one metric alone, with the same weight in another group, but not in all groups; the rarest first",
-    trajectories: list.trajectories,
-  };
+    if (!only || others.length > 0 || countOf(only.weighted) < 2) return [];
+    return {
+      rank: [countOf(only.weighted), -deviation],
+      trajectories: [read(best, `only ${only.name} decides`)],
+    };
+  });
+  const selectedBy =
+    "in the group, reward = constant + weight × one metric alone, with the same weight in another group, but not in all groups; the rarest first";
+  return toList("one part of the reward decides alone", selectedBy, candidates);
 };
 
 /** A metric decides a group if each reward is a constant plus a weight times the metric. */
-const findDecidingMetrics = (
-  columns: Facts["columns"],
-  { rows, rewards }: RewardedGroup,
-): readonly DecidingMetric[] => {
-  const { min, max } = findBounds(rewards);
-  return [...new Set(columns.metricNamesOf(rows[0] ?? 0))].flatMap((name) => {
-    const values = rows.map((row) => columns.metricOf(row, name));
-    const low = values[rewards.indexOf(min)] ?? Number.NaN;
-    const rise = (values[rewards.indexOf(max)] ?? Number.NaN) - low;
-    const isOnLine = (value: number, at: number) =>
-      Math.abs(value - low - (rise * ((rewards[at] ?? 0) - min)) / (max - min)) <= Math.abs(rise) * 1e-9;
-    if (rise === 0 || !values.every(isOnLine)) return [];
-    return { name, weighted: `${format((max - min) / rise)} × ${name}` };
+const findDecidingMetrics = (columns: Facts["columns"], { best, worst, rows }: Group) =>
+  [...new Set(columns.metricNamesOf(best.row))].flatMap((name) => {
+    const low = columns.metricOf(worst.row, name);
+    const rise = columns.metricOf(best.row, name) - low;
+    const weight = (best.reward - worst.reward) / rise;
+    const isOnLine = ({ row, reward }: Row) =>
+      Math.abs(columns.metricOf(row, name) - low - (reward - worst.reward) / weight) <= Math.abs(rise) * 1e-9;
+    return rise !== 0 && rows.every(isOnLine) ? { name, weighted: `${format(weight)} × ${name}` } : [];
   });
-};

@@ -247,10 +247,12 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     const numbers = JSON.stringify(Array.from({ length: 50 }, (_, at) => at));
     const messages = [
       { role: "system", content: Array.from({ length: 30 }, (_, at) => `line ${at}`).join("\n") },
-      { role: "assistant", content: null, tool_calls: [call("a"), call("b"), call("c")] },
+      { role: "assistant", content: null, tool_calls: ["a", "b", "c", "d", "e"].map(call) },
       { role: "tool", tool_call_id: "a", content: numbers },
       { role: "tool", tool_call_id: "b", content: "Error: no such flight" },
       { role: "tool", tool_call_id: "c", content: '{"error": null, "found": 1}' },
+      { role: "tool", tool_call_id: "d", content: "error handling is on" },
+      { role: "tool", tool_call_id: "e", content: [{ type: "text", text: "no" }], is_error: true },
       { role: "user", content: "thanks" },
     ];
     const trajectories = [0, 1, 1].map((reward) => ({ messages_and_choices: messages, reward }));
@@ -263,14 +265,15 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     expect(await prompt.locator("pre").innerText()).toContain("line 29");
     const results = page.locator(".result");
     expect((await results.first().locator("pre").innerText()).split("\n")).toHaveLength(10);
-    expect(await results.locator(".who").allInnerTexts()).toEqual(["result", "error", "result"]);
+    expect(await results.locator(".who").allInnerTexts()).toEqual(["result", "error", "result", "result", "error"]);
+    expect(await page.locator("dl.metrics").innerText()).toMatch(/tool calls\s+5\s+tool errors\s+2/);
     expect(await page.locator(".outline button").allInnerTexts()).toEqual([
       expect.stringMatching(/^1 system line 0/),
-      "2 assistant error: calls look, look, look",
-      "6 user thanks",
+      "2 assistant error: calls look, look, look, look, look",
+      "8 user thanks",
     ]);
-    await page.getByRole("button", { name: "6 user thanks" }).click();
-    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("message 6, user");
+    await page.getByRole("button", { name: "8 user thanks" }).click();
+    expect(await page.evaluate("document.activeElement.getAttribute('aria-label')")).toBe("message 8, user");
     await page.evaluate("scrollTo(0, document.body.scrollHeight)");
     await page.getByRole("heading", { name: "trajectory 2 of 3 reward 1 advantage +0.333" }).click();
     await page.getByRole("button", { name: "next" }).click();

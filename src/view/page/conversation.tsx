@@ -2,7 +2,16 @@
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { type ContentPart, type Media, type Turn, toTurns } from "../../calls/conversation.ts";
-import { digitsAt, findValue, formatIndented, itemsOf, textAt, tryParseRawJson } from "../../json/raw-json.ts";
+import { errorStatus, isErrorText } from "../../index/tool-errors.ts";
+import {
+  digitsAt,
+  findValue,
+  formatIndented,
+  itemsOf,
+  type RawJson,
+  textAt,
+  tryParseRawJson,
+} from "../../json/raw-json.ts";
 import { cutText } from "../../sentences.ts";
 import type { Finding } from "../answers.ts";
 import { alignTurns, findDifferences } from "./differences.ts";
@@ -131,15 +140,15 @@ export const summarizeTurn = ({ parts }: Turn) => {
   return cutText(textOfParts(parts.filter(({ kind }) => kind !== "thought" && kind !== "other")), 200);
 };
 
-/** Assumed: an error begins with one of these words, or has a value for one of these keys. */
-const isError = (parts: readonly ContentPart[] | undefined) => {
-  const text = textOfParts(parts).trimStart();
-  if (/^(?:error|exception|traceback)\b/i.test(text)) return true;
-  const value = text.startsWith("{") ? tryParseRawJson(text) : undefined;
-  return ["error", "is_error", "isError"].some(
-    (key) => ![undefined, "false", ""].includes(findValue(value, key)?.text),
-  );
+/** Marks the results that count as errors of tools (metrics.md). */
+const isError = (parts: readonly ContentPart[] = []) => {
+  const members = parts.flatMap((part) => (part.kind === "other" ? part.members : []));
+  const [text = ""] = parts.flatMap((part) => (part.kind === "said" ? part.value.text : []));
+  return isErrorText(text) || members.some(({ key, value }) => isErrorMember(key, value));
 };
+
+const isErrorMember = (key: string, { json, text }: RawJson) =>
+  (key === "is_error" && json === "true") || (key === "status" && errorStatus.test(text));
 
 export const hasError = ({ parts }: Turn) =>
   parts.some((part) => (part.kind === "call" ? isError(part.result?.parts) : part.kind === "refusal"));

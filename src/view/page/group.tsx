@@ -9,7 +9,6 @@ import { Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, nameOfList, useLink, usePage } from "./navigation.tsx";
 import {
-  FinishReason,
   formatAdvantage,
   formatCount,
   formatFact,
@@ -129,6 +128,13 @@ type TrajectoryColumn = PageColumn<RankedTrajectory> & {
 
 const { compare } = new Intl.Collator("en", { numeric: true });
 
+const finishCell = {
+  class: "",
+  cell: (member: RankedTrajectory) => (
+    <span class={isTruncated(member) ? "trouble" : ""}>{member.facts?.finish_reason}</span>
+  ),
+};
+
 const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
   const link = useLink();
   const [chosen, setChosen] = useState(chosenOrder);
@@ -140,24 +146,22 @@ const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
     };
     return { name, class: "n", value, cell: (member) => formatFact(value(member)), sort };
   };
+  const advantageOf = (member: TrajectorySummary) => member.facts?.advantage;
   const problemsOf = ({ at }: RankedTrajectory) => findings.filter(({ trajectory }) => trajectory === at).length;
   const linkTo = ({ at }: RankedTrajectory) => <a href={link({ trajectory: at + 1 })}>trajectory {at + 1}</a>;
-  const factColumn = (name: string): TrajectoryColumn => {
-    const isText = name === "finish reason";
-    const numbers = column(name, (member) => listFacts(member)[name]);
-    return isText ? { ...numbers, class: "", cell: (member) => <FinishReason member={member} /> } : numbers;
-  };
-  const factColumns = Object.keys(listFacts(members[0])).map(factColumn);
+  const factColumn = (name: string): TrajectoryColumn => ({
+    ...column(name, (member) => listFacts(member)[name]),
+    ...(name === "finish reason" && finishCell),
+  });
+  const factNames = Object.keys(members[0] ? listFacts(members[0]) : {});
+  const facts = factNames.filter((name) => members.some((member) => listFacts(member)[name])).map(factColumn);
   const hasSeveralFiles = new Set(members.map(({ position }) => position.file)).size > 1;
   const known: readonly TrajectoryColumn[] = [
     { ...column("trajectory", ({ at }) => at), class: "", cell: linkTo },
     { ...column("reward", ({ reward }) => reward), cell: ({ reward }) => <Reward value={reward} /> },
-    {
-      ...column("advantage", ({ facts }) => facts?.advantage),
-      cell: ({ facts }) => formatAdvantage(facts?.advantage),
-    },
+    { ...column("advantage", advantageOf), cell: (member) => formatAdvantage(advantageOf(member)) },
     ...(hasSeveralFiles ? [{ ...column("file", ({ position }) => position.file), class: "" }] : []),
-    ...factColumns.filter(({ value }) => members.some((member, at) => Boolean(value({ ...member, at })))),
+    ...facts,
     column("messages", ({ messages }) => messages),
     { ...column("size", ({ bytes }) => bytes), cell: ({ bytes }) => formatRoundedSize(bytes) },
     { ...column("problems", problemsOf), cell: (member) => problemsOf(member) || "" },

@@ -45,32 +45,19 @@ export const Moments = ({ mean, spread }: { mean: number | null; spread: number 
   </>
 );
 
-/** The facts of a trajectory with the headings of `stats --each trajectory`. */
-export const listFacts = (
-  member: TrajectorySummary | undefined,
-): Record<string, number | string | null | undefined> => {
-  const { facts, step } = member ?? {};
-  return {
-    step,
-    turns: facts?.turns,
-    characters: facts?.characters,
-    tokens: facts?.tokens,
-    "finish reason": facts?.finish_reason,
-    "tool calls": facts?.tool_calls,
-    "tool errors": facts?.tool_errors,
-    unanswered: facts?.unanswered,
-  };
+/** The facts of a trajectory with the headings of `stats --each trajectory`; only the step of an invalid trajectory. */
+export const listFacts = ({ step, facts }: TrajectorySummary) => {
+  const { reward, advantage, ...others } = facts ?? {};
+  return Object.fromEntries(
+    Object.entries({ step, ...others }).map(([name, value]) => [name.replace("_", " "), value]),
+  );
 };
 
 /** An unknown fact is empty, never 0. */
 export const formatFact = (value: number | string | boolean | null | undefined) =>
-  typeof value === "number" ? formatMeasure(value) : String(value ?? "");
+  typeof value === "number" ? formatCount(value) : (value ?? "");
 
 export const isTruncated = (member: TrajectorySummary | undefined) => member?.facts?.finish_reason === "length";
-
-export const FinishReason = ({ member }: { member: TrajectorySummary }) => (
-  <span class={isTruncated(member) ? "trouble" : ""}>{member.facts?.finish_reason}</span>
-);
 
 export const Truncated = () => (
   <span class="trouble" title="the last answer was cut off at the token limit">

@@ -42,7 +42,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   const findings = detail.findings.filter(({ trajectory }) => trajectory === at);
   const parsed = useTrajectory(json);
   const turns = parsed?.turns(0) ?? [];
-  const facts = listFacts(member);
+  const facts = member ? listFacts(member) : {};
   const known = Object.entries(facts).flatMap(([name, value]) => (value ? [[name, formatFact(value)] as const] : []));
   const metrics = Object.entries(member?.metrics ?? {}).map(
     ([name, value]) => [name in facts ? `metrics.${name}` : name, formatMeasure(value)] as const,
