@@ -31,10 +31,8 @@ export class TrainingRows {
   /** The number of trajectories with additional histories, which no row has. */
   withHistories = 0;
   readonly withoutRow = { ...noReasons };
-  /** The group of each row, and the positions of its trajectories in the group. */
-  readonly #groups = new NumberColumn("u32");
-  readonly #firsts = new NumberColumn("u32");
-  readonly #seconds = new NumberColumn("u32");
+  /** Three numbers for each row: the group, and the positions of its trajectories in the group. */
+  readonly #places = new NumberColumn("u32");
 
   constructor(to: TrainingRows["to"]) {
     this.to = to;
@@ -50,9 +48,9 @@ export class TrainingRows {
   /** Lists the rows. Groups and trajectories have their numbers before a selection, like the records of a receipt. */
   *listRows({ originalOf }: Dataset) {
     for (let row = 0; row < this.written; row++) {
-      const group = this.#groups.at(row);
+      const [group = 0, ...positions] = this.#places.values(3 * row, 3 * row + 3);
       const { group: original, selected } = originalOf?.(group) ?? { group };
-      const [first = 0, second = 0] = [this.#firsts.at(row), this.#seconds.at(row)].map((at) => selected?.[at] ?? at);
+      const [first = 0, second = 0] = positions.map((position) => selected?.[position] ?? position);
       const at = { row: row + 1, group: original + 1 };
       if (this.to === "messages") yield { ...at, trajectory: first + 1 };
       else yield { ...at, chosen: first + 1, rejected: second + 1 };
@@ -66,9 +64,7 @@ export class TrainingRows {
     this.written++;
     if (rollouts.some((rollout) => rollout?.isTruncated)) this.truncated++;
     this.withHistories += rollouts.filter((rollout) => rollout?.hasHistories).length;
-    this.#groups.push(group);
-    this.#firsts.push(first.position);
-    this.#seconds.push(second?.position ?? 0);
+    for (const place of [group, first.position, second?.position ?? 0]) this.#places.push(place);
     yield Buffer.from(`${text}\n`);
   }
 }
@@ -83,14 +79,13 @@ const readRollout = ({ trajectory, position }: Place) => {
   inspectTrajectory(table, node, facts, () => undefined);
   const entries = json.elementsOf({ table, node: facts.list });
   const tools = json.memberAt(trajectory, "tools");
-  const hasTools = json.elementsOf(tools).length > 0;
   return {
     position,
     messages: entries.map(composeMessage),
     promptLength: entries.filter((entry) => json.endOf(table, entry.node) <= facts.promptEnd).length,
     prompt: findPrompt(table, facts),
     bytes: table.bytes,
-    tools: tools && hasTools ? sliceText(table.bytes, json.spanOf(tools)) : undefined,
+    tools: tools && json.elementsOf(tools).length > 0 ? sliceText(table.bytes, json.spanOf(tools)) : undefined,
     hasTurn: facts.choices > 0 || facts.hasAssistantTurn,
     isTruncated: facts.cutNode > 0,
     hasHistories: json.elementsOf(json.memberAt(trajectory, "additional_histories")).length > 0,
@@ -145,6 +140,6 @@ const readReward = (trajectory: json.JsonValue) => {
 /** Returns undefined if the prompt is unknown. */
 const digestTask = ({ bytes, prompt, tools = "" }: Rollout) => {
   const offered = Buffer.from(tools);
-  const parts = prompt && [digestPrompt(bytes, prompt), digestPrompt(offered, { start: 0, end: offered.length })];
-  return parts?.map((digest) => digest.toString("latin1")).join("");
+  const all = { start: 0, end: offered.length };
+  return prompt && Buffer.concat([digestPrompt(bytes, prompt), digestPrompt(offered, all)]).toString("hex");
 };

@@ -94,12 +94,11 @@ const matchNamedKey = (bytes: Buffer, start: number) => {
 };
 
 const dash = 0x2d;
-const maxFirstLineBytes = 60;
 
 const isPrivateKey = (bytes: Buffer, at: number) => {
   let before = at - 1;
   while (bytes[before] === backslash) before--;
-  const line = () => bytes.toString("latin1", Math.max(0, before - maxFirstLineBytes), before + 1);
+  const line = () => bytes.toString("latin1", Math.max(0, before - 60), before + 1);
   return bytes[before] === dash && /-----BEGIN [A-Z ]*PRIVATE KEY-----$/.test(line());
 };
 

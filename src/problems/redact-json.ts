@@ -1,6 +1,6 @@
 /** Redacts the secrets in JSON that the rule `secret-in-content` finds, in each spelling. */
 import { openBrace, quote, type Span } from "../json/json-bytes.ts";
-import { cacheReader } from "../json/reader.ts";
+import { cacheReader, readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
 import { findSecrets, redactText, type SecretSpan, secretPrefixes } from "./known-secrets.ts";
 
@@ -24,7 +24,8 @@ export class Redactor {
   }
 
   #replace(bytes: Buffer, found: readonly SecretSpan[]) {
-    const { table } = json.readRoot(bytes) ?? { table: json.emptyTable };
+    const table = readTable(bytes);
+    if (!table) throw new Error("a redaction broke JSON");
     const parts: Buffer[] = [];
     let copied = 0;
     for (const { kind, ...secret } of found.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
@@ -36,15 +37,11 @@ export class Redactor {
       const mark = `[redacted: ${kind}]`;
       parts.push(bytes.subarray(copied, start), Buffer.from(isText ? mark : JSON.stringify(mark)));
       copied = end;
-      this.#count(kind, formatPath(path));
+      const key = `${kind} ${formatPath(path)}`;
+      const counted = this.#counts.get(key) ?? { kind, path: formatPath(path), count: 0 };
+      this.#counts.set(key, { ...counted, count: counted.count + 1 });
     }
     return Buffer.concat([...parts, bytes.subarray(copied)]);
-  }
-
-  #count(kind: string, path: string) {
-    const key = `${kind} ${path}`;
-    const counted = this.#counts.get(key) ?? { kind, path, count: 0 };
-    this.#counts.set(key, { ...counted, count: counted.count + 1 });
   }
 }
 

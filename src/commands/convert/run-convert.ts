@@ -1,6 +1,13 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { composeCheckResult, openTrainingRows, readGroupLines, type TrainingRows } from "../../dataset/index.ts";
+import {
+  type CheckResult,
+  composeCheckResult,
+  type Dataset,
+  openTrainingRows,
+  readGroupLines,
+  type TrainingRows,
+} from "../../dataset/index.ts";
 import { toProblemDocument } from "../../failure.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
@@ -33,74 +40,92 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
 };
 
 export const convert = async (context: Context, given: ConvertOptions) => {
-  const { screen, host } = context;
   // Redacted secrets need no warning.
   const typed = given.redact ? { ...given, allow: [...given.allow, "secret-in-content"] } : given;
-  const { out, rejects, to } = typed;
-  const skipsInvalid = typed.onInvalid === "skip";
-  const writesToStdout = out === "-";
   checkOptions(context, typed);
   const settings = await readEffectiveSettings(context);
+  const skipsInvalid = typed.onInvalid === "skip";
   const request = { settings, typed, hasReceipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
   const dataset = await readInputs(context, request);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
-  const {
-    failure,
-    groups,
-    trajectories,
-    problems,
-    filteredOut: not_chosen,
-    unreadable,
-  } = composeCheckResult(dataset, true);
-  await printWarnings(context, dataset, problems);
+  const result = composeCheckResult(dataset, true);
+  await printWarnings(context, dataset, result.problems);
+  const { failure, groups, unreadable } = result;
   if (failure && !skipsInvalid) throw failure;
-  const receipt = dataset.conversion?.receipt?.data();
-  const { leaves = null, left_out = [], added = [], format = null } = receipt ?? {};
-  const rows = to === "groups" ? undefined : await openTrainingRows(to);
-  const redactor = typed.redact ? new (await import("../../problems/redact-json.ts")).Redactor() : undefined;
+  const changes = await openChanges(typed);
+  const file = await writeFiles(context, typed, { dataset, changes, hasRejects: failure !== undefined });
+  await printResult(context, typed, { result, changes, rejects_file: file, data: dataset.conversion?.receipt?.data() });
+  if (file === null) return;
+  const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
+  const written = groups.read - groups.rejected;
+  throw convertRejected({ written, rejected: groups.rejected, unreadable, file }, details);
+};
+
+/** The changes of groups on their way to the output. */
+type Changes = Awaited<ReturnType<typeof openChanges>>;
+
+const openChanges = async ({ to, redact }: ConvertOptions) => ({
+  rows: to === "groups" ? undefined : await openTrainingRows(to),
+  redactor: redact ? new (await import("../../problems/redact-json.ts")).Redactor() : undefined,
+});
+
+/** Returns the name of the rejects file; null if no group is rejected. @throws Failure `conversion-inexact` */
+const writeFiles = async (
+  context: Context,
+  { out, receipt, rejects, exact }: ConvertOptions,
+  { dataset, changes, hasRejects }: { dataset: Dataset; changes: Changes; hasRejects: boolean },
+) => {
+  const { screen, host } = context;
+  const { rows, redactor } = changes;
   const saveReceipt = async () => {
     const lists = { rows: rows?.listRows(dataset), redacted: redactor?.counts };
-    if (typed.receipt !== undefined) await writeReceipt(context, typed.receipt, dataset, lists);
+    if (receipt !== undefined) await writeReceipt(context, receipt, dataset, lists);
   };
-  const isRewritten = rows !== undefined || redactor !== undefined;
-  if (!isRewritten) await saveReceipt();
-  if (typed.exact && receipt) requireExact(receipt);
-  const redact = screen.cleaner.json;
-  const rejects_file = failure ? await writeRejected(dataset, { rejects, redact }) : null;
-  const lines = readGroupLines(dataset, function* rewrite(line, group) {
+  // Rows and redactions are known after they are written.
+  const isReceiptLast = rows !== undefined || redactor !== undefined;
+  if (!isReceiptLast) await saveReceipt();
+  const data = dataset.conversion?.receipt?.data();
+  if (exact && data) requireExact(data);
+  const file = hasRejects ? await writeRejected(dataset, { rejects, redact: screen.cleaner.json }) : null;
+  const pieces = readGroupLines(dataset, function* change(line, group) {
     for (const piece of rows?.compose(line, group) ?? [line]) yield redactor?.redact(piece) ?? piece;
   });
-  if (!writesToStdout) await savePieces({ file: out, pieces: lines, mode: combineModes(dataset.sources) }, host);
-  else for await (const piece of lines) await screen.printBytes(piece);
-  // Rows and redactions are known after they are written.
-  if (isRewritten) await saveReceipt();
-  const written = groups.read - groups.rejected;
-  if (receipt && receipt.leaves.left_out > 0) screen.notice(formatOmittedValues(receipt, typed));
+  if (out !== "-") await savePieces({ file: out, pieces, mode: combineModes(dataset.sources) }, host);
+  else for await (const piece of pieces) await screen.printBytes(piece);
+  if (isReceiptLast) await saveReceipt();
+  return file;
+};
+
+type ConvertResult = Readonly<{ result: CheckResult; changes: Changes; rejects_file: string | null }>;
+
+const printResult = async (
+  { screen }: Context,
+  typed: ConvertOptions,
+  { result, changes: { rows, redactor }, rejects_file, data }: ConvertResult & { data: ReceiptData | undefined },
+) => {
+  const { groups, trajectories, problems, filteredOut: not_chosen } = result;
+  const { leaves = null, left_out = [], added = [], format = null } = data ?? {};
+  if (data && data.leaves.left_out > 0) screen.notice(formatOmittedValues(data, typed));
   if (rows) printRowNotes(screen, rows);
-  const secrets = sumCounts(redactor?.counts ?? []);
-  if (secrets > 0) screen.notice(`redacted ${pluralize(secrets, "secret")}`);
+  if (redactor?.counts[0]) screen.notice(`redacted ${pluralize(sumCounts(redactor.counts), "secret")}`);
   if (screen.isForProgram) {
     const notes = screen.notices;
-    const counts = { format, groups, trajectories, out, rejects_file, leaves, left_out, added, not_chosen };
+    const counts = { format, groups, trajectories, out: typed.out, rejects_file, leaves, left_out, added, not_chosen };
     const rowCounts = rows && { written: rows.written, truncated: rows.truncated, missing: rows.withoutRow };
     const warnings = problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
     const document = { ...counts, rows: rowCounts, redacted: redactor?.counts, warnings, notes };
-    await printDocument<ConvertDocument>(screen, { status: "converted", ...document });
-  } else {
-    const facts = toFacts({
-      groups: written,
-      trajectories: trajectories.read - trajectories.rejected,
-      rejected: groups.rejected === 0 ? undefined : pluralize(groups.rejected, "group"),
-      rejects: rejects_file,
-      rows: rows?.written,
-      "written to": out,
-    });
-    if (!writesToStdout) await printFacts(screen, { facts });
+    return await printDocument<ConvertDocument>(screen, { status: "converted", ...document });
   }
-  if (rejects_file === null) return;
-  const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
-  throw convertRejected({ written, rejected: groups.rejected, unreadable, file: rejects_file }, details);
+  const facts = toFacts({
+    groups: groups.read - groups.rejected,
+    trajectories: trajectories.read - trajectories.rejected,
+    rejected: groups.rejected === 0 ? undefined : pluralize(groups.rejected, "group"),
+    rejects: rejects_file,
+    rows: rows?.written,
+    "written to": typed.out,
+  });
+  if (typed.out !== "-") await printFacts(screen, { facts });
 };
 
 /** @throws Failure `conversion-inexact` */
