@@ -1,5 +1,7 @@
 /** Reports a comparison to a build system, or as Markdown. */
-import type { Problem } from "../../failure.ts";
+import type { Dataset } from "../../dataset/index.ts";
+import type { Failure, Problem } from "../../failure.ts";
+import { combineModes } from "../../input/index.ts";
 import { formatTable, printReport, quoteCode, type Screen, saveReport } from "../../output/index.ts";
 import { formatPercent } from "../../units.ts";
 import type { CompareOptions } from "./command.ts";
@@ -10,29 +12,30 @@ import { formatNumber, formatSigned, isRegression, judgeReward } from "./verdict
 
 export interface ReportedComparison {
   readonly typed: CompareOptions;
+  /** Undefined if both inputs are valid. */
+  readonly failure: Failure | undefined;
   /** Undefined if an input is unreadable. */
-  readonly document: CompareDocument | undefined;
-  /** The errors of the inputs. */
-  readonly problems: readonly Problem[];
-  /** The message of the failure, if an input is invalid. */
-  readonly fault: string | undefined;
-  readonly mode: number;
+  readonly document?: CompareDocument;
+  readonly datasets?: readonly Dataset[];
+  readonly problems?: readonly Problem[];
 }
 
 /** @throws Failure `report-exists`, `output-unwritable` */
 export const printComparisonReports = async (screen: Screen, comparison: ReportedComparison) => {
-  const { typed, problems, mode } = comparison;
-  const inputs = [...new Set(problems.flatMap(({ file }) => file ?? []))];
-  const facts = { title: "rollcall compare", inputs, problems, result: toResult(comparison) };
+  const { typed, failure, datasets = [], problems = failure?.details.problems ?? [] } = comparison;
+  const errors = problems.filter(({ severity }) => severity === "error");
+  const inputs = [...new Set(errors.flatMap(({ file }) => file ?? []))];
+  const mode = combineModes([...datasets.flatMap(({ sources }) => sources), { name: typed.a }, { name: typed.b }]);
+  const facts = { title: "rollcall compare", inputs, problems: errors, result: toResult(comparison) };
   for (const { form, file } of typed.report) {
     if (form !== "markdown") await printReport(screen, { form, file, mode, ...facts });
     else await saveReport(screen, { form, file, mode }, (clean) => formatMarkdown(comparison, clean));
   }
 };
 
-const toResult = ({ typed: { minEffect = 0 }, document, fault = "" }: ReportedComparison) => {
+const toResult = ({ typed: { minEffect = 0 }, document, failure }: ReportedComparison) => {
   const name = "mean reward";
-  if (!document) return { name, status: "failed", text: fault } as const;
+  if (!document) return { name, status: "failed", text: failure?.message ?? "" } as const;
   const { reward, changed } = document;
   const status = isRegression(reward, minEffect) ? "failed" : reward && reward.pairs > 1 ? "passed" : "skipped";
   const text = [
@@ -45,11 +48,11 @@ const toResult = ({ typed: { minEffect = 0 }, document, fault = "" }: ReportedCo
 
 type Clean = (text: string) => string;
 
-const formatMarkdown = ({ typed, document, fault }: ReportedComparison, clean: Clean) => {
+const formatMarkdown = ({ typed, document, failure }: ReportedComparison, clean: Clean) => {
   const quote = (text: string) => quoteCode(clean(text));
   const blocks = [
     `### Comparison of ${quote(typed.a)} and ${quote(typed.b)}`,
-    fault === undefined ? "" : `**Invalid input:** ${quote(fault)}`,
+    failure ? `**Invalid input:** ${quote(failure.message)}` : "",
     ...(document ? formatDocument(document, typed, quote) : []),
   ];
   return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
@@ -84,7 +87,7 @@ const formatDocument = (document: CompareDocument, typed: CompareOptions, quote:
         ...[pair.at_a, pair.at_b].map(quote),
       ]),
     ),
-    [...listCounts(document, typed), ...notes.map((text) => ({ label: "note", text }))]
+    [...listCounts(document, typed), ...[...new Set(notes)].map((text) => ({ label: "note", text }))]
       .map(({ label, text }) => `- ${label}: ${quote(text)}`)
       .join("\n"),
   ];

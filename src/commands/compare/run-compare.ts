@@ -2,8 +2,7 @@ import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { composeCheckResult, type Dataset, locatePart, readPromptAndKeyAt } from "../../dataset/index.ts";
 import { roundForDisplay } from "../../decimal.ts";
-import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
-import { combineModes } from "../../input/index.ts";
+import { Failure, toProblemDocument } from "../../failure.ts";
 import { readTries } from "../../options/input-options.ts";
 import { printDocument, printObjects, type Screen } from "../../output/index.ts";
 import { toFileLine } from "../../problems/positions.ts";
@@ -15,6 +14,7 @@ import { type Comparison, compareDatasets } from "../../stats/index.ts";
 import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
 import { printComparePage } from "./compare-page.ts";
+import type { ReportedComparison } from "./compare-report.ts";
 import { listMeasures, measureColumns } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { isRegression } from "./verdict.ts";
@@ -23,7 +23,8 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   const { screen } = context;
   checkReportFiles(screen, { report: typed.report, inputs: [typed.a, typed.b] });
   const datasets = await readBoth(context, typed).catch(async (thrown: unknown) => {
-    if (thrown instanceof Failure && thrown.code === "invalid_input") await printReports(context, typed, thrown);
+    if (thrown instanceof Failure && thrown.code === "invalid_input")
+      await printReports(screen, { typed, failure: thrown });
     throw thrown;
   });
   const pairBy = typed.pairBy === undefined ? "prompt" : "key";
@@ -45,7 +46,7 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   if (typed.report.every(({ file }) => file !== undefined)) await printResult(screen, document, typed);
   noteWarnings(context, datasets.a, typed.a);
   noteWarnings(context, datasets.b, typed.b);
-  await printReports(context, typed, failure, { document, datasets, problems });
+  await printReports(screen, { typed, failure, document, datasets: [datasets.a, datasets.b], problems });
   if (failure) {
     const { sources, problems } = results[0]?.failure ? datasets.a : datasets.b;
     context.explain = (thrown) => withExcerpts(context, sources, thrown, problems.counts);
@@ -77,25 +78,10 @@ const printResult = async (screen: Screen, document: CompareDocument, typed: Com
   else await printObjects(screen, { data: listMeasures(document) }, { member: "data", columns: measureColumns });
 };
 
-interface ReadFacts {
-  readonly document: CompareDocument;
-  readonly datasets: Datasets;
-  readonly problems: readonly Problem[];
-}
-
-/** @param failure that of an invalid input @param read undefined if an input is unreadable */
-const printReports = async ({ screen }: Context, typed: CompareOptions, failure?: Failure, read?: ReadFacts) => {
-  if (typed.report.length === 0) return;
-  const { a, b } = read?.datasets ?? {};
-  const problems = read?.problems ?? failure?.details.problems ?? [];
+const printReports = async (screen: Screen, comparison: ReportedComparison) => {
+  if (comparison.typed.report.length === 0) return;
   const { printComparisonReports } = await import("./compare-report.ts");
-  await printComparisonReports(screen, {
-    typed,
-    document: read?.document,
-    problems: problems.filter(({ severity }) => severity === "error"),
-    fault: failure?.message,
-    mode: combineModes([...(a?.sources ?? []), ...(b?.sources ?? []), { name: typed.a }, { name: typed.b }]),
-  });
+  await printComparisonReports(screen, comparison);
 };
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
