@@ -120,7 +120,7 @@ const installTarball = (release, temporary) => {
   if (size > maxTarballBytes) throw new Error(`${tarball} has ${size} bytes, more than ${maxTarballBytes}`);
   const prefix = join(temporary, "prefix");
   time("npm install --global", () =>
-    run("npm", ["install", "--global", "--prefer-offline", "--prefix", prefix, tarball]),
+    run("npm", ["install", "--global", "--ignore-scripts", "--prefer-offline", "--prefix", prefix, tarball]),
   );
   logSample(join(prefix, "bin/rollcall"), temporary);
 };

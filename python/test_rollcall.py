@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 import unittest
 import venv
 from decimal import Decimal

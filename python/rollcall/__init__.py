@@ -42,7 +42,6 @@ def log(
 
     If the process is killed before `groups` ends, nothing is sent, except with `on_invalid="skip"`. If it is killed
     later, the program continues without it. After Ctrl-C, the request in flight has 5 s.
-
     Raises Error. Raises TypeError for a value that JSON does not know, and sends nothing.
     """
     return _run(["log"], groups, {"split": split, "batch": batch, **options}, [model])
