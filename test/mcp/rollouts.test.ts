@@ -77,7 +77,7 @@ describe("the tool stats", () => {
     });
   });
 
-  it.each([{ where: "reward > 0.5" }, { each: "trajectory" }, { reward_from: "x" }])(
+  it.each([{ where: "reward > 0.5" }, { each: "trajectory" }, { sort: ["reward"] }, { reward_from: "x" }])(
     "has no parameter that shows a value (row %$)",
     async (option) => {
       const { isError } = await callIn(rootWith(runs), "stats", { file: ["a.jsonl"], ...option });

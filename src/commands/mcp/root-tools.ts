@@ -30,10 +30,17 @@ export const readInRoot = async <Ran extends Readonly<{ printed: string; failure
   }
 };
 
-const redactProblems = (problems: Problems, { files }: Read) =>
+const redactProblems = (problems: Problems, read: Read) =>
   problems.map(({ file, line, column, path, rule, severity, message }) => {
-    const name = file && (files.find((one) => one.path === file)?.name ?? "");
-    return { file: name, line, column, path, rule, severity, message: redactMessage({ rule, message }) };
+    return {
+      file: file && nameFile(file, read),
+      line,
+      column,
+      path,
+      rule,
+      severity,
+      message: redactMessage({ rule, message }),
+    };
   });
 
 export const toCheckDocument = (read: Read) => {
@@ -46,20 +53,19 @@ export const toCheckDocument = (read: Read) => {
 export const toStatsDocument = (read: Read) => {
   const { by, notes, warnings: _, ...stats }: Partial<StatsDocument> = parsePrinted(read);
   const slices = by?.map(({ value, ...slice }) => ({ value: hideText(value, read), ...hideNames(slice) }));
-  return { ...hideNames(stats), by: slices, notes: nameFiles(notes, read), problems: redactErrors(read) };
+  return { ...hideNames(stats), by: slices, notes: nameFilesIn(notes, read), problems: redactErrors(read) };
 };
 
 export const toCompareDocument = (read: Read) => {
   const { changed, finish_reasons, notes, warnings: _, ...compared }: Partial<CompareDocument> = parsePrinted(read);
   const pairs = changed?.map(({ key: _, prompt: __, at_a, at_b, ...pair }) => {
-    const [from = "", to = ""] = nameFiles([at_a, at_b], read) ?? [];
-    return { ...pair, at_a: from, at_b: to };
+    return { ...pair, at_a: nameFile(at_a, read), at_b: nameFile(at_b, read) };
   });
   return {
     ...compared,
     finish_reasons: finish_reasons?.map(hideName) ?? finish_reasons,
     changed: pairs,
-    notes: nameFiles(notes, read),
+    notes: nameFilesIn(notes, read),
     problems: redactErrors(read),
   };
 };
@@ -68,8 +74,16 @@ const parsePrinted = ({ printed }: Read) => JSON.parse(printed || "{}");
 
 const redactErrors = (read: Read) => (read.errors.length === 0 ? undefined : redactProblems(read.errors, read));
 
+/** Names the file of a position, and the row or member of the file, unless the member's name could be a sentence. */
+const nameFile = (position: string, { files }: Read) => {
+  const file = files.find(({ path }) => position.startsWith(path) && /^(?:$|[#!:])/.test(position.slice(path.length)));
+  if (!file) return "";
+  const rest = position.slice(file.path.length);
+  return /^(?:#row \d+|![\w./-]{1,200})?(?::\d+)?$/.test(rest) ? `${file.name}${rest}` : file.name;
+};
+
 /** The paths of descriptors can begin with each other, so the longest is first. */
-const nameFiles = (texts: readonly string[] | undefined, { files }: Read) => {
+const nameFilesIn = (texts: readonly string[] | undefined, { files }: Read) => {
   const longest = files.toSorted((a, b) => b.path.length - a.path.length);
   return texts?.map((text) => longest.reduce((named, { path, name }) => named.replaceAll(path, name), text));
 };
@@ -77,8 +91,8 @@ const nameFiles = (texts: readonly string[] | undefined, { files }: Read) => {
 const omitted = "[text omitted]";
 
 /** Returns the value of a key, unless it is a text other than the path of a file. */
-const hideText = (value: string | number | boolean | null, { files }: Read) =>
-  typeof value === "string" ? (files.find(({ path }) => path === value)?.name ?? omitted) : value;
+const hideText = (value: string | number | boolean | null, read: Read) =>
+  typeof value === "string" ? nameFile(value, read) || omitted : value;
 
 /** Keeps names such as `length` and `search.web`, which a model or a person cannot use to write sentences. */
 const hideName = <Named extends { readonly name: string | null }>(named: Named) => ({

@@ -1,6 +1,13 @@
 /** Runs `rollcall mcp`, whose tools run commands and return pages of JSON. */
 import { Readable, Writable } from "node:stream";
-import { formatAbout, type OptionKind, type Program, parseArgv, runCommand } from "../../cli/index.ts";
+import {
+  formatAbout,
+  type OptionKind,
+  type OptionKinds,
+  type Program,
+  parseArgv,
+  runCommand,
+} from "../../cli/index.ts";
 import { readEffectiveSettings } from "../../connect.ts";
 import { type Context, openContext, runInContext } from "../../context.ts";
 import { toFailure } from "../../failure.ts";
@@ -139,6 +146,12 @@ const toSchema = (kind: OptionKind<unknown>, isArgument: boolean) => {
 const toOptionArgs = (name: string, value: unknown = []) =>
   typeof value === "boolean" ? (value ? [`--${name}`] : []) : [value].flat().map((one) => `--${name}=${one}`);
 
+/** Leaves out an option that requires one which agents may not use. */
+const listAgentOptions = (kinds: OptionKinds) => {
+  const isOffered = (name: string) => kinds[name]?.forAgents === true;
+  return Object.entries(kinds).filter(([name, { needs = name }]) => isOffered(name) && isOffered(needs));
+};
+
 const createTool = async (definition: ToolDefinition, server: Server): Promise<mcp.Tool> => {
   const { verbs = [], about, note, argument, listKey, toDocument, fixed = [] } = definition;
   const { program, context, hasContent, openFile } = server;
@@ -149,7 +162,7 @@ const createTool = async (definition: ToolDefinition, server: Server): Promise<m
   // All verbs of a tool have the same options.
   const { command } = await parseArgv(program, [...words, ...verbs.slice(0, 1)]);
   const args = Object.entries(command.args).map(([key, kind]) => [key, { ...kind, ...argument }] as const);
-  const options = Object.entries(command.options).filter(([, { forAgents }]) => forAgents);
+  const options = listAgentOptions(command.options);
   const toSchemas = (kinds: typeof args, isArgument: boolean) =>
     Object.fromEntries(kinds.map(([key, kind]) => [toParameterName(key), toSchema(kind, isArgument)]));
   const verbChoice: Schemas = verbs.length === 0 ? {} : { [name]: { type: "string", enum: verbs } };
