@@ -19,12 +19,15 @@ const maxFindingsOfEachRule = 20;
 
 export const createAnswers = <Facts extends GroupFacts>(store: GroupReader<Facts>): Answers => {
   const { groups } = store;
+  const names = [...new Set(groups.flatMap(({ step }) => step ?? []))].sort(compareNaturally);
+  const steps = new Map<string | null, number>(names.map((step, at) => [step, at]));
   const findFacts = (query: Query) => groups.find(({ group }) => group + 1 === query.group);
   const select = async (query: Query) => {
     const isSearch = query.text !== undefined || query.where !== undefined;
     const search = isSearch ? await store.search(query) : undefined;
     const selected = groups.filter((facts) => search?.found.has(facts.group) !== false && isSelected(facts, query));
-    const value = (facts: Facts) => sortValue(facts, query.sort);
+    const { sort } = query;
+    const value = (facts: Facts) => (sort === "step" ? (steps.get(facts.step) ?? Number.NaN) : sortValue(facts, sort));
     selected.sort((a, b) => compareNumbers(value(a), value(b), query.descending) || a.group - b.group);
     return { searched: search ? { share: search.share } : null, selected };
   };
@@ -74,12 +77,15 @@ const listFindings = ({ findings, counts }: Findings, rule: string) => {
   return { findings: [...new Set(ofRules.map((each) => each.rule))].flatMap(ofRule), counts: ofRules };
 };
 
-const sortValue = (facts: GroupFacts, key: SortKey) => {
+const sortValue = (facts: GroupFacts, key: Exclude<SortKey, "step">) => {
   if (key === "problems") return facts.rules.length;
   if (key === "trainable") return facts.untrainable === null ? 1 : 0;
   if (key === "tool errors") return facts.toolErrors ?? Number.NaN;
-  return key === "step" ? Number.parseFloat(facts.step ?? "") : (facts[key] ?? Number.NaN);
+  return facts[key] ?? Number.NaN;
 };
+
+/** Sorts `step-9` before `step-10`. */
+export const { compare: compareNaturally } = new Intl.Collator("en", { numeric: true });
 
 /** Sorts NaN last in both directions. */
 export const compareNumbers = (a: number, b: number, isDescending: boolean) => {

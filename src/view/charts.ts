@@ -1,6 +1,6 @@
 /** Computes the data of the charts. */
 import { computeMoments, findBounds } from "../dataset/index.ts";
-import { relativePosition } from "./answer-queries.ts";
+import { compareNaturally, relativePosition } from "./answer-queries.ts";
 import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
 
 const rangeBarCount = 24;
@@ -65,7 +65,6 @@ const computeDots = (groups: readonly GroupFacts[], [from, to]: RewardBounds): C
   return [...dots.values()];
 };
 
-/** Sorts `step-9` before `step-10`. */
 const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
   const groupsByFile = new Map<string, GroupFacts[]>();
   for (const facts of groups) {
@@ -74,8 +73,7 @@ const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
     groupsByFile.set(facts.file, inFile);
   }
   if (groupsByFile.size < 2) return [];
-  const { compare } = new Intl.Collator("en", { numeric: true });
-  const sorted = [...groupsByFile].sort(([a], [b]) => compare(a, b)).slice(0, maxFiles);
+  const sorted = [...groupsByFile].sort(([a], [b]) => compareNaturally(a, b)).slice(0, maxFiles);
   return sorted.map(([file, inFile]) => {
     const means = inFile.flatMap(({ mean }) => mean ?? []);
     const trainable = inFile.filter(({ untrainable }) => untrainable === null).length;

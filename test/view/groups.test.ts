@@ -203,7 +203,7 @@ describe("the API of the page for groups", () => {
           choice(reason, { role: "assistant", content: "a" }),
         ],
         reward: at,
-        metadata: { step },
+        metadata: { step: step === undefined ? null : `s-${step}` },
       }));
       return JSON.stringify({ trajectories });
     };
@@ -224,8 +224,8 @@ describe("the API of the page for groups", () => {
       ]);
     const [none, failed, fine, invalid] = [
       [null, "stop", null],
-      ["10", "2 stop, 1 length", 3],
-      ["9", "stop", 0],
+      ["s-10", "2 stop, 1 length", 3],
+      ["s-9", "stop", 0],
       [null, null, null],
     ];
     expect(await rows({})).toEqual([none, failed, fine, invalid]);

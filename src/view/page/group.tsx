@@ -1,11 +1,11 @@
 /** Draws the trajectories of a group side by side. */
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { formatRoundedSize, formatTime } from "../../units.ts";
-import { compareNumbers } from "../answer-queries.ts";
+import { compareNaturally, compareNumbers } from "../answer-queries.ts";
 import { type GroupDetail, rowsPerPage, type TrajectorySummary } from "../answers.ts";
 import { Conversation, Fold, LongText, textOfParts, useTrajectory } from "./conversation.tsx";
 import { Command, CopyablePosition } from "./copy.tsx";
-import { Snippet } from "./groups.tsx";
+import { commonFolder, Snippet } from "./groups.tsx";
 import { MarkdownButton } from "./markdown.tsx";
 import { NavigationBar, nameOfList, useLink, usePage } from "./navigation.tsx";
 import {
@@ -126,8 +126,6 @@ type TrajectoryColumn = PageColumn<RankedTrajectory> & {
   value: (member: RankedTrajectory) => number | boolean | string | null | undefined;
 };
 
-const { compare } = new Intl.Collator("en", { numeric: true });
-
 const finishCell = {
   class: "",
   cell: (member: RankedTrajectory) => (
@@ -155,12 +153,13 @@ const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
   });
   const factNames = Object.keys(members[0] ? listFacts(members[0]) : {});
   const facts = factNames.filter((name) => members.some((member) => listFacts(member)[name])).map(factColumn);
-  const hasSeveralFiles = new Set(members.map(({ position }) => position.file)).size > 1;
+  const files = members.map(({ position }) => position.file);
+  const fileOf = ({ position }: TrajectorySummary) => position.file.slice(commonFolder(files).length);
   const known: readonly TrajectoryColumn[] = [
     { ...column("trajectory", ({ at }) => at), class: "", cell: linkTo },
     { ...column("reward", ({ reward }) => reward), cell: ({ reward }) => <Reward value={reward} /> },
     { ...column("advantage", advantageOf), cell: (member) => formatAdvantage(advantageOf(member)) },
-    ...(hasSeveralFiles ? [{ ...column("file", ({ position }) => position.file), class: "" }] : []),
+    ...(new Set(files).size > 1 ? [{ ...column("file", fileOf), class: "" }] : []),
     ...facts,
     column("messages", ({ messages }) => messages),
     { ...column("size", ({ bytes }) => bytes), cell: ({ bytes }) => formatRoundedSize(bytes) },
@@ -176,7 +175,7 @@ const useSortedTrajectories = ({ members, findings, logged }: GroupDetail) => {
   const call = { name: "call", cell: ({ at }: RankedTrajectory) => <code>{logged?.callIds[at]}</code> };
   const sorted = columns.find(({ name }) => name === by);
   const rows = members.map((member, at) => ({ ...member, at }));
-  const texts = [...new Set(rows.map((member) => String(sorted?.value(member))))].sort(compare);
+  const texts = [...new Set(rows.map((member) => String(sorted?.value(member))))].sort(compareNaturally);
   const rank = (member: RankedTrajectory) => {
     const value = sorted?.value(member);
     return typeof value === "string" ? texts.indexOf(value) : Number(value ?? Number.NaN);

@@ -69,7 +69,7 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
   );
   const folder = commonFolder(files);
   const isKnown = (fact: (row: GroupRow) => unknown) => lastRows.some((row) => fact(row) !== null);
-  const stepCell = ({ step }: GroupRow) => step;
+  const stepCell = ({ step }: GroupRow) => step && <span title={step}>{step}</span>;
   const errorsCell = ({ toolErrors }: GroupRow) => toolErrors !== null && formatCount(toolErrors);
   const column = (name: string, text: (row: GroupRow) => string | null | undefined) => {
     const classOf = ({ truncated }: GroupRow) => (name === "finish reason" && truncated > 0 ? "trouble" : "");
@@ -103,7 +103,7 @@ const columnsOf = (query: Query, rows: readonly GroupRow[], summary?: Summary): 
   ];
 };
 
-const commonFolder = ([first = "", ...others]: readonly string[]) => {
+export const commonFolder = ([first = "", ...others]: readonly string[]) => {
   const folders = first.split("/").slice(0, -1);
   const isShared = (at: number) => others.every((file) => file.split("/")[at] === folders[at]);
   const end = folders.findIndex((_, at) => !isShared(at));

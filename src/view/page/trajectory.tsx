@@ -45,7 +45,7 @@ const TrajectoryView = ({ detail, json }: { detail: GroupDetail; json: string })
   const facts = member ? listFacts(member) : {};
   const known = Object.entries(facts).flatMap(([name, value]) => (value ? [[name, formatFact(value)] as const] : []));
   const metrics = Object.entries(member?.metrics ?? {}).map(
-    ([name, value]) => [name in facts ? `metrics.${name}` : name, formatMeasure(value)] as const,
+    ([name, value]) => [Object.hasOwn(facts, name) ? `metrics.${name}` : name, formatMeasure(value)] as const,
   );
   const isUnlisted = ({ key, value }: RawMember) =>
     key !== "metrics" || value.kind !== "object" || value.members.length > metrics.length;
