@@ -1,6 +1,7 @@
 /** Composes rows for fine-tuning from groups (docs/guide/fine-tuning.md). */
 import { digestPrompt, findPrompt, inspectTrajectory } from "../check/index.ts";
 import { NumberColumn } from "../index/column.ts";
+import { rewardTolerance } from "../index/metrics.ts";
 import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
 import { sliceText } from "../json/json-bytes.ts";
 import { composeArray, composeObject } from "../json/raw-json.ts";
@@ -118,7 +119,7 @@ const composePreference = (places: readonly Place[]): Row | Reason => {
   const rated = places.map((place) => ({ ...place, reward: readReward(place.trajectory) }));
   const best = rated.reduce((found, one) => (one.reward > found.reward ? one : found));
   const worst = rated.reduce((found, one) => (one.reward < found.reward ? one : found));
-  if (best.reward === worst.reward) return "equal_rewards";
+  if (!(best.reward - worst.reward > rewardTolerance)) return "equal_rewards";
   const [chosen, rejected] = [readRollout(best), readRollout(worst)];
   const [task, otherTask] = [digestTask(chosen), digestTask(rejected)];
   if (task === undefined || otherTask === undefined) return "unknown_prompt";
