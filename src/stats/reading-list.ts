@@ -33,11 +33,11 @@ interface Candidate {
   readonly trajectories: ReadingList["trajectories"];
 }
 
-/** Expects a dataset with facts. A trajectory is solved if its reward is at least `pass`. Leaves out empty lists. */
-export const chooseReading = (dataset: Dataset, pass: number): readonly ReadingList[] => {
+/** Expects a dataset with facts. Leaves out empty lists. */
+export const chooseReading = (dataset: Dataset): readonly ReadingList[] => {
   const facts = getFacts(dataset);
   const groups = listGroups(dataset, facts);
-  const lists = [...listByFacts(facts, groups), listSometimesSolved(groups, pass), listSingleMetrics(facts, groups)];
+  const lists = [...listByFacts(facts, groups), listSometimesSolved(groups), listSingleMetrics(facts, groups)];
   return lists.filter(({ trajectories }) => trajectories.length > 0);
 };
 
@@ -101,14 +101,14 @@ const listByFacts = ({ walked }: Facts, groups: readonly Group[]): readonly Read
 
 const format = (value: number) => String(Number(value.toPrecision(6)));
 
-const listSometimesSolved = (groups: readonly Group[], pass: number) => {
+const listSometimesSolved = (groups: readonly Group[]) => {
   const candidates = groups.flatMap(({ best, worst, rows, deviation }) => {
-    const solved = rows.filter(({ reward }) => isSolved(reward, pass)).length;
+    const solved = rows.filter(({ reward }) => isSolved(reward)).length;
     const of = `of ${rows.length}, ${solved} solved`;
     const pair = [read(best, `best ${of}`), read(worst, `worst ${of}`)];
     return solved === 0 || solved === rows.length ? [] : { rank: [-deviation], trajectories: pair };
   });
-  const selectedBy = `some rewards ≥ ${format(pass)}, some below; by the standard deviation in the group, from the highest`;
+  const selectedBy = "some rewards ≥ 1, some below; by the standard deviation in the group, from the highest";
   return toList("the best and the worst of a group that is sometimes solved", selectedBy, candidates);
 };
 

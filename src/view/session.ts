@@ -10,8 +10,6 @@ import { computeCharts } from "./charts.ts";
 import { formatStep, readGroupContent, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
-/** The default of `stats --pass`. */
-const pass = 1;
 
 export type ViewSession = ReturnType<typeof openSession>;
 
@@ -35,7 +33,7 @@ export const openSession = (input: ViewInput) => {
     state: () => ({ progress: { phase: "read", done: count, of: count }, summary }),
     charts: () => computeCharts(groups, summary.reward.scale),
     reading: async () => {
-      reading ??= stats.chooseReading(dataset, pass).map(({ trajectories, ...list }) => ({
+      reading ??= stats.chooseReading(dataset).map(({ trajectories, ...list }) => ({
         ...list,
         trajectories: trajectories.map((read) => ({
           ...read,
