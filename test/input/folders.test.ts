@@ -207,7 +207,10 @@ describe("a folder as input", () => {
       /1 file was read as rows of chat messages.* 1 file was read as results of verifiers v0/,
     );
     const { format, records } = JSON.parse(readFileSync(receipt, "utf8"));
-    expect([format, records.map((one: { group: number }) => one.group)]).toEqual(["openai-chat, verifiers-v0", [1, 2]]);
+    expect([format, records.map((one: { group: number }) => one.group)]).toEqual([
+      "openai-chat, verifiers-v0",
+      [1, 2, 3],
+    ]);
     writeFileSync(join(cwd, "r/half.jsonl"), row(2).slice(0, 40));
     const checked = await runRollcall(["check", "r", "--json"], { cwd });
     expect([checked.code, JSON.parse(checked.stdout).groups.read]).toEqual([3, 4]);

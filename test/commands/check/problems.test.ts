@@ -79,7 +79,7 @@ describe("rollcall check --report", () => {
     const files = filesOf(`${good}\n`);
     expect(await check(...files, "--report", "junt")).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining("expected github or junit"),
+      stderr: expect.stringContaining("expected github, junit or markdown"),
     });
     expect(await check(...files, "--report", "junit", "--json")).toMatchObject({ code: 2 });
     const nowhere = await check(...files, "--report", `junit=${join(newFolder(), "none", "report.xml")}`);
