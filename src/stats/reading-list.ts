@@ -26,6 +26,8 @@ export interface ReadingList {
 }
 
 const maxListed = 4;
+/** Limits the memory for a million trajectories. */
+const maxCandidates = 1000;
 
 interface Candidate {
   /** The lowest rank is the first. Of equal ranks, the order of the input counts. */
@@ -51,9 +53,14 @@ const listGroups = ({ groups }: Dataset, { columns }: Facts) =>
     return best && worst ? { best, worst, rows, deviation: standardDeviation(rows.map(({ reward }) => reward)) } : [];
   }).flat();
 
-const toList = (reason: string, selectedBy: string, candidates: readonly Candidate[]): ReadingList => {
-  const first = candidates.toSorted((a, b) => compareRanks(a.rank, b.rank)).slice(0, maxListed);
-  return { reason, selectedBy, trajectories: first.flatMap(({ trajectories }) => trajectories).slice(0, maxListed) };
+const toList = (reason: string, selectedBy: string, candidates: Candidate[]): ReadingList => {
+  const first = keepFirst(candidates).flatMap(({ trajectories }) => trajectories);
+  return { reason, selectedBy, trajectories: first.slice(0, maxListed) };
+};
+
+const keepFirst = (candidates: Candidate[]) => {
+  candidates.sort((a, b) => compareRanks(a.rank, b.rank)).splice(maxListed);
+  return candidates;
 };
 
 const compareRanks = (a: readonly number[], b: readonly number[]) => {
@@ -75,27 +82,20 @@ const listByFacts = ({ walked }: Facts, groups: readonly Group[]): readonly Read
     const { characters, tools, turns, finishReason } = walked.at(row.row);
     const { errors } = sumUses(tools.values());
     const isHigh = reward >= high && reward > (rewards[0] ?? 0);
-    const add = (list: Candidate[], rank: readonly number[], why: string) =>
-      list.push({ rank, trajectories: [read(row, why)] });
+    const add = (list: Candidate[], rank: readonly number[], why: string) => {
+      if (list.push({ rank, trajectories: [read(row, why)] }) > maxCandidates) keepFirst(list);
+    };
     if (errors > 0) add(failed, [-reward, -errors], `tool errors: ${errors}`);
     if (isHigh && turns > 0 && characters <= few) add(short, [characters, -reward], `characters: ${characters}`);
     if (isHigh && finishReason === "length") add(cut, [-reward, -characters], "finish reason: length");
   }
   const isHigh = `reward ≥ ${format(high)} (p90) and above the lowest`;
   const isShort = `characters ≤ ${format(few)} (p10)`;
-  const byReward = "by reward, then by";
+  const byReward = (other: string) => `by reward, then by ${other}, from the highest`;
   return [
-    toList(
-      "the highest rewards with a tool error",
-      `tool errors ≥ 1; ${byReward} tool errors, from the highest`,
-      failed,
-    ),
+    toList("the highest rewards with a tool error", `tool errors ≥ 1; ${byReward("tool errors")}`, failed),
     toList("high rewards in few characters", `${isHigh}, and ${isShort}; by characters from the lowest`, short),
-    toList(
-      "truncated, with a high reward",
-      `finish reason length, and ${isHigh}; ${byReward} characters, from the highest`,
-      cut,
-    ),
+    toList("truncated, with a high reward", `finish reason length, and ${isHigh}; ${byReward("characters")}`, cut),
   ];
 };
 
