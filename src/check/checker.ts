@@ -284,7 +284,8 @@ export class Checker {
     const position = { source: this.#index, start: this.#block.start + start, length: end - start, line: this.#line };
     this.result.addPart(position, part, this.#facts);
     if (parts.facts.walked && part.isValid)
-      for (let at = 0; at < part.trajectories; at++) this.#measure?.(table, this.#factsAt(at), parts.facts.walked);
+      for (let at = 0; at < part.trajectories; at++)
+        this.#measure?.(this.#value, this.#factsAt(at), parts.facts.walked);
     if (!parts.options.hasDigests) {
       parts.columns.checksum.length++;
       return;

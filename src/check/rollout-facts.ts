@@ -35,8 +35,8 @@ type TurnFacts = ReturnType<typeof turnShape.read>;
 /** Nodes of a call that waits for its result. */
 type OpenCall = Readonly<{ id: number; name: string | undefined; isSampled: boolean }>;
 
-/** Adds the facts of a trajectory to the columns. */
-export type RolloutMeasurer = (table: JsonTable, facts: TrajectoryFacts, into: WalkedColumns) => void;
+/** Adds the facts of a trajectory to the columns. @param holder the group of the trajectory, or the trajectory */
+export type RolloutMeasurer = (holder: json.JsonValue, facts: TrajectoryFacts, into: WalkedColumns) => void;
 
 /** The keys whose values each fact has, in the notation of --group-by. */
 export type MeasuredKeys = Readonly<{
@@ -50,21 +50,21 @@ export type MeasuredKeys = Readonly<{
 }>;
 
 export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
-  const [readBy, readKey] = [keys.by, keys.key].map((name) =>
-    name === undefined ? undefined : openGroupKeyReader(name),
-  );
-  const readPrompt = keys.hasPrompts ? openPromptReader() : undefined;
+  const [readBy, readKey] = [openKeyReader(keys.by), openKeyReader(keys.key)];
+  const readPrompt = keys.hasPrompts ? openPromptReader() : () => undefined;
   const walk = new RolloutWalk(keys.isShort);
-  return (table, facts, into) => {
-    const { node } = facts;
+  return (holder, facts, into) => {
+    const { table } = holder;
     walk.run(table, facts, into);
-    into.addRow(
-      walk,
-      readBy?.({ table, node }, ignore),
-      readKey?.({ table, node }, ignore),
-      readPrompt?.(table, facts),
-    );
+    into.addRow(walk, readBy(holder, facts.node), readKey(holder, facts.node), readPrompt(table, facts));
   };
+};
+
+/** A trajectory without the key has that of its group. */
+const openKeyReader = (name: string | undefined) => {
+  if (name === undefined) return () => undefined;
+  const read = openGroupKeyReader(name);
+  return (holder: json.JsonValue, node: number) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
 };
 
 const ignore = () => undefined;
@@ -73,7 +73,7 @@ const ignore = () => undefined;
 export const measureTrajectory = ({ table, node }: json.JsonValue) => {
   const [facts, into] = [createTrajectoryFacts(), new WalkedColumns()];
   inspectTrajectory(table, node, facts, ignore);
-  openRolloutMeasurer({})(table, facts, into);
+  openRolloutMeasurer({})({ table, node }, facts, into);
   return into.at(0);
 };
 

@@ -31,13 +31,17 @@ export const readPromptAndKeyAt = (
   const bytes = readPartStart(getPart(dataset, part), isCut ? largeStartBytes : undefined);
   const root = table.readRoot(bytes) ?? parseTruncated(bytes);
   const trajectory = table.findAt(root, ["trajectories", at]) ?? root;
-  const members = trajectory ? [...table.childrenOf(trajectory)] : [];
-  const small = members.filter(([, value]) => table.spanOf(value).end - table.spanOf(value).start <= maxMemberBytes);
-  const values = small.map(([name, value]) => [name, table.parseValue(value)] as const);
   return {
     prompt: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
-    key: findGroupKey(Object.fromEntries(values), groupBy) ?? null,
+    // A trajectory without the key has that of its group.
+    key: findGroupKey(parseSmallMembers(trajectory), groupBy) ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null,
   };
+};
+
+const parseSmallMembers = (value: table.JsonValue | undefined) => {
+  const members = value ? [...table.childrenOf(value)] : [];
+  const small = members.filter(([, member]) => table.spanOf(member).end - table.spanOf(member).start <= maxMemberBytes);
+  return Object.fromEntries(small.map(([name, member]) => [name, table.parseValue(member)]));
 };
 
 /** The JSON depth of a message: group, `trajectories`, trajectory, `messages_and_choices`. */

@@ -1,5 +1,5 @@
 /** Prints reports for build systems: workflow commands of GitHub, JUnit XML, or Markdown. */
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync } from "node:fs";
 import { crc32 } from "node:zlib";
 import type { Problem } from "../failure.ts";
 import { hasContent, savePieces, writeUserFile } from "../files.ts";
@@ -49,9 +49,13 @@ export const saveReport = async (
   const { cleaner } = screen;
   const text = cleaner.redact(format((part) => cleaner.breakCommands(cleaner.text(part))));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
-  requireReportFile(file);
+  if (isJobSummary(file, screen)) return writeUserFile(file, () => appendFileSync(file, text));
+  requireReportFile(file, screen);
   await savePieces({ file, pieces: [text, formatChecksum(form, text)], mode }, screen.host);
 };
+
+/** Several commands of a step can add to the summary of a job in GitHub Actions. */
+const isJobSummary = (file: string, { host }: Pick<Screen, "host">) => file === host.env.GITHUB_STEP_SUMMARY;
 
 /** This last line lets a later run detect that a user changed the report. */
 const formatChecksum = (form: ReportForm, text: string) => {
@@ -63,9 +67,9 @@ const formatChecksum = (form: ReportForm, text: string) => {
  * Refuses a file with content, unless the content is an unchanged report.
  * @throws Failure `report-exists`, `output-unwritable`
  */
-export const requireReportFile = (file: string) => {
+export const requireReportFile = (file: string, screen: Pick<Screen, "host">) => {
   writeUserFile(file, () => {
-    if (!hasContent(file)) return;
+    if (!hasContent(file) || isJobSummary(file, screen)) return;
     const text = readFileSync(file, "utf8");
     const body = text.slice(0, text.lastIndexOf("\n", text.length - 2) + 1);
     if (!reportForms.some((form) => text === `${body}${formatChecksum(form, body)}`)) throw reportExists(file);

@@ -10,16 +10,16 @@ import { requireReportFile, type Screen } from "../output/index.ts";
 
 /** @throws Failure `conflicting-options`, `report-exists` */
 export const checkReportFiles = (
-  { isForProgram }: Screen,
+  screen: Screen,
   { report: reports, inputs }: { report: readonly ReportRequest[]; inputs: readonly string[] },
 ) => {
   const printed = reports.filter(({ file }) => file === undefined).map(({ form }) => `--report ${form}`);
-  const [first, second = isForProgram ? "--json" : undefined] = printed;
+  const [first, second = screen.isForProgram ? "--json" : undefined] = printed;
   if (first !== undefined && second !== undefined)
     throw conflictingOptions(first, second, "both go to standard output");
   const uses = reports.map(({ form, file }): FileUse => [`--report ${form}=`, file]);
   requireSeparateFiles(uses, inputs);
-  for (const { file } of reports) if (file !== undefined) requireReportFile(file);
+  for (const { file } of reports) if (file !== undefined) requireReportFile(file, screen);
 };
 
 type FileUse = readonly [text: string, file: string | undefined];

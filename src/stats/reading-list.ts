@@ -125,7 +125,7 @@ const listSingleMetrics = ({ columns }: Facts, groups: readonly Group[]) => {
     if (!only || others.length > 0 || countOf(only.weighted) < 2) return [];
     return {
       rank: [countOf(only.weighted), -deviation],
-      trajectories: [read(best, `only ${only.name} decides`)],
+      trajectories: [read(best, `only ${only.weighted} decides`)],
     };
   });
   const selectedBy =

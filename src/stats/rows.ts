@@ -12,6 +12,8 @@ export interface RowPosition {
 
 export interface TrajectoryFactsRow {
   readonly position: RowPosition;
+  /** The number of the trajectory in its group, from 1. */
+  readonly trajectory: number;
   readonly fact: RolloutFact;
   /** The mean of the finite rewards of the group; undefined without one. */
   readonly groupMean: number | undefined;
@@ -68,9 +70,12 @@ export async function* listTrajectoryFacts(dataset: Dataset, signal: AbortSignal
     const rewards = facts.columns.rowsOf(parts).map((row) => facts.columns.reward.at(row));
     const finite = rewards.filter(Number.isFinite);
     const groupMean = finite.length === 0 ? undefined : computeMean(finite);
+    let trajectory = 0;
     for (const part of parts) {
-      for (const [at, row] of facts.columns.rowsOf([part]).entries())
-        yield { position: await locateTrajectory(dataset, part, at), fact: readFact(facts, row), groupMean };
+      for (const [at, row] of facts.columns.rowsOf([part]).entries()) {
+        const position = await locateTrajectory(dataset, part, at);
+        yield { position, trajectory: ++trajectory, fact: readFact(facts, row), groupMean };
+      }
     }
   }
 }

@@ -144,7 +144,7 @@ describe("the reading list", () => {
       0.75,
     );
     const lists = await readLists(fileOf("g.jsonl", [mixed, chance, ...formats].join("\n")));
-    expect(lists[only]?.slice(1)).toEqual(["a 0 0.5 only format decides", "b 0 0.5 only format decides"]);
+    expect(lists[only]?.slice(1)).toEqual(["a 0 0.5 only 0.5 × format decides", "b 0 0.5 only 0.5 × format decides"]);
     // If the metric decides all groups, it is the reward.
     expect(await readLists(fileOf("g.jsonl", formats.join("\n")))).not.toHaveProperty(only);
   });

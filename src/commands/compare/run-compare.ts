@@ -92,7 +92,7 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
     );
   for (const [side, names] of Object.entries(ownMetrics))
     if (names.length > 0) screen.notice(`metrics that only ${side} has are not compared: ${formatList(names)}`);
-  if (changed.length > limit)
+  if (changed.length > limit && (screen.format === "table" || screen.isForProgram))
     screen.notice(`listed the first ${limit} of ${changed.length} prompts whose reward changed`);
 };
 

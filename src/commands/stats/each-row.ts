@@ -42,10 +42,13 @@ const openList = <Facts, Row extends object>(
   };
 };
 
-const toTrajectoryRow = ({ position, fact, groupMean }: stats.TrajectoryFactsRow, pass: number): TrajectoryRow => {
+const toTrajectoryRow = (
+  { position, trajectory, fact, groupMean }: stats.TrajectoryFactsRow,
+  pass: number,
+): TrajectoryRow => {
   const { reward, advantage, ...others } = stats.toFactValues(fact, groupMean);
   const solved = reward === null ? null : stats.isSolved(reward, pass);
-  return { ...position, key: toText(fact.key), reward, advantage, solved, ...others };
+  return { ...position, key: toText(fact.key), reward, advantage, solved, ...others, trajectory };
 };
 
 const toGroupRow = ({ position, exceptions, facts }: stats.GroupFactsRow, pass: number): GroupRow => {
@@ -88,6 +91,7 @@ const trajectoryColumns: readonly KeyColumn<TrajectoryRow>[] = [
   { name: "tool_calls", heading: "tool calls", rank: 4, ...numbers },
   { name: "tool_errors", heading: "tool errors", rank: 3, ...numbers },
   { name: "unanswered", rank: 7, ...numbers },
+  { name: "trajectory", rank: 1, align: "right" },
 ];
 
 const groupColumns: readonly KeyColumn<GroupRow>[] = [

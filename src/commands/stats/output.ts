@@ -78,6 +78,7 @@ const trajectoryRow = object({
   tool_calls: count,
   tool_errors: count,
   unanswered: count,
+  trajectory: describe("the number in its group, from 1", count),
 });
 export type TrajectoryRow = s.Infer<typeof trajectoryRow>;
 

@@ -61,7 +61,13 @@ const listSolved = ({ solved }: Stats): readonly Line[] => {
   const of = always + sometimes + never;
   const counts = Object.entries({ always, sometimes, never }).map(([label, count]) => ({
     label,
-    text: `${String(count).padStart(String(of).length)}  ${drawBar(count / of)}`.trimEnd(),
+    text: [
+      String(count).padStart(String(of).length),
+      formatPercent(count, of, Math.round).padStart(4),
+      ` ${drawBar(count / of)}`,
+    ]
+      .join(" ")
+      .trimEnd(),
   }));
   const passes = pass.flatMap(({ k, groups, value }) =>
     value === null ? [] : { label: `pass@${k}`, text: `${format(value)} (${pluralize(groups, "group")})` },

@@ -41,7 +41,7 @@ export const Reward = ({ value }: { value: number | null | undefined }) => {
 
 export const Moments = ({ mean, spread }: { mean: number | null; spread: number | null }) => (
   <>
-    <b class="mean">{formatMeasure(mean)}</b> ± {formatMeasure(spread)}
+    <b class="mean">{formatMeasure(mean)}</b> sd {formatMeasure(spread)}
   </>
 );
 
