@@ -412,6 +412,7 @@ describe.skipIf(chromium === undefined)("the page of rollcall view", { tags: "br
     await pressKeys(page, "j", "j", "Enter");
     await page.getByRole("heading", { name: "trajectory 1 of 4 reward 1" }).waitFor();
     await pressKeys(page, "Escape");
+    await page.getByText("group 12 of 20").waitFor();
     await page.getByRole("link", { name: "reading list" }).waitFor();
     await pressKeys(page, "Escape");
     await expect
