@@ -39,9 +39,15 @@ const checkOptions = ({ screen, host }: Context, typed: ConvertOptions) => {
   if (out !== "-") requireUnusedFile(out);
 };
 
+/** Warnings about training with rewards, which no row has. */
+const rewardRules = ["baseline-changed", "missing-logprobs", "single-trajectory-group", "zero-variance-group"];
+
 export const convert = async (context: Context, given: ConvertOptions) => {
+  const allow = [...given.allow];
   // Redacted secrets need no warning.
-  const typed = given.redact ? { ...given, allow: [...given.allow, "secret-in-content"] } : given;
+  if (given.redact) allow.push("secret-in-content");
+  if (given.to !== "groups") allow.push(...rewardRules);
+  const typed = { ...given, allow };
   checkOptions(context, typed);
   const settings = await readEffectiveSettings(context);
   const skipsInvalid = typed.onInvalid === "skip";
