@@ -6,7 +6,7 @@ export { reportMismatches } from "../index/contradictions.ts";
 export { assignDedupKeys, DedupKeys, dedupKeyBytes } from "../index/dedup-keys.ts";
 export { Groups, groupClosing, groupOpening } from "../index/groups.ts";
 export { createScanResult, type ScanResult } from "../index/scan-result.ts";
-export { computeMoments, findBounds } from "../index/sums.ts";
+export { computeMoments, findBounds, meanOfFinite } from "../index/sums.ts";
 export {
   closeSources,
   combineModes,

@@ -74,6 +74,12 @@ export class Groups {
     return parts;
   }
 
+  /** Returns the rows of the facts of the trajectories. @param selected indexes of trajectories; default: all */
+  rowsOf(group: number, selected?: readonly number[]): readonly number[] {
+    const rows = this.#parts.facts.rowsOf(this.partsOf(group));
+    return selected?.map((at) => rows[at] ?? 0) ?? rows;
+  }
+
   groupOf(part: number) {
     return part - this.#fromGroup.at(part);
   }
@@ -109,6 +115,10 @@ export class Groups {
 
   trajectoriesOf(group: number) {
     return this.#sum(group, this.#parts.columns.trajectories);
+  }
+
+  exceptionsOf(group: number) {
+    return this.#sum(group, this.#parts.columns.exceptions);
   }
 
   /** Expects a bare group. */

@@ -155,6 +155,20 @@ export class WalkedColumns {
   }
 }
 
+/** Returns the facts by their names in expressions and rows (metrics.md), with null for unknown values. */
+export const nameFacts = ({ turns, characters, tokens, finishReason, tools }: WalkedRow) => {
+  const { calls, errors, unanswered } = sumUses(tools.values());
+  return {
+    turns,
+    characters,
+    tokens: tokens < 0 ? null : tokens,
+    finish_reason: finishReason ?? null,
+    tool_calls: calls,
+    tool_errors: errors,
+    unanswered,
+  };
+};
+
 export const sumUses = (tools: Iterable<ToolUse>): ToolUse => {
   const sum = { calls: 0, errors: 0, unanswered: 0 };
   for (const { calls, errors, unanswered } of tools) {

@@ -112,6 +112,12 @@ export const computeMean = (values: ArrayLike<number>) => {
   return meanOfSum(sum);
 };
 
+/** Returns null without a finite value. */
+export const meanOfFinite = (values: readonly number[]) => {
+  const finite = values.filter(Number.isFinite);
+  return finite.length === 0 ? null : computeMean(finite);
+};
+
 /** Adds with a compensation, as in A. Neumaier (1974), because an exact sum takes as long as 100 additions. */
 const addFew = (values: ArrayLike<number>) => {
   const sorted = sortNumbers(values);

@@ -2,7 +2,7 @@
 
 import type { Dataset, TrajectoryPosition } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
-import { computeMean } from "../index/sums.ts";
+import { meanOfFinite } from "../index/sums.ts";
 import { type Facts, getFacts } from "./facts.ts";
 import { GroupedValues, type Interval } from "./intervals.ts";
 import { estimatePass, type StatsOptions } from "./summary.ts";
@@ -14,55 +14,19 @@ interface Pool {
   readonly rows: number[];
 }
 
-export interface Difference {
-  readonly a: number;
-  readonly b: number;
-  /** b − a. */
-  readonly difference: number;
-  readonly ci95: Interval | null;
-}
-
-export interface ChangedPrompt {
-  readonly a: number;
-  readonly b: number;
-  readonly difference: number;
-  /** The first trajectory of each dataset. */
-  readonly first: Readonly<Record<"a" | "b", TrajectoryPosition>>;
-}
-
-interface SideCounts {
-  readonly groups: number;
-  readonly trajectories: number;
-}
-
 /** The keys are those of the document of `rollcall compare`, except `ownMetrics` and `changed`. */
-export interface Comparison {
-  readonly a: SideCounts;
-  readonly b: SideCounts;
-  readonly paired: number;
-  readonly only_a: number;
-  readonly only_b: number;
-  readonly without_prompt: number;
-  readonly reward: (Difference & Readonly<Record<"pairs" | "better" | "worse" | "equal", number>>) | null;
-  readonly pass: readonly ({ readonly k: number; readonly pairs: number } & (Difference | NoDifference))[];
-  readonly metrics: Readonly<Record<string, Difference & { readonly pairs: number }>> | null;
-  readonly finish_reasons: readonly { readonly name: string | null; readonly a: number; readonly b: number }[] | null;
-  /** The names of the metrics of one dataset only. */
-  readonly ownMetrics: Readonly<Record<"a" | "b", readonly string[]>>;
-  /** All pairs with rewards, by the size of their difference. */
-  readonly changed: readonly ChangedPrompt[];
-}
+export type Comparison = ReturnType<typeof compareDatasets>;
 
-type NoDifference = Readonly<Record<keyof Difference, null>>;
+type PairedMeans = Readonly<Record<"a" | "b" | "difference", number>>;
 
-const noDifference: NoDifference = { a: null, b: null, difference: null, ci95: null };
+const noDifference = { a: null, b: null, difference: null, ci95: null };
 
 /** Expects datasets with the facts that `pairBy` names. */
 export const compareDatasets = (
   a: Dataset,
   b: Dataset,
   { pairBy, ...options }: StatsOptions & { readonly pairBy: "prompt" | "key" },
-): Comparison => {
+) => {
   const sides = { a: openSide(a, pairBy), b: openSide(b, pairBy) };
   const names = [...sides.a.pools.keys()].filter((name) => sides.b.pools.has(name));
   const pairs = names.flatMap((name) => {
@@ -71,12 +35,12 @@ export const compareDatasets = (
   });
   const rewardsOf = (side: keyof typeof sides, pool: Pool) => sides[side].facts.columns.reward.pick(pool.rows);
   const rewarded = pairs.flatMap((pair) => {
-    const means = { a: meanOf(rewardsOf("a", pair.a)), b: meanOf(rewardsOf("b", pair.b)) };
-    if (means.a === undefined || means.b === undefined || !Number.isFinite(means.b - means.a)) return [];
+    const means = { a: meanOfFinite(rewardsOf("a", pair.a)), b: meanOfFinite(rewardsOf("b", pair.b)) };
+    if (means.a === null || means.b === null || !Number.isFinite(means.b - means.a)) return [];
     const first = { a: pair.a.first, b: pair.b.first };
     return { a: means.a, b: means.b, difference: means.b - means.a, first };
   });
-  const size = ({ difference }: ChangedPrompt) => Math.abs(difference);
+  const size = ({ difference }: PairedMeans) => Math.abs(difference);
   return {
     a: sides.a.counts,
     b: sides.b.counts,
@@ -95,7 +59,9 @@ export const compareDatasets = (
     }),
     metrics: compareMetrics(sides.a.facts, sides.b.facts, pairs),
     finish_reasons: compareFinishes(sides.a, sides.b),
+    /** The names of the metrics of one dataset only. */
     ownMetrics: { a: listOwnMetrics(sides.a, sides.b), b: listOwnMetrics(sides.b, sides.a) },
+    /** All pairs with rewards, by the size of their difference. */
     changed: rewarded.filter((pair) => size(pair) > rewardTolerance).sort((x, y) => size(y) - size(x)),
   };
 };
@@ -132,24 +98,19 @@ const openSide = (dataset: Dataset, pairBy: "prompt" | "key") => {
   return { facts, pools, finishes, counts, unknown };
 };
 
-const meanOf = (values: readonly number[]) => {
-  const finite = values.filter(Number.isFinite);
-  return finite.length === 0 ? undefined : computeMean(finite);
-};
-
 const estimateOf = (rewards: readonly number[], k: number, pass: number) => {
   const finite = rewards.filter(Number.isFinite);
   const solved = finite.filter((reward) => isSolved(reward, pass)).length;
-  return finite.length < k ? undefined : estimatePass({ tries: finite.length, solved }, k);
+  return finite.length < k ? null : estimatePass({ tries: finite.length, solved }, k);
 };
 
-type MaybePair = Readonly<Record<"a" | "b", number | undefined>>;
+type MaybePair = Readonly<Record<"a" | "b", number | null>>;
 
 /** Compares the pairs that have both values. The interval is the t interval over the pairs. */
 const compareMeans = (pairs: readonly MaybePair[]) => {
   const [a, b, differences] = [new GroupedValues(), new GroupedValues(), new GroupedValues()];
   for (const [at, pair] of pairs.entries()) {
-    if (pair.a === undefined || pair.b === undefined) continue;
+    if (pair.a === null || pair.b === null) continue;
     a.add(at, pair.a);
     b.add(at, pair.b);
     differences.add(at, pair.b - pair.a);
@@ -159,7 +120,7 @@ const compareMeans = (pairs: readonly MaybePair[]) => {
   return { pairs: differences.count, a: a.describe().mean, b: b.describe().mean, difference, ci95 };
 };
 
-const compareRewards = (pairs: readonly ChangedPrompt[]): Comparison["reward"] => {
+const compareRewards = (pairs: readonly PairedMeans[]) => {
   const compared = compareMeans(pairs);
   if (!compared) return null;
   const better = pairs.filter((pair) => pair.difference > rewardTolerance).length;
@@ -180,7 +141,7 @@ const compareMetrics = (a: Facts, b: Facts, pairs: readonly Readonly<Record<"a" 
     .filter((name) => inB.has(name))
     .sort();
   const compared = names.flatMap((name) => {
-    const meanIn = ({ columns }: Facts, { rows }: Pool) => meanOf(rows.map((row) => columns.metricOf(row, name)));
+    const meanIn = ({ columns }: Facts, { rows }: Pool) => meanOfFinite(rows.map((row) => columns.metricOf(row, name)));
     const difference = compareMeans(pairs.map((pair) => ({ a: meanIn(a, pair.a), b: meanIn(b, pair.b) })));
     return difference ? [[name, difference] as const] : [];
   });
@@ -198,7 +159,7 @@ const compareFinishes = (a: Side, b: Side) => {
 };
 
 /** Returns the sign of a difference that the data shows; 0 if the interval contains 0, or is unknown. */
-export const findSign = ({ ci95 }: Pick<Difference, "ci95">) => {
+export const findSign = ({ ci95 }: { readonly ci95: Interval | null }) => {
   const [low = 0, high = 0] = ci95 ?? [];
   return low > rewardTolerance ? 1 : high < -rewardTolerance ? -1 : 0;
 };

@@ -3,33 +3,23 @@
 import { type Dataset, getPart, locateGroup } from "../dataset/index.ts";
 import { parseKeyText } from "../index/group-key.ts";
 import { getFacts } from "./facts.ts";
-import { type Stats, type StatsOptions, StatsSlice } from "./summary.ts";
+import { type StatsOptions, StatsSlice } from "./summary.ts";
 
 export { isSolved } from "../index/metrics.ts";
 export { type RolloutFact, sumUses } from "../index/rollout-facts.ts";
-export { computeMoments } from "../index/sums.ts";
-export { type Comparison, compareDatasets, type Difference, findSign } from "./compare.ts";
+export { meanOfFinite } from "../index/sums.ts";
+export { type Comparison, compareDatasets, findSign } from "./compare.ts";
 export { chooseReading } from "./reading-list.ts";
-export {
-  type GroupFactsRow,
-  listGroupFacts,
-  listTrajectoryFacts,
-  readGroupFacts,
-  type TrajectoryFactsRow,
-  toFactValues,
-} from "./rows.ts";
+export { listGroupRows, listTrajectoryRows, readGroupFacts, toFactValues } from "./rows.ts";
 export type { Stats, StatsOptions } from "./summary.ts";
 
-export interface DatasetStats {
-  readonly whole: Stats;
-  /** In natural order. `undefined` is the value of trajectories without the key. */
-  readonly byValue: readonly { readonly value: string | undefined; readonly stats: Stats }[];
-}
+export type DatasetStats = ReturnType<typeof computeStats>;
 
-type SplitBy = "file" | "key" | undefined;
-
-/** Expects a dataset with facts. @param by `key` splits by the measured key */
-export const computeStats = (dataset: Dataset, options: StatsOptions & { readonly by: SplitBy }): DatasetStats => {
+/**
+ * Expects a dataset with facts. `byValue` is in natural order; `undefined` is the value of trajectories without the key.
+ * @param by `key` splits by the measured key
+ */
+export const computeStats = (dataset: Dataset, options: StatsOptions & { readonly by: "file" | "key" | undefined }) => {
   const facts = getFacts(dataset);
   const { groups } = dataset;
   const whole = new StatsSlice(facts, options, dataset.scan.tally);
@@ -41,9 +31,7 @@ export const computeStats = (dataset: Dataset, options: StatsOptions & { readonl
   };
   for (let group = 0; group < groups.count; group++) {
     if (!groups.isValid(group)) continue;
-    const parts = groups.partsOf(group);
-    const rows = facts.columns.rowsOf(parts);
-    const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
+    const [rows, exceptions] = [groups.rowsOf(group), groups.exceptionsOf(group)];
     whole.addGroup(rows, exceptions);
     if (options.by === "file") sliceOf(JSON.stringify(findFile(dataset, group))).addGroup(rows, exceptions);
     else if (options.by === "key") {

@@ -45,7 +45,7 @@ export const chooseReading = (dataset: Dataset): readonly ReadingList[] => {
 
 const listGroups = ({ groups }: Dataset, { columns }: Facts) =>
   Array.from({ length: groups.count }, (_, group) => {
-    const indexes = groups.isValid(group) ? columns.rowsOf(groups.partsOf(group)) : [];
+    const indexes = groups.isValid(group) ? groups.rowsOf(group) : [];
     const all = indexes.map((row, trajectory): Row => ({ group, trajectory, reward: columns.reward.at(row), row }));
     const rows = all.filter(({ reward }) => Number.isFinite(reward));
     const [best, ...others] = rows.toSorted((a, b) => b.reward - a.reward);

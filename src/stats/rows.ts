@@ -1,99 +1,85 @@
-/** Lists the facts of trajectories and groups as rows. */
+/** Lists trajectories and groups as rows, whose keys are those of the documents of `rollcall stats --each`. */
 
 import { type Dataset, getPart, locatePart, locateValue } from "../dataset/index.ts";
-import { type RolloutFact, sumUses } from "../index/rollout-facts.ts";
-import { computeMean } from "../index/sums.ts";
+import { parseKeyText } from "../index/group-key.ts";
+import { isSolved } from "../index/metrics.ts";
+import { nameFacts, type RolloutFact, sumUses } from "../index/rollout-facts.ts";
+import { meanOfFinite, standardDeviation } from "../index/sums.ts";
 import { getFacts, readFact } from "./facts.ts";
-
-export interface RowPosition {
-  readonly file: string;
-  readonly line: number;
-}
-
-export interface TrajectoryFactsRow {
-  readonly position: RowPosition;
-  /** The number of the trajectory in its group, from 1. */
-  readonly trajectory: number;
-  readonly fact: RolloutFact;
-  /** The mean of the finite rewards of the group; undefined without one. */
-  readonly groupMean: number | undefined;
-}
-
-export interface GroupFactsRow {
-  readonly position: RowPosition;
-  readonly exceptions: number;
-  readonly facts: readonly RolloutFact[];
-}
-
-/** Returns the facts of a trajectory with null for unknown values. @param groupMean as in `TrajectoryFactsRow` */
-export const toFactValues = (fact: RolloutFact, groupMean: number | undefined) => {
-  const { calls, errors, unanswered } = sumUses(fact.tools.values());
-  const reward = Number.isFinite(fact.reward) ? fact.reward : null;
-  return {
-    reward,
-    advantage: reward === null || groupMean === undefined ? null : reward - groupMean,
-    turns: fact.turns,
-    characters: fact.characters,
-    tokens: fact.tokens < 0 ? null : fact.tokens,
-    finish_reason: fact.finishReason ?? null,
-    tool_calls: calls,
-    tool_errors: errors,
-    unanswered,
-  };
-};
+import type { StatsOptions } from "./summary.ts";
 
 /** Returns the facts of a group's trajectories; none if the group is invalid. */
 export const readGroupFacts = (dataset: Dataset, group: number): readonly RolloutFact[] => {
   const facts = getFacts(dataset);
-  const rows = dataset.groups.isValid(group) ? facts.columns.rowsOf(dataset.groups.partsOf(group)) : [];
+  const rows = dataset.groups.isValid(group) ? dataset.groups.rowsOf(group) : [];
   return rows.map((row) => readFact(facts, row));
 };
 
-/** Yields valid groups. */
-export async function* listGroupFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<GroupFactsRow> {
-  const facts = getFacts(dataset);
-  for (const parts of listValidGroups(dataset, signal)) {
-    const rows = facts.columns.rowsOf(parts);
-    const exceptions = parts.reduce((sum, part) => sum + dataset.scan.parts.columns.exceptions.at(part), 0);
+/** Returns the facts of a trajectory by their names in rows. @param mean of the finite rewards of its group */
+export const toFactValues = (fact: RolloutFact, mean: number | null) => {
+  const reward = Number.isFinite(fact.reward) ? fact.reward : null;
+  return { reward, advantage: reward === null || mean === null ? null : reward - mean, ...nameFacts(fact) };
+};
+
+type RowOptions = Pick<StatsOptions, "pass"> & { readonly signal: AbortSignal };
+
+/** Yields a row for each valid group. */
+export async function* listGroupRows(dataset: Dataset, { pass, signal }: RowOptions) {
+  for (const group of listValidGroups(dataset, signal)) {
+    const facts = readGroupFacts(dataset, group);
+    const { calls, errors, unanswered } = sumUses(facts.flatMap(({ tools }) => [...tools.values()]));
+    const rewards = facts.map(({ reward }) => reward).filter(Number.isFinite);
+    const { file, line } = locatePart(dataset, dataset.groups.firstOf(group));
     yield {
-      position: toPosition(locatePart(dataset, parts[0] ?? 0)),
-      exceptions,
-      facts: rows.map((row) => readFact(facts, row)),
+      file,
+      line,
+      key: toText(facts[0]?.key),
+      trajectories: facts.length,
+      exceptions: dataset.groups.exceptionsOf(group),
+      reward: meanOfFinite(rewards),
+      std_dev: rewards.length === 0 ? null : standardDeviation(rewards),
+      solved: rewards.filter((reward) => isSolved(reward, pass)).length,
+      turns: meanOfFinite(facts.map(({ turns }) => turns)),
+      characters: meanOfFinite(facts.map(({ characters }) => characters)),
+      tokens: meanOfFinite(facts.map(({ tokens }) => tokens).filter((tokens) => tokens >= 0)),
+      tool_calls: calls,
+      tool_errors: errors,
+      unanswered,
     };
   }
 }
 
-/** Yields the trajectories of valid groups. */
-export async function* listTrajectoryFacts(dataset: Dataset, signal: AbortSignal): AsyncGenerator<TrajectoryFactsRow> {
+/** Yields a row for each trajectory of valid groups. */
+export async function* listTrajectoryRows(dataset: Dataset, { pass, signal }: RowOptions) {
   const facts = getFacts(dataset);
-  for (const parts of listValidGroups(dataset, signal)) {
-    const rewards = facts.columns.rowsOf(parts).map((row) => facts.columns.reward.at(row));
-    const finite = rewards.filter(Number.isFinite);
-    const groupMean = finite.length === 0 ? undefined : computeMean(finite);
+  for (const group of listValidGroups(dataset, signal)) {
     let trajectory = 0;
-    for (const part of parts) {
+    const mean = meanOfFinite(facts.columns.reward.pick(dataset.groups.rowsOf(group)));
+    for (const part of dataset.groups.partsOf(group)) {
       for (const [at, row] of facts.columns.rowsOf([part]).entries()) {
-        const position = await locateTrajectory(dataset, part, at);
-        yield { position, trajectory: ++trajectory, fact: readFact(facts, row), groupMean };
+        const fact = readFact(facts, row);
+        const { reward, advantage, ...others } = toFactValues(fact, mean);
+        const solved = reward === null ? null : isSolved(reward, pass);
+        const { file, line } = await locateTrajectory(dataset, part, at);
+        yield { file, line, key: toText(fact.key), reward, advantage, solved, ...others, trajectory: ++trajectory };
       }
     }
   }
 }
 
-/** Yields the parts of each valid group. */
 function* listValidGroups({ groups }: Dataset, signal: AbortSignal) {
   for (let group = 0; group < groups.count; group++) {
     signal.throwIfAborted();
-    if (groups.isValid(group)) yield groups.partsOf(group);
+    if (groups.isValid(group)) yield group;
   }
 }
 
-const toPosition = ({ file, line }: RowPosition): RowPosition => ({ file, line });
+const toText = (key: string | undefined) => (key === undefined ? null : String(parseKeyText(key)));
 
 /** A group of converted records has its trajectories on several lines. */
-const locateTrajectory = async (dataset: Dataset, at: number, trajectory: number): Promise<RowPosition> => {
-  const first = toPosition(locatePart(dataset, at));
-  const groupPart = getPart(dataset, at);
+const locateTrajectory = async (dataset: Dataset, part: number, trajectory: number) => {
+  const first = locatePart(dataset, part);
+  const groupPart = getPart(dataset, part);
   if (!groupPart.source.originals || groupPart.part.kind !== "group") return first;
   const { file = first.file, line = first.line } = await locateValue(groupPart, ["trajectories", trajectory]);
   return { file, line };

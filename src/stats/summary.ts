@@ -6,7 +6,7 @@ import type { ToolUse } from "../index/rollout-facts.ts";
 import { addToSum, createSum, type ExactSum, meanOfSum, standardDeviation } from "../index/sums.ts";
 import { createTrajectoryFacts, noMetrics } from "../index/trajectory-facts.ts";
 import type { Facts } from "./facts.ts";
-import { GroupedValues, type Interval, percentile } from "./intervals.ts";
+import { GroupedValues, percentile } from "./intervals.ts";
 
 export interface StatsOptions {
   /** A trajectory is solved if its reward is at least this. */
@@ -16,61 +16,7 @@ export interface StatsOptions {
 }
 
 /** The keys are those of the document of `rollcall stats`. */
-export interface Stats {
-  readonly groups: number;
-  readonly trajectories: number;
-  readonly exceptions: number;
-  readonly reward: RewardStats | null;
-  readonly solved: SolvedStats | null;
-  /** Null without trajectories. */
-  readonly finish_reasons: readonly FinishStats[] | null;
-  readonly turns: LengthStats | null;
-  readonly characters: LengthStats | null;
-  readonly tokens: LengthStats | null;
-  readonly tools: readonly ({ readonly name: string | null } & Readonly<ToolUse>)[];
-  /** Null without metrics. */
-  readonly metrics: Readonly<Record<string, MetricStats>> | null;
-}
-
-export interface RewardStats {
-  readonly mean: number;
-  readonly ci95: Interval | null;
-  readonly std_dev: number;
-  readonly within_group_std_dev: number;
-  readonly min: number;
-  readonly p10: number;
-  readonly p50: number;
-  readonly p90: number;
-  readonly max: number;
-}
-
-export interface SolvedStats {
-  readonly at: number;
-  readonly always: number;
-  readonly sometimes: number;
-  readonly never: number;
-  readonly pass: readonly { readonly k: number; readonly groups: number; readonly value: number | null }[];
-}
-
-export interface FinishStats {
-  readonly name: string | null;
-  readonly trajectories: number;
-  readonly reward: number | null;
-}
-
-export interface LengthStats {
-  readonly trajectories: number;
-  readonly mean: number;
-  readonly p50: number;
-  readonly p95: number;
-  readonly max: number;
-}
-
-export interface MetricStats {
-  readonly trajectories: number;
-  readonly mean: number;
-  readonly ci95: Interval | null;
-}
+export type Stats = ReturnType<StatsSlice["compute"]>;
 
 /** The metrics of `rollcall check`, by name. */
 type Means = Readonly<Record<string, number>>;
@@ -174,7 +120,7 @@ export class StatsSlice {
     return known;
   }
 
-  compute(): Stats {
+  compute() {
     const { exceptions } = this.#tally;
     const { walked } = this.#facts;
     const means = this.#tally.metrics();
@@ -193,7 +139,7 @@ export class StatsSlice {
     };
   }
 
-  #computeReward(means: Means): RewardStats | null {
+  #computeReward(means: Means) {
     if (this.#rewards.count === 0) return null;
     const sorted = this.#rewards.sorted();
     return {
@@ -208,7 +154,7 @@ export class StatsSlice {
     };
   }
 
-  #computeSolved(): SolvedStats | null {
+  #computeSolved() {
     if (this.#rewards.count === 0) return null;
     const pass = this.#passes.map(({ k, sum }) => ({
       k,
@@ -219,7 +165,7 @@ export class StatsSlice {
   }
 
   /** The unknown finish reason is always in the list, and is last. */
-  #computeFinishes(): readonly FinishStats[] {
+  #computeFinishes() {
     const finishes = Array.from(this.#finishes, ([number, { trajectories, rewards }]) => ({
       name: this.#facts.walked.finishReasons.at(number) ?? null,
       trajectories,
@@ -231,7 +177,7 @@ export class StatsSlice {
   }
 
   /** @param of returns a negative number for an unknown length */
-  #computeLength(of: (row: number) => number): LengthStats | null {
+  #computeLength(of: (row: number) => number) {
     const lengths = new Uint32Array(this.#rows.length);
     let [count, sum] = [0, 0];
     for (const row of this.#rows.values()) {
@@ -254,7 +200,7 @@ export class StatsSlice {
     return tools.sort((a, b) => b.calls - a.calls || b.errors - a.errors || compareNames(a.name, b.name));
   }
 
-  #computeMetrics(means: Means): Stats["metrics"] {
+  #computeMetrics(means: Means) {
     const named = [...this.#metrics].filter(([, { count }]) => count > 0).sort(([a], [b]) => compareNames(a, b));
     if (named.length === 0) return null;
     return Object.fromEntries(

@@ -1,5 +1,5 @@
 /** Computes the data of the charts. */
-import { computeMoments, findBounds } from "../dataset/index.ts";
+import { findBounds, meanOfFinite } from "../dataset/index.ts";
 import { compareNaturally, relativePosition } from "./answer-queries.ts";
 import type { Charts, GroupFacts, RewardBounds } from "./answers.ts";
 
@@ -77,6 +77,6 @@ const summarizeFiles = (groups: readonly GroupFacts[]): Charts["files"] => {
   return sorted.map(([file, inFile]) => {
     const means = inFile.flatMap(({ mean }) => mean ?? []);
     const trainable = inFile.filter(({ untrainable }) => untrainable === null).length;
-    return { file, groups: inFile.length, trainable, mean: means.length === 0 ? null : computeMoments(means).mean };
+    return { file, groups: inFile.length, trainable, mean: meanOfFinite(means) };
   });
 };

@@ -31,8 +31,7 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
   const trajectories = (await grouping.readGroupTrajectories(dataset, group)).map(parseTrajectory);
   const kind = scan.parts.kindOf(groups.firstOf(group));
   const facts = stats.readGroupFacts(dataset, group);
-  const rewards = facts.map(({ reward }) => reward).filter(Number.isFinite);
-  const mean = rewards.length === 0 ? undefined : grouping.computeMoments(rewards).mean;
+  const mean = stats.meanOfFinite(facts.map(({ reward }) => reward));
   const bytes = kind === "group" ? grouping.readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
   return {
     position: grouping.locateGroup(dataset, group),

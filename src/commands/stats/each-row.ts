@@ -1,7 +1,6 @@
 import type { Context } from "../../context.ts";
 import type { Dataset } from "../../dataset/index.ts";
 import type { toProblemDocument } from "../../failure.ts";
-import { parseKeyText } from "../../index/group-key.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import type { OrderOptions } from "../../options/list-options.ts";
@@ -13,27 +12,22 @@ type RowOptions = OrderOptions & Readonly<{ pass: number }>;
 type Warnings = readonly ReturnType<typeof toProblemDocument>[];
 
 /** Checks `--sort` before the input is read. @throws Failure `invalid-option-value` */
-export const openRows = (each: "group" | "trajectory", options: RowOptions) => {
-  const { pass } = options;
-  return each === "group"
-    ? openList(options, "groups", groupColumns, stats.listGroupFacts, (row) => toGroupRow(row, pass))
-    : openList(options, "trajectories", trajectoryColumns, stats.listTrajectoryFacts, (row) =>
-        toTrajectoryRow(row, pass),
-      );
-};
+export const openRows = (each: "group" | "trajectory", options: RowOptions) =>
+  each === "group"
+    ? openList(options, "groups", groupColumns, stats.listGroupRows)
+    : openList(options, "trajectories", trajectoryColumns, stats.listTrajectoryRows);
 
-const openList = <Facts, Row extends object>(
-  { sort, limit }: RowOptions,
+const openList = <Row extends object>(
+  { sort, limit, pass }: RowOptions,
   noun: string,
   columns: readonly KeyColumn<Row>[],
-  listFacts: (dataset: Dataset, signal: AbortSignal) => AsyncGenerator<Facts>,
-  toRow: (facts: Facts) => Row,
+  listRows: (dataset: Dataset, options: { pass: number; signal: AbortSignal }) => AsyncGenerator<Row>,
 ) => {
   const order = parseOrder(sort, columns);
   return {
-    async print({ screen, host }: Context, dataset: Dataset, warnings: Warnings) {
+    async print({ screen, host: { signal } }: Context, dataset: Dataset, warnings: Warnings) {
       const all: Row[] = [];
-      for await (const facts of listFacts(dataset, host.signal)) all.push(toRow(facts));
+      for await (const row of listRows(dataset, { pass, signal })) all.push(row);
       const data = sortRows(all, order).slice(0, limit);
       noteSelection(screen, { of: all, matching: all, shown: data }, noun);
       const wire = { document: toRawJson({ data, warnings, notes: screen.notices }), member: "data" };
@@ -41,39 +35,6 @@ const openList = <Facts, Row extends object>(
     },
   };
 };
-
-const toTrajectoryRow = (
-  { position, trajectory, fact, groupMean }: stats.TrajectoryFactsRow,
-  pass: number,
-): TrajectoryRow => {
-  const { reward, advantage, ...others } = stats.toFactValues(fact, groupMean);
-  const solved = reward === null ? null : stats.isSolved(reward, pass);
-  return { ...position, key: toText(fact.key), reward, advantage, solved, ...others, trajectory };
-};
-
-const toGroupRow = ({ position, exceptions, facts }: stats.GroupFactsRow, pass: number): GroupRow => {
-  const { calls, errors, unanswered } = stats.sumUses(facts.flatMap(({ tools }) => [...tools.values()]));
-  const rewards = facts.map(({ reward }) => reward).filter(Number.isFinite);
-  const moments = stats.computeMoments(rewards);
-  const mean = (values: readonly number[]) => (values.length === 0 ? null : stats.computeMoments(values).mean);
-  return {
-    ...position,
-    key: toText(facts[0]?.key),
-    trajectories: facts.length,
-    exceptions,
-    reward: rewards.length === 0 ? null : moments.mean,
-    std_dev: rewards.length === 0 ? null : moments.deviation,
-    solved: rewards.filter((reward) => stats.isSolved(reward, pass)).length,
-    turns: mean(facts.map(({ turns }) => turns)),
-    characters: mean(facts.map(({ characters }) => characters)),
-    tokens: mean(facts.map(({ tokens }) => tokens).filter((tokens) => tokens >= 0)),
-    tool_calls: calls,
-    tool_errors: errors,
-    unanswered,
-  };
-};
-
-const toText = (key: string | undefined) => (key === undefined ? null : String(parseKeyText(key)));
 
 const numbers = { align: "right", isRounded: true } as const;
 

@@ -8,7 +8,7 @@ import { interrupted } from "../../failures.ts";
 import { repeatInterrupt } from "../../host.ts";
 import { fieldDefaults, filterTrajectories, parseFilter, walkedFacts, withFinish } from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
-import { sumUses, type WalkedRow } from "../../index/rollout-facts.ts";
+import { nameFacts } from "../../index/rollout-facts.ts";
 import { isObject, type JsonObject } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { toFileLine } from "../../problems/positions.ts";
@@ -82,7 +82,7 @@ export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }:
       const bytes = await window.readPart(groupPart);
       for (const trajectory of listTrajectories(bytes, groupPart.part)) {
         trajectories.push(toObject(trajectory));
-        if (measure) facts.push(toFactVariables(measure(trajectory)));
+        if (measure) facts.push(nameFacts(measure(trajectory)));
       }
       if (needsExceptions && groupPart.part.kind === "group")
         exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
@@ -102,12 +102,6 @@ export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }:
     else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
     return wanted;
   };
-};
-
-const toFactVariables = ({ turns, characters, tokens, tools }: WalkedRow): JsonObject => {
-  const { calls, errors, unanswered } = sumUses(tools.values());
-  const known = tokens < 0 ? null : tokens;
-  return { turns, characters, tokens: known, tool_calls: calls, tool_errors: errors, unanswered };
 };
 
 const parseObject = (value: JsonValue) => {

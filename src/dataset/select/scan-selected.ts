@@ -1,10 +1,9 @@
 /** Indexes the lines of selected groups by the facts of their trajectories. */
 import { crc32 } from "node:zlib";
 import type { NumberColumn } from "../../index/column.ts";
-import type { GroupFacts } from "../../index/group-facts.ts";
 import type { PartPosition, ScanResult } from "../../index/scan-result.ts";
 import { findBounds } from "../../index/sums.ts";
-import type { TrajectoryFacts } from "../../index/trajectory-facts.ts";
+import { createTrajectoryFacts, type TrajectoryFacts } from "../../index/trajectory-facts.ts";
 import { blockBytes, type Frame } from "../../input/index.ts";
 import { lineEnd } from "../group-bytes.ts";
 import type { IndexedGroups } from "../locate.ts";
@@ -20,7 +19,6 @@ export interface SelectedLines {
 }
 
 interface SelectedSources {
-  readonly facts: GroupFacts;
   readonly subsets: SelectedGroups["subsets"];
   readonly linesOfSources: readonly SelectedLines[];
   readonly composeLine: (group: number) => Buffer;
@@ -28,7 +26,7 @@ interface SelectedSources {
 
 /** Scans only groups with problems again, because the index has the facts of groups, but not their problems. */
 export const openSelectedScan = (dataset: IndexedGroups, selected: SelectedSources): typeof scanSource => {
-  const hasProblem = openProblemSearch(dataset, selected.facts);
+  const hasProblem = openProblemSearch(dataset);
   const addGroup = openGroupAdder(dataset, selected);
   return async (source, { onRead, ...options }) => {
     const { index, result, signal } = options;
@@ -53,13 +51,13 @@ export const openSelectedScan = (dataset: IndexedGroups, selected: SelectedSourc
   };
 };
 
-const openProblemSearch = ({ groups, scan: { parts } }: IndexedGroups, facts: GroupFacts) => {
+const openProblemSearch = ({ groups, scan: { parts } }: IndexedGroups) => {
   const { warned, prompt } = parts.columns;
   const isWarned = (group: number) => groups.partsOf(group).some((part) => warned.at(part) === 1);
   // The checker has not compared the trajectories of a bare group.
   const isMixed = (group: number) =>
     groups.isBare(group) &&
-    (areDifferent(facts.versionsOf(group)) ||
+    (areDifferent(groups.rowsOf(group).map((row) => parts.facts.versionOf(row))) ||
       areDifferent(groups.partsOf(group).map((part) => prompt.at(part) || Number.NaN)));
   return (group: number) => !groups.isValid(group) || (!warned.hasOnlyDefaults && isWarned(group)) || isMixed(group);
 };
@@ -76,18 +74,15 @@ const toFrame = ({ start, end, composeLine }: { start: number; end: number; comp
     : { kind: "lines", bytes: composeLine(), start, isLast: false };
 
 /** The returned function expects a valid group without problems. */
-const openGroupAdder = (
-  { groups, scan: { parts } }: IndexedGroups,
-  { facts, subsets, composeLine }: SelectedSources,
-) => {
+const openGroupAdder = ({ groups, scan: { parts } }: IndexedGroups, { subsets, composeLine }: SelectedSources) => {
   const known: TrajectoryFacts[] = [];
   return (result: ScanResult, group: number, position: PartPosition) => {
-    const trajectories = facts.read(group, subsets.get(group), known);
-    const exceptions = parts.columns.exceptions.at(groups.firstOf(group));
-    result.addPart(position, { kind: "group", trajectories, exceptions, isValid: true, isWarned: false }, known);
+    const rows = groups.rowsOf(group, subsets.get(group));
+    for (const [at, row] of rows.entries()) known[at] = parts.facts.read(row, known[at] ?? createTrajectoryFacts());
+    const counts = { trajectories: rows.length, exceptions: groups.exceptionsOf(group) };
+    result.addPart(position, { kind: "group", ...counts, isValid: true, isWarned: false }, known);
     const { columns, options } = result.parts;
-    if (parts.facts.walked)
-      result.parts.facts.walked?.copyRows(parts.facts.walked, facts.rowsOf(group, subsets.get(group)));
+    if (parts.facts.walked) result.parts.facts.walked?.copyRows(parts.facts.walked, rows);
     // `readSources` adds the digest.
     if (options.hasDigests) columns.checksum.push(crc32(composeLine(group).subarray(0, -lineEnd.length)));
     else columns.checksum.length++;

@@ -1,8 +1,8 @@
 /** Selects groups and trajectories. */
 import { createHash } from "node:crypto";
-import type { GroupFacts } from "../../index/group-facts.ts";
 import type { Dataset, FilteredOut } from "../read-dataset.ts";
 import { Breaks } from "./breaks.ts";
+import type { FilterOptions } from "./filter-groups.ts";
 
 export interface Selection {
   /** A CEL expression that a trajectory must match. */
@@ -18,17 +18,14 @@ export interface Selection {
 export type SelectedGroups = Awaited<ReturnType<typeof selectGroups>>;
 
 /** @throws Failure `invalid-filter`, `input-changed`; the signal's reason */
-export const selectGroups = async (
-  dataset: Dataset,
-  selection: Selection,
-  { facts, signal }: { facts: GroupFacts; signal: AbortSignal },
-) => {
-  const { groups } = dataset;
+export const selectGroups = async (dataset: Dataset, selection: Selection, signal: AbortSignal) => {
+  const { groups, scan } = dataset;
+  const rewardsOf = (group: number) => scan.parts.facts.reward.pick(groups.rowsOf(group));
   const { where, best } = selection;
   const { filteredOut, countOut } = openCounts(selection);
   const breaks = new Breaks(signal);
   const isSampled = await drawSample(dataset, selection, breaks);
-  const findWanted = await openTrajectoryFilter(dataset, where, { facts, signal });
+  const findWanted = await openTrajectoryFilter(dataset, { where, rewardsOf, signal });
   const kept: number[] = [];
   /** For each group that loses trajectories, the indexes of its selected trajectories. */
   const subsets = new Map<number, readonly number[]>();
@@ -42,7 +39,7 @@ export const selectGroups = async (
     else {
       const wanted = await findWanted(group, count);
       countOut("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
-      const positions = findBest(wanted, facts.rewardsOf(group), best);
+      const positions = findBest(wanted, rewardsOf(group), best);
       countOut("best", wanted.length - positions.length, 0);
       if (positions.length > 0 || count === 0) kept.push(group);
       if (positions.length > 0 && positions.length < count) subsets.set(group, positions);
@@ -75,15 +72,13 @@ const toHash = (digest: Uint8Array) => {
   return hash;
 };
 
-const openTrajectoryFilter = async (
-  dataset: Dataset,
-  where: string | undefined,
-  { facts, signal }: { facts: GroupFacts; signal: AbortSignal },
-) => {
+type WantedFilter = Pick<FilterOptions, "rewardsOf" | "signal"> & Pick<Selection, "where">;
+
+const openTrajectoryFilter = async (dataset: Dataset, { where, ...options }: WantedFilter) => {
   if (where === undefined) return async (_: number, count: number) => Array.from({ length: count }, (_, at) => at);
   // Loading the code of expressions takes as long as checking several MB.
   const { openFilter } = await import("./filter-groups.ts");
-  return openFilter(dataset, { where, signal, rewardsOf: (group) => facts.rewardsOf(group) });
+  return openFilter(dataset, { where, ...options });
 };
 
 /** Returns the positions of the highest rewards, in ascending order. */

@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import type { Host } from "../../host.ts";
 import { countWhile, NumberColumn } from "../../index/column.ts";
-import { GroupFacts } from "../../index/group-facts.ts";
 import { ScanResult } from "../../index/scan-result.ts";
 import * as input from "../../input/index.ts";
 import { Problems } from "../../problems/problems.ts";
@@ -23,10 +22,9 @@ export const selectDataset = async (
   dataset: Dataset,
   { choosing, host: { signal }, strictness, skipsDigests = false, measures, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
-  const facts = new GroupFacts(dataset.scan.parts.facts, dataset.groups);
-  const selected = await selectGroups(dataset, choosing, { facts, signal });
+  const selected = await selectGroups(dataset, choosing, signal);
   const { kept, subsets, filteredOut } = selected;
-  const { sources, lineOf, ...composed } = await composeSources(dataset, selected, { facts, signal });
+  const { sources, lineOf, ...composed } = await composeSources(dataset, selected, signal);
   const read = await readSources(sources, {
     signal,
     strictness,
@@ -36,7 +34,7 @@ export const selectDataset = async (
     groupBy: undefined,
     split: dataset.split,
     isSplitRequired: false,
-    scan: openSelectedScan(dataset, { ...composed, subsets, facts }),
+    scan: openSelectedScan(dataset, { ...composed, subsets }),
   });
   const { problems } = read;
   await mapProblemsToRecords(sources, problems);
@@ -90,19 +88,13 @@ const createLines = (): SelectedLines => ({
   size: 0,
 });
 
-type ComposeOptions = { facts: GroupFacts; signal: AbortSignal };
-
-const composeSources = async (
-  dataset: Dataset,
-  { kept, subsets }: SelectedGroups,
-  { facts, signal }: ComposeOptions,
-) => {
+const composeSources = async (dataset: Dataset, { kept, subsets }: SelectedGroups, signal: AbortSignal) => {
   const { groups, scan } = dataset;
   const composedSources = dataset.sources.map((source) => ({ source, lines: createLines() }));
   const composedOf = (group: number) => composedSources[scan.parts.columns.source.at(groups.firstOf(group))];
   const subsetOf = (group: number): GroupSubset | undefined => {
     const selected = subsets.get(group);
-    return selected && { selected, spans: facts.spansOf(group) };
+    return selected && { selected, spans: groups.rowsOf(group).map((row) => scan.parts.facts.spanOf(row)) };
   };
   const lengthOf = (group: number) => {
     const subset = subsetOf(group);
