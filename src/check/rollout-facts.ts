@@ -10,7 +10,7 @@ import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
 import { inspectTrajectory } from "./trajectory.ts";
-import { digestPromptIn, findPrompt } from "./trajectory-prompt.ts";
+import { openPromptReader } from "./trajectory-prompt.ts";
 
 /** The role and the finish reason are part of the shape of a message (`keyUses`). */
 const turnShape = new Shape(
@@ -75,21 +75,6 @@ export const measureTrajectory = ({ table, node }: json.JsonValue) => {
   inspectTrajectory(table, node, facts, ignore);
   openRolloutMeasurer({})({ table, node }, facts, into);
   return into.at(0);
-};
-
-/** Adjacent prompts are usually the same bytes, and a digest takes long. */
-const openPromptReader = () => {
-  let last = Buffer.alloc(0);
-  let digest = "";
-  return (table: JsonTable, facts: TrajectoryFacts) => {
-    const prompt = findPrompt(table, facts);
-    if (!prompt) return undefined;
-    const bytes = table.bytes.subarray(prompt.start, prompt.end);
-    if (bytes.equals(last)) return digest;
-    last = Buffer.from(bytes);
-    digest = digestPromptIn(table, facts);
-    return digest;
-  };
 };
 
 /** One walk serves all trajectories, because an object for each costs as much time as the walk. */

@@ -19,33 +19,40 @@ export const findPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): 
   promptEnd > 0 ? { start: json.startOf(table, list + nodeSize), end: promptEnd } : undefined;
 
 /** Finds the prompt of a trajectory of any shape. */
-export const findPromptOf = (trajectory: json.JsonValue): Span | undefined => {
+export const findPromptOf = (trajectory: json.JsonValue): Prompt => {
   const messages = json.memberAt(trajectory, "messages_and_choices");
-  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return undefined;
-  const { table, node: list } = messages;
   const facts = createMessageFacts();
-  inspectMessages(table, list, facts, () => undefined);
-  return findPrompt(table, { list, promptEnd: facts.promptEnd });
+  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return { list: 0, promptEnd: 0 };
+  inspectMessages(messages.table, messages.node, facts, () => undefined);
+  return { list: messages.node, promptEnd: facts.promptEnd };
+};
+
+/** Returns a function that returns the start of the digest of a prompt in Latin-1; undefined if it is unknown. */
+export const openPromptReader = () => {
+  // Adjacent prompts are usually the same bytes, and a digest takes long.
+  let last = Buffer.alloc(0);
+  let digest = "";
+  return (table: json.JsonTable, prompt: Prompt) => {
+    const span = findPrompt(table, prompt);
+    if (!span) return undefined;
+    const bytes = table.bytes.subarray(span.start, span.end);
+    if (bytes.equals(last)) return digest;
+    last = Buffer.from(bytes);
+    digest = digestPrompt(table, prompt);
+    return digest;
+  };
 };
 
 /** Equal values have equal digests: white space, escapes, the order of keys and spellings of numbers do not count. */
-export const digestPrompt = (bytes: Uint8Array, { start, end }: Span): Buffer => {
-  const messages = json.readRoot(Buffer.concat([opening, bytes.subarray(start, end), closing]));
-  return hash("sha256", messages ? formatCanonically(messages) : "", "buffer");
-};
-
-/** Returns the start of the digest of a known prompt, as `digestPrompt`, in Latin-1 and without a second reading. */
-export const digestPromptIn = (table: json.JsonTable, { list, promptEnd }: Prompt): string => {
+const digestPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): string => {
   const messages: string[] = [];
   for (let node = list + nodeSize; json.startOf(table, node) < promptEnd; node = json.nodeAfter(table, node))
     messages.push(formatCanonically({ table, node }));
   return hash("sha256", `[${messages.join(",")}]`, "binary").slice(0, digestBytes);
 };
 
-const opening = Buffer.from("[");
-const closing = Buffer.from("]");
-
-const formatCanonically = (value: json.JsonValue): string => {
+/** Formats equal values as equal texts. */
+export const formatCanonically = (value: json.JsonValue): string => {
   const { table, node } = value;
   const kind = kindAt(table, node);
   if (kind === Kind.array) return `[${json.elementsOf(value).map(formatCanonically).join(",")}]`;
@@ -119,8 +126,8 @@ export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[], 
 };
 
 const countDigests = (table: json.JsonTable, prompts: readonly Prompt[]) => {
-  const spans = prompts.flatMap((prompt) => findPrompt(table, prompt) ?? []);
-  return new Set(spans.map((span) => digestPrompt(table.bytes, span).toString("latin1"))).size;
+  const readPrompt = openPromptReader();
+  return new Set(prompts.flatMap((prompt) => readPrompt(table, prompt) ?? [])).size;
 };
 
 /** Without a second reading: `unclear` if the difference may be the order of keys, or the spelling of a value. */

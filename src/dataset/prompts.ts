@@ -1,7 +1,6 @@
 /** Reports groups with several prompts. */
 import { setImmediate } from "node:timers/promises";
-import { digestPrompt, findPromptOf } from "../check/index.ts";
-import { digestBytes } from "../index/column.ts";
+import { findPromptOf, openPromptReader } from "../check/index.ts";
 import { listTrajectories, ReadWindow } from "./group-bytes.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
 
@@ -24,18 +23,11 @@ export const reportMixedPrompts = async (dataset: IndexedGroups, signal?: AbortS
   }
 };
 
-/** Returns the digest of each known prompt, but only one digest for adjacent prompts of equal bytes. */
-export const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow) => {
+/** Returns the digests of the known prompts, without repetition. */
+export const readPrompts = async (dataset: IndexedGroups, at: number, window: ReadWindow): Promise<Buffer[]> => {
   const { source, part } = getPart(dataset, at);
   const bytes = await window.read(source, part.start, part.length);
-  const digests: Buffer[] = [];
-  let previous: Buffer | undefined;
-  for (const trajectory of listTrajectories(bytes, part)) {
-    const prompt = findPromptOf(trajectory);
-    const text = prompt && trajectory.table.bytes.subarray(prompt.start, prompt.end);
-    if (!prompt || !text || previous?.equals(text)) continue;
-    previous = text;
-    digests.push(digestPrompt(trajectory.table.bytes, prompt).subarray(0, digestBytes));
-  }
-  return digests;
+  const readPrompt = openPromptReader();
+  const digests = listTrajectories(bytes, part).flatMap((one) => readPrompt(one.table, findPromptOf(one)) ?? []);
+  return Array.from(new Set(digests), (digest) => Buffer.from(digest, "latin1"));
 };

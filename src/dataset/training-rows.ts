@@ -1,5 +1,5 @@
 /** Composes rows for fine-tuning from groups (docs/guide/fine-tuning.md). */
-import { digestPrompt, findPrompt, inspectTrajectory } from "../check/index.ts";
+import { formatCanonically, inspectTrajectory, openPromptReader } from "../check/index.ts";
 import { NumberColumn } from "../index/column.ts";
 import { rewardTolerance } from "../index/metrics.ts";
 import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
@@ -79,14 +79,18 @@ const readRollout = ({ trajectory, position }: Place) => {
   const facts = createTrajectoryFacts();
   inspectTrajectory(table, node, facts, () => undefined);
   const entries = json.elementsOf({ table, node: facts.list });
-  const tools = json.memberAt(trajectory, "tools");
+  const offered = json.memberAt(trajectory, "tools");
+  const tools = json.elementsOf(offered).length > 0 ? offered : undefined;
   return {
     position,
     messages: entries.map(composeMessage),
     promptLength: entries.filter((entry) => json.endOf(table, entry.node) <= facts.promptEnd).length,
-    prompt: findPrompt(table, facts),
-    bytes: table.bytes,
-    tools: tools && json.elementsOf(tools).length > 0 ? sliceText(table.bytes, json.spanOf(tools)) : undefined,
+    tools: tools && sliceText(table.bytes, json.spanOf(tools)),
+    /** Returns undefined if the prompt is unknown. */
+    findTask: () => {
+      const prompt = openPromptReader()(table, facts);
+      return prompt && prompt + (tools ? formatCanonically(tools) : "");
+    },
     hasTurn: facts.choices > 0 || facts.hasAssistantTurn,
     isTruncated: facts.cutNode > 0,
     hasHistories: json.elementsOf(json.memberAt(trajectory, "additional_histories")).length > 0,
@@ -121,7 +125,7 @@ const composePreference = (places: readonly Place[]): Row | Reason => {
   const worst = rated.reduce((found, one) => (one.reward < found.reward ? one : found));
   if (!(best.reward - worst.reward > rewardTolerance)) return "equal_rewards";
   const [chosen, rejected] = [readRollout(best), readRollout(worst)];
-  const [task, otherTask] = [digestTask(chosen), digestTask(rejected)];
+  const [task, otherTask] = [chosen.findTask(), rejected.findTask()];
   if (task === undefined || otherTask === undefined) return "unknown_prompt";
   if (task !== otherTask) return "different_prompts";
   const text = composeObject({
@@ -136,11 +140,4 @@ const composePreference = (places: readonly Place[]): Row | Reason => {
 const readReward = (trajectory: json.JsonValue) => {
   const reward = json.memberAt(trajectory, "reward");
   return reward ? json.readNumber(reward.table, reward.node) : Number.NaN;
-};
-
-/** Returns undefined if the prompt is unknown. */
-const digestTask = ({ bytes, prompt, tools = "" }: Rollout) => {
-  const offered = Buffer.from(tools);
-  const all = { start: 0, end: offered.length };
-  return prompt && Buffer.concat([digestPrompt(bytes, prompt), digestPrompt(offered, all)]).toString("hex");
 };

@@ -16,7 +16,7 @@ export type { Stats, StatsOptions } from "./summary.ts";
 export type DatasetStats = ReturnType<typeof computeStats>;
 
 /**
- * Expects a dataset with facts. `byValue` is in natural order; `undefined` is the value of trajectories without the key.
+ * Expects a dataset with facts. `byValue` is in natural order. Its value for trajectories without the key is undefined.
  * @param by `key` splits by the measured key
  */
 export const computeStats = (dataset: Dataset, options: StatsOptions & { readonly by: "file" | "key" | undefined }) => {
