@@ -13,12 +13,12 @@ import type { Screen } from "./screen.ts";
 export const reportForms = ["github", "junit", "markdown"] as const;
 export type ReportForm = (typeof reportForms)[number];
 
-/** A report without `file` is printed. `mode` has the permissions of the file. */
-type ReportTarget = Readonly<{ form: ReportForm; file: string | undefined; mode?: number }>;
-
-export type BuildReport = ReportTarget & BuildFacts;
-
-export type BuildFacts = Readonly<{
+export type BuildReport = Readonly<{
+  form: ReportForm;
+  /** Undefined for a report that is printed. */
+  file: string | undefined;
+  /** The permissions of the file. */
+  mode?: number;
   title?: string;
   inputs: readonly string[];
   problems: readonly Problem[];
@@ -30,24 +30,17 @@ export type BuildFacts = Readonly<{
   result?: Readonly<{ name: string; status: "passed" | "failed" | "skipped"; text: string }>;
   /** Values for Markdown, such as the metrics. */
   values?: readonly Readonly<{ name: string; value: string | number }>[] | undefined;
+  /** Lists the blocks of the Markdown. Default: those of the values and problems. */
+  listBlocks?: (quote: TextCleaner) => readonly string[];
 }>;
 
-/** @throws Failure `report-exists`, `output-unwritable` */
-export const printReport = async (screen: Screen, report: BuildReport) =>
-  await saveReport(screen, report, (clean) => formats[report.form](report, clean));
-
-/**
- * Prints or writes the text of a report.
- * @param format cleans text from outside with its argument, so that the text is no command of the build system
- * @throws Failure `report-exists`, `output-unwritable`
- */
-export const saveReport = async (
-  screen: Screen,
-  { form, file, mode = 0o666 }: ReportTarget,
-  format: (clean: TextCleaner) => string,
-) => {
+/** Prints or writes a report. @throws Failure `report-exists`, `output-unwritable` */
+export const printReport = async (screen: Screen, report: BuildReport) => {
+  const { form, file, mode = 0o666 } = report;
   const { cleaner } = screen;
-  const text = cleaner.redact(format((part) => cleaner.breakCommands(cleaner.text(part))));
+  // No text from outside becomes a command of the build system.
+  const clean = (part: string) => cleaner.breakCommands(cleaner.text(part));
+  const text = cleaner.redact(formats[form](report, clean));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
   if (isJobSummary(file, screen)) return writeUserFile(file, () => appendFileSync(file, text));
   requireReportFile(file, screen);
@@ -81,7 +74,7 @@ const isError = ({ severity }: Problem) => severity === "error";
 const maxAnnotationsPerRule = 50;
 
 /** Puts errors first, and the first problem of each rule before the others, because GitHub shows few problems. */
-const formatGithub = (report: BuildFacts, clean: TextCleaner) => {
+const formatGithub = (report: BuildReport, clean: TextCleaner) => {
   const { problems } = report;
   const escapeValue = (value: string | number) => String(value).replaceAll(/[%\r\n:,]/g, encodeURIComponent);
   const annotated = new Map<string, number>();
@@ -112,7 +105,7 @@ const formatGithub = (report: BuildFacts, clean: TextCleaner) => {
   return [...lines, ...left, annotateResult(report, clean)].join("");
 };
 
-const countByRule = ({ problems, counts = [] }: BuildFacts) => {
+const countByRule = ({ problems, counts = [] }: BuildReport) => {
   const totals = new Map(counts.map(({ rule, count }) => [rule, count] as const));
   if (counts.length === 0) for (const { rule } of problems) totals.set(rule, (totals.get(rule) ?? 0) + 1);
   return totals;
@@ -120,7 +113,7 @@ const countByRule = ({ problems, counts = [] }: BuildFacts) => {
 
 const escapeData = (text: string) => text.replaceAll(/[%\r\n]/g, encodeURIComponent);
 
-const annotateResult = ({ title = "", result }: BuildFacts, clean: TextCleaner) => {
+const annotateResult = ({ title = "", result }: BuildReport, clean: TextCleaner) => {
   if (!result) return "";
   return `::${result.status === "failed" ? "error" : "notice"} title=${title}::${escapeData(clean(result.text))}\n`;
 };
@@ -128,7 +121,7 @@ const annotateResult = ({ title = "", result }: BuildFacts, clean: TextCleaner) 
 const formatProblem = ({ message, advice = "" }: Problem) => [message, nameProgram(advice)].filter(Boolean).join("\n");
 
 const formatJunit = (
-  { title = "rollcall check", inputs, problems, invalid, result }: BuildFacts,
+  { title = "rollcall check", inputs, problems, invalid, result }: BuildReport,
   clean: TextCleaner,
 ) => {
   const names = new Set<string | undefined>(inputs);
@@ -157,7 +150,7 @@ const formatSuite = (name: string, cases: readonly string[]) => {
   return `  <testsuite name="${name}" ${countTests(tests)} skipped="${skipped}">\n${tests}  </testsuite>\n`;
 };
 
-const formatResult = (title: string, result: NonNullable<BuildFacts["result"]>, clean: TextCleaner) => {
+const formatResult = (title: string, result: NonNullable<BuildReport["result"]>, clean: TextCleaner) => {
   const { name, status, text } = result;
   const shown = escapeXml(clean(text));
   const [message = ""] = clean(text).split("\n");
@@ -190,9 +183,14 @@ const formatProblems = (suite: Suite, clean: TextCleaner) => {
 
 const maxInputs = 5;
 
-const formatMarkdown = (report: BuildFacts, clean: TextCleaner) => {
-  const { title = "rollcall check", inputs, problems, values = [] } = report;
+const formatMarkdown = (report: BuildReport, clean: TextCleaner) => {
   const quote = (text: string) => quoteCode(clean(text));
+  const blocks = report.listBlocks?.(quote) ?? listProblemBlocks(report, quote);
+  return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
+};
+
+const listProblemBlocks = (report: BuildReport, quote: TextCleaner) => {
+  const { title = "rollcall check", inputs, problems, values = [] } = report;
   const shown = inputs.slice(0, maxInputs).map(quote).join(", ");
   const hidden = inputs.length > maxInputs ? ` and ${inputs.length - maxInputs} more` : "";
   const rules = Array.from(countByRule(report), ([rule, count]) => ({
@@ -204,7 +202,7 @@ const formatMarkdown = (report: BuildFacts, clean: TextCleaner) => {
       ? [[quote(first.message), first.severity, quote(first.rule), String(count), quote(formatPosition(first))]]
       : [],
   );
-  const blocks = [
+  return [
     `### ${title}: ${shown}${hidden}`,
     formatTable(
       ["result", "value"],
@@ -213,7 +211,6 @@ const formatMarkdown = (report: BuildFacts, clean: TextCleaner) => {
     formatTable(["problem", "severity", "rule", "number", "first position"], rows),
     rows.length === 0 ? "No problem." : "",
   ];
-  return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
 };
 
 const formats = { github: formatGithub, junit: formatJunit, markdown: formatMarkdown };

@@ -4,7 +4,7 @@ import type { Dataset, TrajectoryPosition } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { meanOfFinite } from "../index/sums.ts";
 import { type Facts, getFacts } from "./facts.ts";
-import { GroupedValues, type Interval } from "./intervals.ts";
+import { GroupedValues } from "./intervals.ts";
 import { estimatePass, type StatsOptions } from "./summary.ts";
 
 /** The trajectories of a dataset with the same prompt, or the same key. */
@@ -156,10 +156,4 @@ const compareFinishes = (a: Side, b: Side) => {
   if (names.length === 0) return null;
   const rows = names.map((name) => ({ name, a: share(a, name), b: share(b, name) }));
   return rows.sort((x, y) => y.a + y.b - x.a - x.b || ((x.name ?? "") < (y.name ?? "") ? -1 : 1));
-};
-
-/** Returns the sign of a difference that the data shows; 0 if the interval contains 0, or is unknown. */
-export const findSign = ({ ci95 }: { readonly ci95: Interval | null }) => {
-  const [low = 0, high = 0] = ci95 ?? [];
-  return low > rewardTolerance ? 1 : high < -rewardTolerance ? -1 : 0;
 };

@@ -6,9 +6,10 @@ import { getFacts } from "./facts.ts";
 import { type StatsOptions, StatsSlice } from "./summary.ts";
 
 export { isSolved } from "../index/metrics.ts";
-export { type RolloutFact, sumUses } from "../index/rollout-facts.ts";
+export { sumUses } from "../index/rollout-facts.ts";
 export { meanOfFinite } from "../index/sums.ts";
-export { type Comparison, compareDatasets, findSign } from "./compare.ts";
+export { type Comparison, compareDatasets } from "./compare.ts";
+export type { RolloutFact } from "./facts.ts";
 export { chooseReading } from "./reading-list.ts";
 export { listGroupRows, listTrajectoryRows, readGroupFacts, toFactValues } from "./rows.ts";
 export type { Stats, StatsOptions } from "./summary.ts";

@@ -1,11 +1,10 @@
 import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
-import { findSign } from "../../stats/index.ts";
 import { formatPercent } from "../../units.ts";
 import type { CompareOptions } from "./command.ts";
 import { type ChangedMeasure, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { formatNumber, formatSigned, judgeReward } from "./verdict.ts";
+import { findSign, formatNumber, formatSigned, judgeReward } from "./verdict.ts";
 
 export const printComparePage = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
   const { reward, pass, metrics, finish_reasons, changed } = document;
@@ -60,16 +59,13 @@ export const formatChange = ({ a, b, difference, ci95 }: Change) => {
 
 const listReward = (reward: NonNullable<CompareDocument["reward"]>, minEffect?: number): readonly Line[] => {
   const { better, worse, equal } = reward;
+  const sign = findSign(reward);
+  const tone = sign > 0 ? "good" : sign < 0 ? "bad" : undefined;
   return [
     { label: "change", text: formatChange(reward) },
     { label: "pairs", text: `${better} better, ${worse} worse, ${equal} equal` },
-    { label: "result", text: judgeReward(reward, minEffect), tone: toneOf(reward), kind: "sentence" },
+    { label: "result", text: judgeReward(reward, minEffect), tone, kind: "sentence" },
   ];
-};
-
-const toneOf = (reward: Change) => {
-  const sign = findSign(reward);
-  return sign > 0 ? "good" : sign < 0 ? "bad" : undefined;
 };
 
 type ChangedPrompt = CompareDocument["changed"][number];

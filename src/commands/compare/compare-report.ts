@@ -2,7 +2,7 @@
 import type { Dataset } from "../../dataset/index.ts";
 import type { Failure, Problem } from "../../failure.ts";
 import { combineModes } from "../../input/index.ts";
-import { formatTable, printReport, quoteCode, type Screen, saveReport } from "../../output/index.ts";
+import { formatTable, printReport, type Screen } from "../../output/index.ts";
 import { formatPercent } from "../../units.ts";
 import type { CompareOptions } from "./command.ts";
 import { formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
@@ -27,10 +27,8 @@ export const printComparisonReports = async (screen: Screen, comparison: Reporte
   const inputs = [...new Set(errors.flatMap(({ file }) => file ?? []))];
   const mode = combineModes([...datasets.flatMap(({ sources }) => sources), { name: typed.a }, { name: typed.b }]);
   const facts = { title: "rollcall compare", inputs, problems: errors, result: toResult(comparison) };
-  for (const { form, file } of typed.report) {
-    if (form !== "markdown") await printReport(screen, { form, file, mode, ...facts });
-    else await saveReport(screen, { form, file, mode }, (clean) => formatMarkdown(comparison, clean));
-  }
+  const listBlocks = (quote: Quote) => listComparisonBlocks(comparison, quote);
+  for (const target of typed.report) await printReport(screen, { ...target, mode, ...facts, listBlocks });
 };
 
 const toResult = ({ typed: { minEffect = 0 }, document, failure }: ReportedComparison) => {
@@ -46,19 +44,15 @@ const toResult = ({ typed: { minEffect = 0 }, document, failure }: ReportedCompa
   return { name, status, text } as const;
 };
 
-type Clean = (text: string) => string;
+type Quote = (text: string) => string;
 
-const formatMarkdown = ({ typed, document, failure }: ReportedComparison, clean: Clean) => {
-  const quote = (text: string) => quoteCode(clean(text));
-  const blocks = [
-    `### Comparison of ${quote(typed.a)} and ${quote(typed.b)}`,
-    failure ? `**Invalid input:** ${quote(failure.message)}` : "",
-    ...(document ? formatDocument(document, typed, quote) : []),
-  ];
-  return `${blocks.filter((block) => block !== "").join("\n\n")}\n`;
-};
+const listComparisonBlocks = ({ typed, document, failure }: ReportedComparison, quote: Quote) => [
+  `### Comparison of ${quote(typed.a)} and ${quote(typed.b)}`,
+  failure ? `**Invalid input:** ${quote(failure.message)}` : "",
+  ...(document ? formatDocument(document, typed, quote) : []),
+];
 
-const formatDocument = (document: CompareDocument, typed: CompareOptions, quote: Clean) => {
+const formatDocument = (document: CompareDocument, typed: CompareOptions, quote: Quote) => {
   const { reward, finish_reasons, changed, notes } = document;
   const percent = (share: number) => formatPercent(share, 1, Math.round);
   const counts = reward ? ` ${reward.better} better, ${reward.worse} worse, ${reward.equal} equal.` : "";

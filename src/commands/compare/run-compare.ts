@@ -2,7 +2,7 @@ import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { composeCheckResult, type Dataset, locatePart, readPromptAndKeyAt } from "../../dataset/index.ts";
 import { roundForDisplay } from "../../decimal.ts";
-import { Failure, toProblemDocument } from "../../failure.ts";
+import { Failure, toWarningDocuments } from "../../failure.ts";
 import { readTries } from "../../options/input-options.ts";
 import { printDocument, printObjects, type Screen } from "../../output/index.ts";
 import { toFileLine } from "../../problems/positions.ts";
@@ -40,7 +40,7 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   const document: CompareDocument = {
     ...rest,
     changed: changed.slice(0, typed.limit).map((pair) => describePair(datasets, pair, typed)),
-    warnings: problems.filter(({ severity }) => severity === "warning").map(toProblemDocument),
+    warnings: toWarningDocuments(problems),
     notes: screen.notices,
   };
   if (typed.report.every(({ file }) => file !== undefined)) await printResult(screen, document, typed);

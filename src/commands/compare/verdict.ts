@@ -1,6 +1,6 @@
 /** Judges the difference of the mean rewards, for the page, the reports and the exit code. */
 import { roundForDisplay } from "../../decimal.ts";
-import { findSign } from "../../stats/index.ts";
+import { rewardTolerance } from "../../index/metrics.ts";
 import type { CompareDocument } from "./output.ts";
 
 type Reward = CompareDocument["reward"];
@@ -8,10 +8,16 @@ type Reward = CompareDocument["reward"];
 /** With fewer pairs, the t interval depends much on the distribution of the differences. */
 const fewPairs = 20;
 
+/** Returns the sign of a difference that the data shows; 0 if the interval contains 0, or is unknown. */
+export const findSign = (reward: Reward) => {
+  const [low = 0, high = 0] = reward?.ci95 ?? [];
+  return low > rewardTolerance ? 1 : high < -rewardTolerance ? -1 : 0;
+};
+
 /** True if the whole interval is below -`minEffect`. */
 export const isRegression = (reward: Reward, minEffect: number) => {
   const [, high = 0] = reward?.ci95 ?? [];
-  return reward !== null && findSign(reward) < 0 && high < -minEffect;
+  return findSign(reward) < 0 && high < -minEffect;
 };
 
 export const judgeReward = (reward: Reward, minEffect = 0) => {
