@@ -47,6 +47,9 @@ export const toProblemDocument = (problem: Problem) => {
   return { file, line, column, path, rule, severity, message, advice, from };
 };
 
+export const toWarningDocuments = (problems: readonly Problem[]) =>
+  problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
+
 /** The problem's value is `text.slice(from, to)`. `text` may contain control characters. */
 export type Excerpt = Readonly<{
   line: number;

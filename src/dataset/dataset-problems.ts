@@ -15,7 +15,7 @@ import { openBrace, parseJson } from "../json/json-bytes.ts";
 import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../json/table.ts";
 import { type Path, toFileLine } from "../problems/positions.ts";
 import type { ProblemLocation } from "../problems/problems.ts";
-import { listTrajectories, parseRewards, ReadWindow, sliceTrajectories } from "./group-bytes.ts";
+import { listTrajectories, parseReward, ReadWindow, sliceTrajectories } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
 import { reportMixedPrompts } from "./prompts.ts";
@@ -190,7 +190,7 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
     if (parts.columns.source.at(part) !== sourceIndex || !groups.isValid(group)) continue;
     const { source, part: facts } = getPart(dataset, part);
     const bytes = await window.read(source, facts.start, facts.length);
-    for (const [at, reward] of parseRewards(bytes, facts).entries()) {
+    for (const [at, reward] of listTrajectories(bytes, facts).map(parseReward).entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
       const path = [...pathOf(parts, part, at), "reward"];

@@ -168,8 +168,7 @@ export const readGroupTrajectories = async (dataset: IndexedGroups, group: numbe
 export const readGroupStart = (dataset: IndexedGroups, group: number, maxLength: number) =>
   readPartStart(getPart(dataset, dataset.groups.firstOf(group)), maxLength);
 
-export const parseRewards = (bytes: Buffer, part: Part): readonly number[] =>
-  listTrajectories(bytes, part).map((trajectory) => {
-    const { reward } = pickMembers(trajectory, ["reward"]);
-    return typeof reward === "number" ? reward : Number.NaN;
-  });
+export const parseReward = (trajectory: JsonValue) => {
+  const { reward } = pickMembers(trajectory, ["reward"]);
+  return typeof reward === "number" ? reward : Number.NaN;
+};

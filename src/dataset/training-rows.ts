@@ -8,7 +8,7 @@ import { composeArray, composeObject } from "../json/raw-json.ts";
 import { nodeSize } from "../json/reader.ts";
 import { Kind, kindAt } from "../json/shape.ts";
 import * as json from "../json/table.ts";
-import { listTrajectories } from "./group-bytes.ts";
+import { listTrajectories, parseReward } from "./group-bytes.ts";
 import type { Dataset } from "./read-dataset.ts";
 
 /** The reasons why a trajectory (`messages`) or a group (`preferences`) has no row. */
@@ -120,7 +120,7 @@ const composeMessages = (place: Place): Row | Reason => {
 
 const composePreference = (places: readonly Place[]): Row | Reason => {
   if (places.length < 2) return "under_two_trajectories";
-  const rated = places.map((place) => ({ ...place, reward: readReward(place.trajectory) }));
+  const rated = places.map((place) => ({ ...place, reward: parseReward(place.trajectory) }));
   const best = rated.reduce((found, one) => (one.reward > found.reward ? one : found));
   const worst = rated.reduce((found, one) => (one.reward < found.reward ? one : found));
   if (!(best.reward - worst.reward > rewardTolerance)) return "equal_rewards";
@@ -135,9 +135,4 @@ const composePreference = (places: readonly Place[]): Row | Reason => {
     tools: chosen.tools,
   });
   return { rollouts: [chosen, rejected], text };
-};
-
-const readReward = (trajectory: json.JsonValue) => {
-  const reward = json.memberAt(trajectory, "reward");
-  return reward ? json.readNumber(reward.table, reward.node) : Number.NaN;
 };

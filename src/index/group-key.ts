@@ -85,3 +85,6 @@ export const parseKeyText = (key: string | undefined): string | number | boolean
   const value: unknown = JSON.parse(key);
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : key;
 };
+
+/** Returns the text of a key that the reader returned; null without a key. */
+export const formatKeyText = (key: string | undefined) => (key === undefined ? null : String(parseKeyText(key)));

@@ -37,20 +37,7 @@ export interface WalkedFacts {
   finishReason: string | undefined;
 }
 
-export interface WalkedRow extends WalkedFacts {
-  /** The value of `--by` as JSON. */
-  by: string | undefined;
-  /** The key of the group as JSON. */
-  key: string | undefined;
-  /** The digest of the prompt as a value; undefined if it is unknown. */
-  prompt: string | undefined;
-  /** By name; undefined is a result whose call is unknown. */
-  tools: ReadonlyMap<string | undefined, Readonly<ToolUse>>;
-}
-
-export interface RolloutFact extends WalkedRow {
-  reward: number;
-}
+export type WalkedRow = ReturnType<WalkedColumns["at"]>;
 
 /** The columns of `#facts`. `tokens` is the number of tokens plus 1; 0 if it is unknown. */
 const fields = { turns: 0, characters: 1, tokens: 2, finishReason: 3, usesEnd: 4 };
@@ -113,8 +100,9 @@ export class WalkedColumns {
     return this.#facts.at(row, fields.finishReason);
   }
 
-  at(row: number): WalkedRow {
-    const tools = new Map<string | undefined, ToolUse>();
+  at(row: number) {
+    /** By name; undefined is a result whose call is unknown. */
+    const tools = new Map<string | undefined, Readonly<ToolUse>>();
     this.forEachUse(row, (tool, calls, errors, unanswered) =>
       tools.set(this.toolNames.at(tool), { calls, errors, unanswered }),
     );
@@ -123,8 +111,11 @@ export class WalkedColumns {
       characters: this.charactersOf(row),
       tokens: this.tokensOf(row),
       finishReason: this.finishReasons.at(this.finishReasonOf(row)),
+      /** The value of `--by` as JSON. */
       by: this.byValues.at(this.by.at(row)),
+      /** The key of the group as JSON. */
       key: this.keys.at(this.key.at(row)),
+      /** The digest of the prompt as a value; undefined if it is unknown. */
       prompt: this.prompts.at(this.prompt.at(row)),
       tools,
     };

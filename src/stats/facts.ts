@@ -1,6 +1,6 @@
 /** Finds the facts of a dataset. */
 import type { Dataset } from "../dataset/index.ts";
-import type { RolloutFact, WalkedColumns } from "../index/rollout-facts.ts";
+import type { WalkedColumns } from "../index/rollout-facts.ts";
 import type { TrajectoryColumns } from "../index/trajectory-columns.ts";
 
 /** Rows of trajectories. */
@@ -16,7 +16,9 @@ export const getFacts = ({ scan: { parts } }: Dataset): Facts => {
   return { columns, walked: columns.walked };
 };
 
-export const readFact = ({ columns, walked }: Facts, row: number): RolloutFact => ({
+export type RolloutFact = ReturnType<typeof readFact>;
+
+export const readFact = ({ columns, walked }: Facts, row: number) => ({
   reward: columns.reward.at(row),
   ...walked.at(row),
 });

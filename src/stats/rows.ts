@@ -1,11 +1,11 @@
 /** Lists trajectories and groups as rows, whose keys are those of the documents of `rollcall stats --each`. */
 
 import { type Dataset, getPart, locatePart, locateValue } from "../dataset/index.ts";
-import { parseKeyText } from "../index/group-key.ts";
+import { formatKeyText } from "../index/group-key.ts";
 import { isSolved } from "../index/metrics.ts";
-import { nameFacts, type RolloutFact, sumUses } from "../index/rollout-facts.ts";
+import { nameFacts, sumUses } from "../index/rollout-facts.ts";
 import { meanOfFinite, standardDeviation } from "../index/sums.ts";
-import { getFacts, readFact } from "./facts.ts";
+import { getFacts, type RolloutFact, readFact } from "./facts.ts";
 import type { StatsOptions } from "./summary.ts";
 
 /** Returns the facts of a group's trajectories; none if the group is invalid. */
@@ -33,7 +33,7 @@ export async function* listGroupRows(dataset: Dataset, { pass, signal }: RowOpti
     yield {
       file,
       line,
-      key: toText(facts[0]?.key),
+      key: formatKeyText(facts[0]?.key),
       trajectories: facts.length,
       exceptions: dataset.groups.exceptionsOf(group),
       reward: meanOfFinite(rewards),
@@ -61,7 +61,16 @@ export async function* listTrajectoryRows(dataset: Dataset, { pass, signal }: Ro
         const { reward, advantage, ...others } = toFactValues(fact, mean);
         const solved = reward === null ? null : isSolved(reward, pass);
         const { file, line } = await locateTrajectory(dataset, part, at);
-        yield { file, line, key: toText(fact.key), reward, advantage, solved, ...others, trajectory: ++trajectory };
+        yield {
+          file,
+          line,
+          key: formatKeyText(fact.key),
+          reward,
+          advantage,
+          solved,
+          ...others,
+          trajectory: ++trajectory,
+        };
       }
     }
   }
@@ -73,8 +82,6 @@ function* listValidGroups({ groups }: Dataset, signal: AbortSignal) {
     if (groups.isValid(group)) yield group;
   }
 }
-
-const toText = (key: string | undefined) => (key === undefined ? null : String(parseKeyText(key)));
 
 /** A group of converted records has its trajectories on several lines. */
 const locateTrajectory = async (dataset: Dataset, part: number, trajectory: number) => {

@@ -1,7 +1,7 @@
 /** Reads a group, and formats the command that logs or reads the group. */
 
 import * as grouping from "../dataset/index.ts";
-import { parseKeyText } from "../index/group-key.ts";
+import { formatKeyText } from "../index/group-key.ts";
 import { isObject, sliceText } from "../json/json-bytes.ts";
 import { formatIndented, parseRawJson } from "../json/raw-json.ts";
 import * as table from "../json/table.ts";
@@ -38,16 +38,18 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
     isReadable: kind !== "unreadable",
     members: trajectories.map(({ messages, ...member }, at) => {
       const fact = facts[at];
-      const step = fact?.by === undefined ? null : formatStep(fact.by);
-      return { ...member, messages: messages.length, step, facts: fact ? stats.toFactValues(fact, mean) : null };
+      return {
+        ...member,
+        messages: messages.length,
+        step: formatKeyText(fact?.by),
+        facts: fact ? stats.toFactValues(fact, mean) : null,
+      };
     }),
     exceptions: bytes ? readExceptions(bytes) : [],
     common: countSharedMessages(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
 };
-
-export const formatStep = (json: string) => String(parseKeyText(json));
 
 const readExceptions = (bytes: Buffer) =>
   table.elementsOf(table.memberAt(table.readRoot(bytes), "exceptions")).map((exception) => {

@@ -3,11 +3,12 @@
 import * as grouping from "../dataset/index.ts";
 import { composeCheckResult } from "../dataset/index.ts";
 import type { Problem } from "../failure.ts";
+import { formatKeyText } from "../index/group-key.ts";
 import * as stats from "../stats/index.ts";
 import { createAnswers } from "./answer-queries.ts";
 import type { Finding, GroupFacts, GroupReader, ReadingList, RewardBounds, Summary } from "./answers.ts";
 import { computeCharts } from "./charts.ts";
-import { formatStep, readGroupContent, type ViewInput } from "./group-content.ts";
+import { readGroupContent, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
 
@@ -94,7 +95,7 @@ const unknownMoments = { mean: null, deviation: null };
 /** Null if no trajectory has a step. */
 const formatSteps = (facts: readonly stats.RolloutFact[]) => {
   const steps = new Set(facts.flatMap(({ by }) => by ?? []));
-  return steps.size === 0 ? null : Array.from(steps, formatStep).join(", ");
+  return steps.size === 0 ? null : Array.from(steps, formatKeyText).join(", ");
 };
 
 /** Formats as `6 stop, 2 length`, without the count if all trajectories have this reason. Null if none is known. */

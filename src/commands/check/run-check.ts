@@ -8,7 +8,7 @@ import {
   reportSplitLeaks,
 } from "../../dataset/index.ts";
 import { roundForDisplay } from "../../decimal.ts";
-import { Failure, type Problem, toProblemDocument } from "../../failure.ts";
+import { Failure, type Problem, toProblemDocument, toWarningDocuments } from "../../failure.ts";
 import { combineModes, locateLine } from "../../input/index.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
 import { printDocument, printReport } from "../../output/index.ts";
@@ -80,8 +80,6 @@ const listInvalidFiles = (dataset: Dataset) => {
   return invalid;
 };
 
-const isWarning = ({ severity }: Problem) => severity === "warning";
-
 const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
   const { filteredOut: not_chosen, omittedProblemCount } = result;
@@ -96,7 +94,7 @@ const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckR
       unreadable_lines: unreadable || undefined,
       not_chosen,
       problems_left_out: omittedProblemCount || undefined,
-      warnings: problems.filter(isWarning).map(toProblemDocument),
+      warnings: toWarningDocuments(problems),
       notes: screen.notices,
     });
   }

@@ -8,7 +8,7 @@ import {
   readGroupLines,
   type TrainingRows,
 } from "../../dataset/index.ts";
-import { toProblemDocument } from "../../failure.ts";
+import { toWarningDocuments } from "../../failure.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { requireUnusedFile, savePieces } from "../../files.ts";
 import { listInexactValues, type ReceiptData, sumCounts } from "../../formats/index.ts";
@@ -119,7 +119,7 @@ const printResult = async (
     const notes = screen.notices;
     const counts = { format, groups, trajectories, out: typed.out, rejects_file, leaves, left_out, added, not_chosen };
     const rowCounts = rows && { written: rows.written, truncated: rows.truncated, missing: rows.withoutRow };
-    const warnings = problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
+    const warnings = toWarningDocuments(problems);
     const document = { ...counts, rows: rowCounts, redacted: redactor?.counts, warnings, notes };
     return await printDocument<ConvertDocument>(screen, { status: "converted", ...document });
   }

@@ -1,7 +1,7 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { composeCheckResult, type Dataset } from "../../dataset/index.ts";
-import { toProblemDocument } from "../../failure.ts";
+import { type CheckResult, composeCheckResult, type Dataset } from "../../dataset/index.ts";
+import { toWarningDocuments } from "../../failure.ts";
 import { parseKeyText } from "../../index/group-key.ts";
 import { readTries } from "../../options/input-options.ts";
 import { printDocument, printObjects } from "../../output/index.ts";
@@ -27,14 +27,13 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   const result = composeCheckResult(dataset);
-  const warnings = result.problems.filter(({ severity }) => severity === "warning").map(toProblemDocument);
-  if (rows) await rows.print(context, dataset, warnings);
+  if (rows) await rows.print(context, dataset, toWarningDocuments(result.problems));
   else {
     const tries = readTries(typed.k);
     const splitBy = by === undefined ? undefined : by === "file" ? "file" : "key";
     const stats = computeStats(dataset, { pass: typed.pass, tries, by: splitBy });
     noteStats(context, dataset, stats, typed);
-    await printResult(context, stats, { by, unreadable: result.unreadable, filteredOut: result.filteredOut, warnings });
+    await printResult(context, stats, { by, result });
   }
   noteWarnings(context, dataset, "the input");
   if (result.failure) throw result.failure;
@@ -58,17 +57,10 @@ const noteStats = (
     screen.notice(`no trajectory has the key ${typed.by}`);
 };
 
-interface ResultFacts {
-  readonly by: string | undefined;
-  readonly unreadable: number;
-  readonly filteredOut: StatsDocument["not_chosen"];
-  readonly warnings: StatsDocument["warnings"];
-}
-
 const printResult = async (
   { screen }: Context,
   { whole, byValue }: DatasetStats,
-  { by, unreadable, filteredOut, warnings }: ResultFacts,
+  { by, result: { unreadable, filteredOut, problems } }: { by: string | undefined; result: CheckResult },
 ) => {
   const slices = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
   if (screen.format === "table") return await printStatsPage(screen, { whole, slices, by });
@@ -81,7 +73,7 @@ const printResult = async (
     by: slices,
     unreadable_lines: unreadable || undefined,
     not_chosen: filteredOut,
-    warnings,
+    warnings: toWarningDocuments(problems),
     notes: screen.notices,
   });
 };
