@@ -258,16 +258,23 @@ const isErrorResult = (table: JsonTable, kinds: ReturnType<typeof resultShape.re
 const isErrorString = (table: JsonTable, node: number) => {
   const { bytes } = table;
   const [start, end] = [json.startOf(table, node) + 1, json.endOf(table, node) - 1];
-  if (bytes[start] === openBrace)
+  const first = skipWhiteText(bytes, start);
+  if (bytes[first] === openBrace)
     return bytes.subarray(start, end).includes("rror") && isErrorText(json.readString(table, node));
   const startsUntil = Math.min(end, start + maxExceptionLength);
-  return canNameException(bytes, start) && isErrorText(bytes.toString("utf8", start, startsUntil));
+  return canNameException(bytes, first) && isErrorText(bytes.toString("utf8", start, startsUntil));
+};
+
+/** Returns the position after spaces, and after escapes such as a line end. */
+const skipWhiteText = (bytes: Buffer, start: number) => {
+  let at = start;
+  while (bytes[at] === space || bytes[at] === backslash) at += bytes[at] === backslash ? 2 : 1;
+  return at;
 };
 
 /** Looks at the first word, because decoding each result takes long. */
 const canNameException = (bytes: Buffer, start: number) => {
   let at = start;
-  while (bytes[at] === space || bytes[at] === backslash) at += bytes[at] === backslash ? 2 : 1;
   const first = bytes[at];
   while (isWordByte(bytes[at] ?? 0)) at++;
   const next = bytes[at];

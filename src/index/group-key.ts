@@ -83,6 +83,8 @@ const formatKey = (key: json.JsonValue) => {
 export const parseKeyText = (key: string | undefined): string | number | boolean | null => {
   if (key === undefined || key.startsWith("sha256:")) return key ?? null;
   const value: unknown = JSON.parse(key);
+  // Another integer can have the same double.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) return key;
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : key;
 };
 

@@ -118,15 +118,21 @@ export const meanOfFinite = (values: readonly number[]) => {
   return finite.length === 0 ? null : computeMean(finite);
 };
 
-/** Adds with a compensation, as in A. Neumaier (1974), because an exact sum takes as long as 100 additions. */
-const addFew = (values: ArrayLike<number>) => {
+/**
+ * Adds values minus `shift`, with a compensation as in A. Neumaier (1974), because an exact sum takes as long as 100
+ * additions.
+ */
+export const addFew = (values: ArrayLike<number>, shift = 0) => {
   const sorted = sortNumbers(values);
   let [sum, lost] = [0, 0];
-  for (let at = 0; at < values.length; at++) {
-    const value = sorted[at] ?? 0;
+  const add = (value: number) => {
     const next = sum + value;
     lost += Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum;
     sum = next;
+  };
+  for (let at = 0; at < values.length; at++) {
+    add(sorted[at] ?? 0);
+    if (shift !== 0) add(-shift);
   }
   return sum + lost;
 };
@@ -135,7 +141,7 @@ const addFew = (values: ArrayLike<number>) => {
 const fewNumbers = new Float64Array(32);
 
 /** Copies numbers in ascending order, so that results do not depend on their order. The next call reuses the array. */
-export const sortNumbers = (values: ArrayLike<number>) => {
+const sortNumbers = (values: ArrayLike<number>) => {
   const count = values.length;
   if (count > fewNumbers.length) {
     const copy = new Float64Array(count);

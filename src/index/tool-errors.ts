@@ -12,7 +12,7 @@ const exceptionStart =
 
 /** Expects the whole text if it is JSON, or else its start. */
 export const isErrorText = (text: string) =>
-  text.startsWith("{") ? hasError(parseJson(text)?.value) : exceptionStart.test(text.slice(0, maxExceptionLength));
+  /^\s*\{/.test(text) ? hasError(parseJson(text)?.value) : exceptionStart.test(text.slice(0, maxExceptionLength));
 
 export const hasError = (value: unknown) => {
   if (!isObject(value)) return false;

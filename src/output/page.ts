@@ -70,7 +70,8 @@ function* formatSection(section: Section, layout: PageLayout) {
 const indentStep = "  ";
 
 const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fold, width, widthOf }: PageLayout) => {
-  const labelWidth = lines.reduce((max, { label }) => Math.max(max, widthOf(clean(label))), 0);
+  const nameOf = (label: string) => clean(label).replaceAll("\n", " ");
+  const labelWidth = lines.reduce((max, { label }) => Math.max(max, widthOf(nameOf(label))), 0);
   const besideIndent = indent.length + labelWidth + 2;
   const belowIndent = indent.length + 2;
   const isBetterBelow = (text: string) => {
@@ -79,7 +80,7 @@ const formatLines = (lines: readonly Line[], indent: string, { paint, clean, fol
     return width - besideIndent < minColumns || (besideIndent + longest > width && belowIndent + longest <= width);
   };
   return lines.flatMap(({ label, text, tone, kind }) => {
-    const [name, shown] = [clean(label), clean(text)];
+    const [name, shown] = [nameOf(label), clean(text)];
     const isBelow = isBetterBelow(shown);
     const rest = " ".repeat(isBelow ? belowIndent : besideIndent);
     const folded = shown.split("\n").flatMap((line) => fold(line, rest.length, kind));

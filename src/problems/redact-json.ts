@@ -27,6 +27,8 @@ export class Redactor {
     const table = readTable(bytes);
     if (!table) throw new Error("a redaction broke JSON");
     const parts: Buffer[] = [];
+    /** The numbers of redacted keys, by object. */
+    const keys = new Map<number, number>();
     let copied = 0;
     for (const { kind, ...secret } of found.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
       const { node, path } = json.findInnermost(table, { from: 0, byte: secret.start });
@@ -34,7 +36,10 @@ export class Redactor {
       const isText = first === quote || first === openBrace;
       const { start, end } = isText ? secret : json.spanOf({ table, node });
       if (start < copied) continue;
-      const mark = `[redacted: ${kind}]`;
+      const number = first === openBrace ? (keys.get(node) ?? 0) + 1 : 1;
+      keys.set(node, number);
+      // Two keys of an object must stay different.
+      const mark = `[redacted: ${kind}${number > 1 ? ` ${number}` : ""}]`;
       parts.push(bytes.subarray(copied, start), Buffer.from(isText ? mark : JSON.stringify(mark)));
       copied = end;
       const key = `${kind} ${formatPath(path)}`;

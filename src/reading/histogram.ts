@@ -38,7 +38,8 @@ const drawBars = (bars: ReturnType<typeof computeBars>, width: number) => {
   });
 };
 
-const computeBars = ({ weights, min, max, rangeStep }: Distributions["rewards"]) => {
+/** Returns at most eight ranges of rewards, or single rewards, with their numbers of trajectories. */
+export const computeBars = ({ weights, min, max, rangeStep }: Distributions["rewards"]) => {
   if (weights.length <= maxBars && rangeStep === 0)
     return weights.map(({ value, count }) => ({ name: formatNumber(value, 6), count }));
   const minStep = (max - min) / (maxBars - 2);

@@ -1,7 +1,7 @@
 /** Computes percentiles, and t intervals of means over groups (metrics.md), in any order of the values. */
 
 import { NumberColumn } from "../index/column.ts";
-import { addToSum, computeMean, createSum, findBounds, meanOfSum, sortNumbers } from "../index/sums.ts";
+import { addFew, addToSum, computeMean, createSum, findBounds, meanOfSum } from "../index/sums.ts";
 
 /** The low and the high end of a 95 % interval. */
 export type Interval = readonly number[];
@@ -90,10 +90,7 @@ export class GroupedValues {
     for (let group = 0; group < groups; group++) {
       const end = group + 1 < groups ? this.#starts.at(group + 1) : values.length;
       const own = values.subarray(this.#starts.at(group), end);
-      // The rounded sum does not depend on the order.
-      const sorted = sortNumbers(own);
-      let residual = 0;
-      for (let at = 0; at < own.length; at++) residual += (sorted[at] ?? 0) - mean;
+      const residual = addFew(own, mean);
       if (!Number.isFinite(residual ** 2)) return { mean, ci95: null };
       addToSum(squares, residual ** 2);
     }

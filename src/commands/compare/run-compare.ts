@@ -3,6 +3,7 @@ import type { Context } from "../../context.ts";
 import { composeCheckResult, type Dataset, locatePart, readPromptAndKeyAt } from "../../dataset/index.ts";
 import { roundForDisplay } from "../../decimal.ts";
 import { Failure, toWarningDocuments } from "../../failure.ts";
+import { conflictingOptions } from "../../failures.ts";
 import { readTries } from "../../options/input-options.ts";
 import { printDocument, printObjects, type Screen } from "../../output/index.ts";
 import { toFileLine } from "../../problems/positions.ts";
@@ -21,6 +22,8 @@ import { isRegression } from "./verdict.ts";
 
 export const printComparison = async (context: Context, typed: CompareOptions) => {
   const { screen } = context;
+  if (typed.a === "-" && typed.b === "-")
+    throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
   checkReportFiles(screen, { report: typed.report, inputs: [typed.a, typed.b] });
   const datasets = await readBoth(context, typed).catch(async (thrown: unknown) => {
     if (thrown instanceof Failure && thrown.code === "invalid_input")

@@ -61,7 +61,9 @@ export const convert = async (context: Context, given: ConvertOptions) => {
   if (failure && !skipsInvalid) throw failure;
   const changes = await openChanges(typed);
   const file = await writeFiles(context, typed, { dataset, changes, hasRejects: failure !== undefined });
-  await printResult(context, typed, { result, changes, rejects_file: file, data: dataset.conversion?.receipt?.data() });
+  const data = dataset.conversion?.receipt?.data();
+  const hasLogprobs = dataset.scan.tally.sampled.choicesWithLogprobs > 0;
+  await printResult(context, typed, { result, changes, rejects_file: file, hasLogprobs, data });
   if (file === null) return;
   const details = { ...failure?.details, stoppedBy: "invalid_input", retryable: false } as const;
   const written = groups.read - groups.rejected;
@@ -103,18 +105,33 @@ const writeFiles = async (
   return file;
 };
 
-type ConvertResult = Readonly<{ result: CheckResult; changes: Changes; rejects_file: string | null }>;
+type ConvertResult = Readonly<{
+  result: CheckResult;
+  changes: Changes;
+  rejects_file: string | null;
+  hasLogprobs: boolean;
+}>;
 
 const printResult = async (
   { screen }: Context,
   typed: ConvertOptions,
-  { result, changes: { rows, redactor }, rejects_file, data }: ConvertResult & { data: ReceiptData | undefined },
+  {
+    result,
+    changes: { rows, redactor },
+    rejects_file,
+    hasLogprobs,
+    data,
+  }: ConvertResult & { data: ReceiptData | undefined },
 ) => {
   const { groups, trajectories, problems, filteredOut: not_chosen } = result;
   const { leaves = null, left_out = [], added = [], format = null } = data ?? {};
   if (data && data.leaves.left_out > 0) screen.notice(formatOmittedValues(data, typed));
   if (rows) printRowNotes(screen, rows);
-  if (redactor?.counts[0]) screen.notice(`redacted ${pluralize(sumCounts(redactor.counts), "secret")}`);
+  if (redactor?.counts[0]) {
+    screen.notice(`redacted ${pluralize(sumCounts(redactor.counts), "secret")}`);
+    if (typed.to === "groups" && hasLogprobs)
+      screen.notice("log probabilities can still spell a redacted secret, because their tokens are parts of it");
+  }
   if (screen.isForProgram) {
     const notes = screen.notices;
     const counts = { format, groups, trajectories, out: typed.out, rejects_file, leaves, left_out, added, not_chosen };

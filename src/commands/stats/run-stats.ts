@@ -1,6 +1,12 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { type CheckResult, composeCheckResult, type Dataset } from "../../dataset/index.ts";
+import {
+  type CheckResult,
+  collectDistributions,
+  composeCheckResult,
+  type Dataset,
+  type Distributions,
+} from "../../dataset/index.ts";
 import { toWarningDocuments } from "../../failure.ts";
 import { parseKeyText } from "../../index/group-key.ts";
 import { readTries } from "../../options/input-options.ts";
@@ -33,7 +39,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const splitBy = by === undefined ? undefined : by === "file" ? "file" : "key";
     const stats = computeStats(dataset, { pass: typed.pass, tries, by: splitBy });
     noteStats(context, dataset, stats, typed);
-    await printResult(context, stats, { by, result });
+    await printResult(context, stats, { by, result, distributions: () => collectDistributions(dataset) });
   }
   noteWarnings(context, dataset, "the input");
   if (result.failure) throw result.failure;
@@ -57,13 +63,20 @@ const noteStats = (
     screen.notice(`no trajectory has the key ${typed.by}`);
 };
 
+interface PrintedFacts {
+  readonly by: string | undefined;
+  readonly result: CheckResult;
+  readonly distributions: () => Distributions;
+}
+
 const printResult = async (
   { screen }: Context,
   { whole, byValue }: DatasetStats,
-  { by, result: { unreadable, filteredOut, problems } }: { by: string | undefined; result: CheckResult },
+  { by, result: { unreadable, filteredOut, problems }, distributions }: PrintedFacts,
 ) => {
   const slices = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
-  if (screen.format === "table") return await printStatsPage(screen, { whole, slices, by });
+  if (screen.format === "table")
+    return await printStatsPage(screen, { whole, slices, by, rewards: distributions().rewards });
   if (!screen.isForProgram) {
     const rows = by === undefined ? [{ value: null, ...whole }] : slices;
     return await printObjects(screen, { data: rows }, { member: "data", columns: sliceColumns(by, whole) });

@@ -1,3 +1,4 @@
+import type { Distributions } from "../../dataset/index.ts";
 import { roundForDisplay } from "../../decimal.ts";
 import { type KeyColumn, type Line, printPage, type Screen, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
@@ -9,9 +10,10 @@ interface StatsPage {
   readonly whole: Stats;
   readonly slices: readonly SliceDocument[];
   readonly by: string | undefined;
+  readonly rewards: Distributions["rewards"];
 }
 
-export const printStatsPage = async (screen: Screen, { whole, slices, by }: StatsPage) => {
+export const printStatsPage = async (screen: Screen, { whole, slices, by, rewards }: StatsPage) => {
   const counts = [
     { label: "groups", text: String(whole.groups) },
     { label: "trajectories", text: String(whole.trajectories) },
@@ -19,6 +21,7 @@ export const printStatsPage = async (screen: Screen, { whole, slices, by }: Stat
   ];
   const titled: readonly Section[] = [
     { title: "Reward", lines: listRewards(whole) },
+    { title: "Trajectories by reward", lines: await listRanges(rewards) },
     { title: `Solved, with a reward of at least ${whole.solved?.at}`, lines: listSolved(whole) },
     { title: "Last finish reasons", lines: listFinishes(whole) },
     { title: "Lengths", lines: listLengths(whole) },
@@ -53,6 +56,15 @@ const drawBar = (share: number) => {
   const rest = eighths % 8;
   const partial = rest === 0 ? "" : String.fromCharCode("█".charCodeAt(0) + 8 - rest);
   return "█".repeat(Math.floor(eighths / 8)) + partial;
+};
+
+const listRanges = async (rewards: Distributions["rewards"]): Promise<readonly Line[]> => {
+  if (rewards.count === 0) return [];
+  const { computeBars } = await import("../../reading/histogram.ts");
+  const bars = computeBars(rewards);
+  const max = Math.max(...bars.map(({ count }) => count));
+  const text = (count: number) => `${String(count).padStart(String(max).length)}  ${drawBar(count / max)}`.trimEnd();
+  return bars.map(({ name, count }) => ({ label: name, text: text(count) }));
 };
 
 const listSolved = ({ solved }: Stats): readonly Line[] => {
