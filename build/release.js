@@ -35,6 +35,8 @@ const makeRelease = () => {
   const release = resolve(positionals[0] ?? join(checkout, "release"));
   const temporary = mkdtempSync(join(tmpdir(), "release-"));
   try {
+    if (existsSync(release) && !existsSync(join(release, "SHA256SUMS")) && readdirSync(release).length > 0)
+      throw new Error(`${release} is not empty, and is no release`);
     rmSync(release, { recursive: true, force: true });
     mkdirSync(release, { recursive: true });
     const python = findPython();
@@ -105,7 +107,16 @@ const listPackages = () => {
   const licenses = readFileSync(join(checkout, "THIRD-PARTY-LICENSES"), "utf8");
   const isDevelopment = ({ properties }) => properties.some(({ name }) => name === "cdx:npm:package:development");
   const isBundled = (component) => licenses.includes(`\n${component.name} ${component.version} (`);
-  const components = list.components.filter((component) => !isDevelopment(component) || isBundled(component));
+  // npm knows bundled packages as packages of the development.
+  const toShipped = ({ properties, scope: _, ...component }) => ({
+    ...component,
+    scope: "required",
+    properties: properties.filter(({ name }) => name !== "cdx:npm:package:development"),
+  });
+  const components = list.components.flatMap((component) => {
+    if (isBundled(component)) return toShipped(component);
+    return isDevelopment(component) ? [] : component;
+  });
   const known = new Set([list.metadata.component["bom-ref"], ...components.map((component) => component["bom-ref"])]);
   const dependencies = list.dependencies
     .filter(({ ref }) => known.has(ref))

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 import unittest
 import venv
 from decimal import Decimal
@@ -62,7 +63,7 @@ class Case(unittest.TestCase):
 
 class ApiTest(Case):
     def test_logs_each_group_once_with_the_bytes_of_json_dumps(self) -> None:
-        scalar = mock.Mock(item=lambda: 0.5)
+        scalar = mock.Mock(ndim=0, item=lambda: 0.5)
         rollcall.log((group(at, scalar) for at in range(30)), model="m", split="train")
         self.write(0.5)
         again = run(sys.executable, "-m", "rollcall", "log", "m", self.file, "--split=train", "--json")
@@ -92,6 +93,17 @@ class ApiTest(Case):
             rollcall.check([group(0, None)])
         self.assertEqual((raised.exception.result or {})["problems"], raised.exception.problems)
         self.assertEqual(self.catch((group(at) for at in range(9999)), split=None).code, "usage")
+
+    def test_sees_the_end_although_a_worker_was_forked(self) -> None:
+        def fork(number: int) -> dict[str, Any]:
+            worker = os.fork()
+            if worker == 0:
+                time.sleep(60)
+                os._exit(0)
+            self.addCleanup(lambda: (os.kill(worker, signal.SIGKILL), os.waitpid(worker, 0)))
+            return group(number)
+
+        self.assertEqual(rollcall.log(map(fork, range(2)), model="m", split="train")["groups"]["logged"], 2)
 
     def test_passes_options(self) -> None:
         rules = ["single-trajectory-group", "missing-logprobs"]

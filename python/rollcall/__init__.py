@@ -6,8 +6,9 @@ A group is a dict in rollcall's format. The program gets one after the other, as
 nothing before it has all of them. Keys, URLs and settings are those of the command line.
 """
 
+import os
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import IO, Any
 
 __all__ = ["Error", "check", "log"]
 
@@ -52,10 +53,22 @@ def check(groups: Iterable[Json], **options: Any) -> Json:
     return _run(["check"], groups, options, [])
 
 
+#: The inputs of running programs. A forked worker must not keep them open, or the program would not see their ends.
+_inputs: set[IO[bytes]] = set()
+
+
+def _leave_inputs() -> None:
+    for file in _inputs:
+        if not file.closed:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_inputs)
+
+
 def _run(command: list[str], groups: Iterable[Json], options: Json, operands: list[str]) -> Json:
     # Here, because the command `rollcall` loads this file, too.
-    import json
-    import os
     import signal
     from subprocess import PIPE, Popen
     from tempfile import TemporaryFile
@@ -70,11 +83,10 @@ def _run(command: list[str], groups: Iterable[Json], options: Json, operands: li
         except FileNotFoundError:
             raise Error(launcher.NO_NODE) from None
         assert process.stdin
+        _inputs.add(process.stdin)
         try:
             for piece in _pieces(groups):
-                try:
-                    process.stdin.write(piece)
-                except OSError:
+                if not _write(process.stdin, piece):
                     break  # the program ended, and says why
             process.communicate()
         except BaseException:
@@ -84,19 +96,44 @@ def _run(command: list[str], groups: Iterable[Json], options: Json, operands: li
                 process.send_signal(signal.SIGINT)
             process.communicate()
             raise
+        finally:
+            _inputs.discard(process.stdin)
         output.seek(0)
         errors.seek(0)
         printed, text = output.read(), errors.read().decode("utf-8", "replace").strip()
-    result: Any = json.loads(printed) if printed else None
-    code = process.returncode
-    if code == 0:
-        return dict(result)
+    result = _parse(printed)
+    error = (_parse(text.split("\n")[-1]) or {}).get("error")
+    code = process.returncode  # 0 for each code if the caller ignores SIGCHLD
+    if error is None and code == 0 and result is not None:
+        return result
+    message = f"rollcall ended with {code}: {text or 'it printed no result'}"  # a signal killed it, or Node failed
+    raise Error(error or {"code": "internal", "message": message, "exit_code": code, "retryable": code < 0}, result)
+
+
+def _write(file: IO[bytes], piece: bytes) -> bool:
+    """Returns False if the program ended."""
+    import errno
+
     try:
-        error = json.loads(text.split("\n")[-1])["error"]
-    except (ValueError, LookupError, TypeError):  # a signal killed it, or Node failed
-        message = f"rollcall ended with {code}: {text or 'it printed nothing'}"
-        error = {"code": "internal", "message": message, "exit_code": code, "retryable": code < 0}
-    raise Error(error, result)
+        # Pipes take 512 bytes at once, so a kill cannot divide the end of a line from the start of the next.
+        for part in (piece[:512], piece[512:]):
+            file.write(part)
+            file.flush()
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EINVAL):
+            raise
+        return False
+    return True
+
+
+def _parse(text: str | bytes) -> Json | None:
+    import json
+
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return None
+    return document if isinstance(document, dict) else None
 
 
 def _option_words(options: Json) -> Iterator[str]:
@@ -114,7 +151,7 @@ def _pieces(groups: Iterable[Json]) -> Iterator[bytes]:
     def to_json(value: Any) -> Any:
         """Converts a scalar of numpy or torch."""
         try:
-            item = value.item()
+            item = value if getattr(value, "ndim", 0) else value.item()
         except (AttributeError, ValueError, RuntimeError):
             item = value
         if type(item) is type(value):

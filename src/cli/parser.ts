@@ -1,5 +1,6 @@
 /** Makes commander's objects from the records of commands, options and arguments. */
 import { Argument, type CommanderError, Option, Command as Parser } from "commander";
+import { invalidOptionValue } from "../failures.ts";
 import type { Command } from "./command.ts";
 import * as commands from "./command.ts";
 import { camelCase, type OptionKind } from "./kinds.ts";
@@ -81,6 +82,8 @@ const createValueParser =
   (name: string, { parse, repeatable }: OptionKind<unknown>, { invalidValues }: Findings) =>
   (word: string, previous: unknown) => {
     try {
+      // The word after an option without its value.
+      if (word === "--" && name.startsWith("--")) throw invalidOptionValue(name, word, "a value before --");
       const value = parse(word, name);
       return repeatable ? [previous ?? [], value].flat() : value;
     } catch (error) {
