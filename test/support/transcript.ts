@@ -36,7 +36,7 @@ const address = "http://service.example";
 const repository = resolve(".");
 /** Matches text that depends on the machine or the version. */
 const ofThisMachine = new RegExp(
-  `(?<=rollcall[/ ]|"rollcall": ?")${version}|(?<=linux )${process.arch}|(?<=Content-Encoding, expected gzip)(?:, zstd)?(?= or none)|(?<="folder":")[^"]*`,
+  `(?<=rollcall[/ ]|"rollcall": ?")${version}|(?<=linux )${process.arch}|(?<=expected one of identity, gzip)(?:, zstd)?|(?<="folder":")[^"]*`,
   "g",
 );
 /** A name of the length of a run's folder, because the width of a table depends on its content. */
