@@ -1,9 +1,9 @@
 /** Reads the facts of a valid trajectory from its table (metrics.md). */
 
 import { openGroupKeyReader } from "../index/group-key.ts";
-import { WalkedColumns, type WalkedFacts } from "../index/rollout-facts.ts";
 import { errorStatus, hasError, isErrorText, maxExceptionLength } from "../index/tool-errors.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
+import { WalkedColumns, type WalkedFacts } from "../index/walked-columns.ts";
 import { backslash, colon, openBrace, quote } from "../json/json-bytes.ts";
 import { cacheReader, nodeSize } from "../json/reader.ts";
 import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";

@@ -2,8 +2,8 @@
 
 import type { Span } from "../json/json-bytes.ts";
 import { NumberColumn } from "./column.ts";
-import { WalkedColumns } from "./rollout-facts.ts";
 import { createTrajectoryFacts, noMetrics, type TrajectoryFacts } from "./trajectory-facts.ts";
+import { WalkedColumns } from "./walked-columns.ts";
 
 export interface FactsOptions {
   /** True if the caller selects trajectories, without a second scan. */

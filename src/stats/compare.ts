@@ -5,7 +5,7 @@ import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { meanOfFinite } from "../index/sums.ts";
 import { type Facts, getFacts } from "./facts.ts";
 import { GroupedValues } from "./intervals.ts";
-import { estimatePass, type StatsOptions } from "./summary.ts";
+import { estimatePass, type StatsOptions } from "./stats-slice.ts";
 
 /** The trajectories of a dataset with the same prompt, or the same key. */
 interface Pool {

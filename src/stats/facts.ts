@@ -1,7 +1,7 @@
 /** Finds the facts of a dataset. */
 import type { Dataset } from "../dataset/index.ts";
-import type { WalkedColumns } from "../index/rollout-facts.ts";
 import type { TrajectoryColumns } from "../index/trajectory-columns.ts";
+import type { WalkedColumns } from "../index/walked-columns.ts";
 
 /** Rows of trajectories. */
 export interface Facts {

@@ -3,16 +3,16 @@
 import { type Dataset, getPart, locateGroup } from "../dataset/index.ts";
 import { parseKeyText } from "../index/group-key.ts";
 import { getFacts } from "./facts.ts";
-import { type StatsOptions, StatsSlice } from "./summary.ts";
+import { type StatsOptions, StatsSlice } from "./stats-slice.ts";
 
 export { isSolved } from "../index/metrics.ts";
-export { sumUses } from "../index/rollout-facts.ts";
 export { meanOfFinite } from "../index/sums.ts";
+export { sumUses } from "../index/walked-columns.ts";
 export { type Comparison, compareDatasets } from "./compare.ts";
+export { listGroupRows, listTrajectoryRows, readGroupFacts, toFactValues } from "./fact-rows.ts";
 export type { RolloutFact } from "./facts.ts";
 export { chooseReading } from "./reading-list.ts";
-export { listGroupRows, listTrajectoryRows, readGroupFacts, toFactValues } from "./rows.ts";
-export type { Stats, StatsOptions } from "./summary.ts";
+export type { Stats, StatsOptions } from "./stats-slice.ts";
 
 export type DatasetStats = ReturnType<typeof computeStats>;
 

@@ -2,8 +2,8 @@
 
 import type { Dataset } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
-import { sumUses } from "../index/rollout-facts.ts";
 import { standardDeviation } from "../index/sums.ts";
+import { sumUses } from "../index/walked-columns.ts";
 import { type Facts, getFacts } from "./facts.ts";
 import { percentile } from "./intervals.ts";
 

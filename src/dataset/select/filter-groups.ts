@@ -8,7 +8,7 @@ import { interrupted } from "../../failures.ts";
 import { repeatInterrupt } from "../../host.ts";
 import { fieldDefaults, filterTrajectories, parseFilter, walkedFacts, withFinish } from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
-import { nameFacts } from "../../index/rollout-facts.ts";
+import { nameFacts } from "../../index/walked-columns.ts";
 import { isObject, type JsonObject } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { toFileLine } from "../../problems/positions.ts";

@@ -3,10 +3,10 @@
 import { type Dataset, getPart, locatePart, locateValue } from "../dataset/index.ts";
 import { formatKeyText } from "../index/group-key.ts";
 import { isSolved } from "../index/metrics.ts";
-import { nameFacts, sumUses } from "../index/rollout-facts.ts";
 import { meanOfFinite, standardDeviation } from "../index/sums.ts";
+import { nameFacts, sumUses } from "../index/walked-columns.ts";
 import { getFacts, type RolloutFact, readFact } from "./facts.ts";
-import type { StatsOptions } from "./summary.ts";
+import type { StatsOptions } from "./stats-slice.ts";
 
 /** Returns the facts of a group's trajectories; none if the group is invalid. */
 export const readGroupFacts = (dataset: Dataset, group: number): readonly RolloutFact[] => {

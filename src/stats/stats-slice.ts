@@ -2,9 +2,9 @@
 
 import { NumberColumn } from "../index/column.ts";
 import { isSolved, Tally } from "../index/metrics.ts";
-import type { ToolUse } from "../index/rollout-facts.ts";
 import { addToSum, createSum, type ExactSum, meanOfSum, standardDeviation } from "../index/sums.ts";
 import { createTrajectoryFacts, noMetrics } from "../index/trajectory-facts.ts";
+import type { ToolUse } from "../index/walked-columns.ts";
 import type { Facts } from "./facts.ts";
 import { GroupedValues, percentile } from "./intervals.ts";
 
