@@ -55,5 +55,7 @@ export const shiftDecimal = ({ digits, places }: Decimal, power: number): Decima
 
 export const zero: Decimal = { digits: 0n, places: 0 };
 
+export const formatForDisplay = (value: number) => String(roundForDisplay(value));
+
 /** Does not round whole numbers, because a whole number may be a count. */
 export const roundForDisplay = (value: number) => (Number.isInteger(value) ? value : Number(value.toPrecision(6)));

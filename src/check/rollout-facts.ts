@@ -179,7 +179,6 @@ class RolloutWalk implements WalkedFacts {
 
   #addTokens(node: number) {
     const table = this.#table;
-    if (kindOf(table, node) !== Kind.object) return;
     const count = countTokens(table.bytes.subarray(json.startOf(table, node), json.endOf(table, node)));
     if (count !== undefined) this.tokens = Math.max(0, this.tokens) + count;
   }

@@ -2,8 +2,8 @@
 
 import type { Dataset, TrajectoryPosition } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
-import { meanOfFinite } from "../index/sums.ts";
-import { type Facts, getFacts } from "./facts.ts";
+import { computeMean, meanOfFinite } from "../index/sums.ts";
+import { getFacts } from "./facts.ts";
 import { GroupedValues } from "./intervals.ts";
 import { estimatePass, type StatsOptions } from "./stats-slice.ts";
 
@@ -57,7 +57,7 @@ export const compareDatasets = (
       const { pairs: count, ...difference } = compareMeans(estimates) ?? { pairs: 0, ...noDifference };
       return { k, pairs: count, ...difference };
     }),
-    metrics: compareMetrics(sides.a.facts, sides.b.facts, pairs),
+    metrics: compareMetrics(sides.a, sides.b, pairs),
     finish_reasons: compareFinishes(sides.a, sides.b),
     /** The names of the metrics of one dataset only. */
     ownMetrics: { a: listOwnMetrics(sides.a, sides.b), b: listOwnMetrics(sides.b, sides.a) },
@@ -95,7 +95,9 @@ const openSide = (dataset: Dataset, pairBy: "prompt" | "key") => {
     }
   }
   const pools = new Map(poolsByNumber.flatMap((pool, number) => [[names.at(number) ?? "", pool] as const]));
-  return { facts, pools, finishes, counts, unknown };
+  /** The sorted names of the metrics. */
+  const metrics = new Set(columns.listMetricNames().sort());
+  return { facts, metrics, pools, finishes, counts, unknown };
 };
 
 const estimateOf = (rewards: readonly number[], k: number, pass: number) => {
@@ -108,16 +110,17 @@ type MaybePair = Readonly<Record<"a" | "b", number | null>>;
 
 /** Compares the pairs that have both values. The interval is the t interval over the pairs. */
 const compareMeans = (pairs: readonly MaybePair[]) => {
-  const [a, b, differences] = [new GroupedValues(), new GroupedValues(), new GroupedValues()];
+  const [a, b]: [number[], number[]] = [[], []];
+  const differences = new GroupedValues();
   for (const [at, pair] of pairs.entries()) {
     if (pair.a === null || pair.b === null) continue;
-    a.add(at, pair.a);
-    b.add(at, pair.b);
+    a.push(pair.a);
+    b.push(pair.b);
     differences.add(at, pair.b - pair.a);
   }
   if (differences.count === 0) return undefined;
   const { mean: difference, ci95 } = differences.describe();
-  return { pairs: differences.count, a: a.describe().mean, b: b.describe().mean, difference, ci95 };
+  return { pairs: differences.count, a: computeMean(a), b: computeMean(b), difference, ci95 };
 };
 
 const compareRewards = (pairs: readonly PairedMeans[]) => {
@@ -128,20 +131,13 @@ const compareRewards = (pairs: readonly PairedMeans[]) => {
   return { ...compared, better, worse, equal: compared.pairs - better - worse };
 };
 
-const listOwnMetrics = ({ facts }: Side, other: Side) => {
-  const known = new Set(other.facts.columns.listMetricNames());
-  const names = facts.columns.listMetricNames();
-  return names.filter((name) => !known.has(name)).sort();
-};
+const listOwnMetrics = ({ metrics }: Side, other: Side) => [...metrics].filter((name) => !other.metrics.has(name));
 
-const compareMetrics = (a: Facts, b: Facts, pairs: readonly Readonly<Record<"a" | "b", Pool>>[]) => {
-  const inB = new Set(b.columns.listMetricNames());
-  const names = a.columns
-    .listMetricNames()
-    .filter((name) => inB.has(name))
-    .sort();
+const compareMetrics = (a: Side, b: Side, pairs: readonly Readonly<Record<"a" | "b", Pool>>[]) => {
+  const names = [...a.metrics].filter((name) => b.metrics.has(name));
   const compared = names.flatMap((name) => {
-    const meanIn = ({ columns }: Facts, { rows }: Pool) => meanOfFinite(rows.map((row) => columns.metricOf(row, name)));
+    const meanIn = ({ facts: { columns } }: Side, { rows }: Pool) =>
+      meanOfFinite(rows.map((row) => columns.metricOf(row, name)));
     const difference = compareMeans(pairs.map((pair) => ({ a: meanIn(a, pair.a), b: meanIn(b, pair.b) })));
     return difference ? [[name, difference] as const] : [];
   });

@@ -1,6 +1,7 @@
 /** Selects trajectories to read. A list says by what it selects, and judges nothing. */
 
 import type { Dataset } from "../dataset/index.ts";
+import { formatForDisplay as format } from "../decimal.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { standardDeviation } from "../index/sums.ts";
 import { sumUses } from "../index/walked-columns.ts";
@@ -98,8 +99,6 @@ const listByFacts = ({ walked }: Facts, groups: readonly Group[]): readonly Read
     toList("truncated, with a high reward", `finish reason length, and ${isHigh}; ${byReward("characters")}`, cut),
   ];
 };
-
-const format = (value: number) => String(Number(value.toPrecision(6)));
 
 const listSometimesSolved = (groups: readonly Group[]) => {
   const candidates = groups.flatMap(({ best, worst, rows, deviation }) => {

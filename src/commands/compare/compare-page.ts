@@ -1,10 +1,11 @@
+import { formatForDisplay } from "../../decimal.ts";
 import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { formatPercent } from "../../units.ts";
 import type { CompareOptions } from "./command.ts";
-import { type ChangedMeasure, listChanges } from "./measures.ts";
+import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { findSign, formatNumber, formatSigned, judgeReward } from "./verdict.ts";
+import { findSign, judgeReward } from "./verdict.ts";
 
 export const printComparePage = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
   const { reward, pass, metrics, finish_reasons, changed } = document;
@@ -54,7 +55,7 @@ type Change = Omit<ChangedMeasure, "name" | "pairs">;
 
 export const formatChange = ({ a, b, difference, ci95 }: Change) => {
   const interval = ci95 ? `, between ${ci95.map(formatSigned).join(" and ")} (95 % interval)` : "";
-  return `${formatNumber(a)} → ${formatNumber(b)}, difference ${formatSigned(difference)}${interval}`;
+  return `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
 };
 
 const listReward = (reward: NonNullable<CompareDocument["reward"]>, minEffect?: number): readonly Line[] => {
@@ -71,7 +72,7 @@ const listReward = (reward: NonNullable<CompareDocument["reward"]>, minEffect?: 
 type ChangedPrompt = CompareDocument["changed"][number];
 
 export const formatPositions = ({ a, b, at_a, at_b }: ChangedPrompt) =>
-  `${formatNumber(a)} → ${formatNumber(b)}, at ${at_a} and ${at_b}`;
+  `${formatForDisplay(a)} → ${formatForDisplay(b)}, at ${at_a} and ${at_b}`;
 
 export const formatPrompt = ({ key, prompt }: ChangedPrompt) => (key === null ? prompt : `${key}: ${prompt}`);
 

@@ -1,14 +1,15 @@
 /** Reports a comparison to a build system, or as Markdown. */
 import type { Dataset } from "../../dataset/index.ts";
+import { formatForDisplay } from "../../decimal.ts";
 import type { Failure, Problem } from "../../failure.ts";
 import { combineModes } from "../../input/index.ts";
 import { formatTable, printReport, type Screen } from "../../output/index.ts";
 import { formatPercent } from "../../units.ts";
 import type { CompareOptions } from "./command.ts";
 import { formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
-import { listChanges } from "./measures.ts";
+import { formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
-import { formatNumber, formatSigned, isRegression, judgeReward } from "./verdict.ts";
+import { isRegression, judgeReward } from "./verdict.ts";
 
 export interface ReportedComparison {
   readonly typed: CompareOptions;
@@ -62,7 +63,7 @@ const formatDocument = (document: CompareDocument, typed: CompareOptions, quote:
       ["", "a", "b", "difference", "95 % interval", "pairs"],
       listChanges(document).map(({ name, a, b, difference, ci95, pairs }) => [
         quote(name),
-        ...[a, b].map(formatNumber),
+        ...[a, b].map(formatForDisplay),
         formatSigned(difference),
         ci95?.map(formatSigned).join(" to ") ?? "",
         String(pairs),
@@ -76,7 +77,7 @@ const formatDocument = (document: CompareDocument, typed: CompareOptions, quote:
       ["prompts that changed most", "a", "b", "difference", "in a", "in b"],
       changed.map((pair) => [
         quote(formatPrompt(pair)),
-        ...[pair.a, pair.b].map(formatNumber),
+        ...[pair.a, pair.b].map(formatForDisplay),
         formatSigned(pair.difference),
         ...[pair.at_a, pair.at_b].map(quote),
       ]),

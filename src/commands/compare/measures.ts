@@ -1,4 +1,5 @@
-/** Lists the compared means by their names. */
+/** Lists and formats the compared means by their names. */
+import { formatForDisplay } from "../../decimal.ts";
 import type { KeyColumn } from "../../output/index.ts";
 import type { CompareDocument } from "./output.ts";
 
@@ -20,6 +21,8 @@ export const listChanges = (measures: Measures): readonly ChangedMeasure[] =>
     const { a, b, difference } = measure;
     return a === null || b === null || difference === null ? [] : { ...measure, a, b, difference };
   });
+
+export const formatSigned = (value: number) => (value > 0 ? `+${formatForDisplay(value)}` : formatForDisplay(value));
 
 export const measureColumns: readonly KeyColumn<Measure>[] = [
   { name: "name", rank: 0 },

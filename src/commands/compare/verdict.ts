@@ -1,5 +1,4 @@
 /** Judges the difference of the mean rewards, for the page, the reports and the exit code. */
-import { roundForDisplay } from "../../decimal.ts";
 import { rewardTolerance } from "../../index/metrics.ts";
 import type { CompareDocument } from "./output.ts";
 
@@ -36,6 +35,3 @@ const describeReward = (reward: Reward, minEffect: number) => {
   const isProven = isRegression(reward, minEffect);
   return `The mean reward of b is lower${isProven ? "" : `, but the loss can be less than ${minEffect}`}.`;
 };
-
-export const formatNumber = (value: number) => String(roundForDisplay(value));
-export const formatSigned = (value: number) => (value > 0 ? `+${formatNumber(value)}` : formatNumber(value));

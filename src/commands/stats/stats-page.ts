@@ -1,5 +1,5 @@
 import type { Distributions } from "../../dataset/index.ts";
-import { roundForDisplay } from "../../decimal.ts";
+import { formatForDisplay as format } from "../../decimal.ts";
 import { type KeyColumn, type Line, printPage, type Screen, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Stats } from "../../stats/index.ts";
@@ -32,8 +32,6 @@ export const printStatsPage = async (screen: Screen, { whole, slices, by, reward
   const sections = titled.filter(({ lines = [] }) => lines.length > 0);
   await printPage(screen, { sections: [{ lines: counts }, ...sections] });
 };
-
-const format = (value: number) => String(roundForDisplay(value));
 
 const formatMean = ({ mean, ci95 }: { mean: number; ci95: readonly number[] | null }) =>
   ci95 ? `${format(mean)}, between ${ci95.map(format).join(" and ")} (95 % interval)` : format(mean);
