@@ -19,7 +19,7 @@ import { type ProblemLocation, Problems } from "../problems/problems.ts";
 import type { RuleReporter } from "../problems/rules.ts";
 import type { RolloutMeasurer } from "./rollout-facts.ts";
 import { inspectTrajectory } from "./trajectory.ts";
-import { countPrompts, findPrompt, haveEqualBytes } from "./trajectory-prompt.ts";
+import { countPrompts, findPrompt, hasTaskPrompt, haveEqualBytes } from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
 
 export interface Block {
@@ -206,7 +206,7 @@ export class Checker {
 
   #comparePrompts(table: JsonTable, count: number, group: number) {
     const { reader } = this.#block;
-    const facts = this.#facts.slice(0, count);
+    const facts = this.#facts.slice(0, count).filter(hasTaskPrompt);
     const prompts = haveEqualBytes(table, facts, reader) ? 1 : countPrompts(table, facts, reader);
     if (prompts > 1) this.#report("mixed-prompts", { prompts }, group);
   }
@@ -260,7 +260,7 @@ export class Checker {
     });
     if (key === undefined) return;
     this.result.parts.setKey(key);
-    const prompt = this.#isInvalid ? undefined : findPrompt(table, facts);
+    const prompt = this.#isInvalid || !hasTaskPrompt(facts) ? undefined : findPrompt(table, facts);
     if (prompt) this.result.parts.setPrompt(this.#block.reader.fingerprintOf(prompt.start, prompt.end));
   }
 

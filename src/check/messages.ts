@@ -57,7 +57,9 @@ const resetFacts = (facts: MessageFacts) => {
   facts.callsTools = false;
   facts.lastChoice = 0;
   facts.cutNode = 0;
+  facts.firstTurn = 0;
   facts.promptEnd = 0;
+  facts.hasGreeting = false;
   facts.eventCount = 0;
   facts.lastCallsIndex = -1;
 };
@@ -65,10 +67,10 @@ const resetFacts = (facts: MessageFacts) => {
 export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: RuleReporter) => {
   let areObjects = json.countNumbers(table, list) === 0;
   resetFacts(facts);
-  let [hasTask, messagesEnd] = [false, 0];
+  let [hasTask, isGreeted, messagesEnd] = [false, false, 0];
   const end = json.nodeAfter(table, list);
   for (let entry = list + nodeSize; entry < end; entry = json.nodeAfter(table, entry)) {
-    const promptEnd = hasTask ? messagesEnd : 0;
+    const before = messagesEnd;
     messagesEnd = json.endOf(table, entry);
     if (kindAt(table, entry) !== Kind.object) {
       areObjects = false;
@@ -84,15 +86,21 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     if (!isValid) for (const reportProblem of shape.reporters) reportProblem(table, message, report);
     if (callsKind === Kind.null && !isChoice)
       report("tool-calls-null", undefined, messageShape.at(table, slots.tool_calls));
-    if (facts.choices === 0 && (isChoice || (roleIndex === assistant && !facts.hasAssistantTurn)))
-      facts.promptEnd = promptEnd;
+    if (facts.choices === 0 && (isChoice || (roleIndex === assistant && !facts.hasAssistantTurn))) {
+      facts.firstTurn = entry;
+      facts.promptEnd = hasTask ? before : 0;
+      facts.hasGreeting = isGreeted;
+    }
     if (isChoice) {
       facts.choices++;
       facts.lastChoice = entry;
     }
     if (isChoice && hasLogprobs) facts.choicesWithLogprobs++;
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
-    else if (roleIndex === user && !facts.hasAssistantTurn) hasTask = true;
+    else if (roleIndex === user && !hasTask) {
+      hasTask = true;
+      isGreeted = facts.hasAssistantTurn;
+    }
     if (roleIndex === tool) {
       const idNode = messageShape.at(table, slots.tool_call_id);
       addEvent(facts, 0, kindOf(table, idNode) === Kind.string ? idNode : 0, resultMark);

@@ -1,30 +1,31 @@
 /** Finds the prompt of a trajectory, and compares prompts as values. */
 import { hash } from "node:crypto";
 import { digestBytes } from "../index/column.ts";
-import { createMessageFacts } from "../index/trajectory-facts.ts";
+import { createMessageFacts, type MessageFacts } from "../index/trajectory-facts.ts";
 import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../json/reader.ts";
 import { Kind, kindAt, mapMembers, Shape } from "../json/shape.ts";
 import * as json from "../json/table.ts";
 import { inspectMessages } from "./messages.ts";
 
-/** The node of a list of messages and choices, and the byte after its prompt; 0 if the prompt is unknown. */
-interface Prompt {
-  readonly list: number;
-  readonly promptEnd: number;
-}
+/** The node of a list of messages and choices, and what one walk over it finds. */
+type Prompt = Readonly<{ list: number } & Pick<MessageFacts, "promptEnd">>;
+
+/** True if all trajectories of a task begin with this prompt. After a greeting, the user may be simulated. */
+export const hasTaskPrompt = ({ promptEnd, hasGreeting }: Pick<MessageFacts, "promptEnd" | "hasGreeting">): boolean =>
+  promptEnd > 0 && !hasGreeting;
 
 /** Returns undefined if the prompt is unknown. */
 export const findPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): Span | undefined =>
   promptEnd > 0 ? { start: json.startOf(table, list + nodeSize), end: promptEnd } : undefined;
 
 /** Finds the prompt of a trajectory of any shape. */
-export const findPromptOf = (trajectory: json.JsonValue): Prompt => {
+export const findPromptOf = (trajectory: json.JsonValue): Prompt & MessageFacts => {
   const messages = json.memberAt(trajectory, "messages_and_choices");
   const facts = createMessageFacts();
-  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return { list: 0, promptEnd: 0 };
+  if (!messages || kindAt(messages.table, messages.node) !== Kind.array) return { list: 0, ...facts };
   inspectMessages(messages.table, messages.node, facts, () => undefined);
-  return { list: messages.node, promptEnd: facts.promptEnd };
+  return { list: messages.node, ...facts };
 };
 
 /** Returns a function that returns the start of the digest of a prompt in Latin-1; undefined if it is unknown. */

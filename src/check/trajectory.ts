@@ -109,6 +109,7 @@ export const inspectTrajectory = (
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectToolCalls(table, facts, offered, report);
   if (!hasAssistantTurn && choices === 0) report("no-assistant-turn", undefined, list);
+  if (facts.firstTurn === list + nodeSize) report("no-prompt", undefined, list);
   if (kinds.additional_histories === Kind.array)
     inspectHistories(table, shape.at(table, slots.additional_histories), report);
   facts.metricNames = noMetrics;

@@ -1,5 +1,6 @@
 /** Reads the text of a group's prompt, and its key. */
 
+import { findPromptOf } from "../check/index.ts";
 import { findGroupKey } from "../index/group-key.ts";
 import { isObject } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
@@ -32,7 +33,7 @@ export const readPromptAndKeyAt = (
   const root = table.readRoot(bytes) ?? parseTruncated(bytes);
   const trajectory = table.findAt(root, ["trajectories", at]) ?? root;
   return {
-    prompt: parsePrompt(table.memberAt(trajectory, "messages_and_choices")),
+    prompt: trajectory ? parsePrompt(trajectory) : "",
     // A trajectory without the key has that of its group.
     key: findGroupKey(parseSmallMembers(trajectory), groupBy) ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null,
   };
@@ -52,9 +53,12 @@ const parseTruncated = (bytes: Buffer) => {
   return start && table.readRoot(start);
 };
 
-const parsePrompt = (list: table.JsonValue | undefined) => {
+/** Returns the first line of the user, otherwise of another message; empty if nothing precedes the first turn. */
+const parsePrompt = (trajectory: table.JsonValue) => {
+  const { firstTurn } = findPromptOf(trajectory);
   let first = "";
-  for (const value of table.elementsOf(list)) {
+  for (const value of table.elementsOf(table.memberAt(trajectory, "messages_and_choices"))) {
+    if (value.node === firstTurn) break;
     const message = table.parseValue(value);
     if (!isObject(message)) continue;
     const line = shorten(joinText(message.content));

@@ -5,11 +5,12 @@ export interface MessageFacts {
   choicesWithLogprobs: number;
   hasAssistantTurn: boolean;
   callsTools: boolean;
-  /**
-   * The byte after the prompt: the messages before the first choice or, without choices, before the first assistant
-   * turn. 0 if no user message precedes the first assistant turn, because a greeting or a system message has no task.
-   */
+  /** The node of the first choice or, without choices, of the first assistant turn; or 0. */
+  firstTurn: number;
+  /** The byte after the prompt: the messages before the first turn. 0 without a user message, which has the task. */
   promptEnd: number;
+  /** True if the prompt begins with an assistant message, so that a simulated user may have written the rest. */
+  hasGreeting: boolean;
   /** The node of the last choice, or 0. */
   lastChoice: number;
   /** The finish reason of the last choice if it is `length`, or 0. */
@@ -43,7 +44,9 @@ export const createMessageFacts = (): MessageFacts => ({
   choicesWithLogprobs: 0,
   hasAssistantTurn: false,
   callsTools: false,
+  firstTurn: 0,
   promptEnd: 0,
+  hasGreeting: false,
   lastChoice: 0,
   cutNode: 0,
   eventCount: 0,

@@ -296,6 +296,12 @@ export const trainingRules = {
     why: "The model called a tool that it was not offered, or the recording is wrong.",
     example: trajectory(1, tools("web_search"), `${question},${toolCallMessage}`),
   }),
+  "no-prompt": warningOfWhole({
+    message: "nothing precedes the first turn of the model, so the trajectory has no prompt",
+    advice: "record the messages that the model was given before its first turn",
+    why: "A trainer would learn an answer without its question. `convert --to` writes no row of such a trajectory, and its group has no pair in `compare`. A system message or a greeting followed by a question is a prompt.",
+    example: messages(answer, question, answer),
+  }),
   "no-assistant-turn": warningOfWhole({
     message: "the trajectory has no assistant turn, so there is nothing to train on",
     advice: "add the turns of the model, as choices",
