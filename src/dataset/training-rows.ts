@@ -8,21 +8,27 @@ import { composeArray, composeObject } from "../json/raw-json.ts";
 import { nodeSize } from "../json/reader.ts";
 import { Kind, kindAt } from "../json/shape.ts";
 import * as json from "../json/table.ts";
-import { listTrajectories, parseReward } from "./group-bytes.ts";
+import { shortenName } from "../problems/positions.ts";
+import { listTrajectories } from "./group-bytes.ts";
 import type { Dataset } from "./read-dataset.ts";
 
 /** The reasons why a trajectory (`messages`) or a group (`preferences`) has no row. */
 const noReasons = {
   no_assistant_turn: 0,
-  under_two_trajectories: 0,
-  equal_rewards: 0,
+  no_answer: 0,
+  function_call: 0,
   unknown_prompt: 0,
+  under_two_trajectories: 0,
   different_prompts: 0,
+  equal_rewards: 0,
+  equal_answers: 0,
 };
+
+const maxOmittedKeys = 1000;
 
 type Reason = keyof typeof noReasons;
 
-type Row = Readonly<{ rollouts: readonly [Rollout, Rollout?]; text: string }>;
+type Row = Readonly<{ rollouts: readonly [Rollout, Rollout?]; text: string; omittedKeys: readonly string[] }>;
 
 export class TrainingRows {
   readonly to: "messages" | "preferences";
@@ -31,6 +37,10 @@ export class TrainingRows {
   truncated = 0;
   /** The number of trajectories with additional histories, which no row has. */
   withHistories = 0;
+  /** The number of trajectories in rows with messages after the last sampled turn, which no row has. */
+  cut = 0;
+  /** The number of values in rows' messages that no row has, by key. */
+  readonly omittedKeys = new Map<string, number>();
   readonly withoutRow = { ...noReasons };
   /** Three numbers for each row: the group, and the positions of its trajectories in the group. */
   readonly #places = new NumberColumn("u32");
@@ -60,13 +70,20 @@ export class TrainingRows {
 
   *#add(row: Row | Reason, group: number) {
     if (typeof row === "string") return void this.withoutRow[row]++;
-    const { rollouts, text } = row;
+    const { rollouts, text, omittedKeys } = row;
     const [first, second] = rollouts;
     this.written++;
     if (rollouts.some((rollout) => rollout?.isTruncated)) this.truncated++;
     this.withHistories += rollouts.filter((rollout) => rollout?.hasHistories).length;
+    this.cut += rollouts.filter((rollout) => rollout?.isCut).length;
+    for (const key of omittedKeys) this.#countOmittedKey(key);
     for (const place of [group, first.position, second?.position ?? 0]) this.#places.push(place);
     yield Buffer.from(`${text}\n`);
+  }
+
+  #countOmittedKey(key: string) {
+    const count = this.omittedKeys.get(key) ?? 0;
+    if (count > 0 || this.omittedKeys.size < maxOmittedKeys) this.omittedKeys.set(key, count + 1);
   }
 }
 
@@ -81,28 +98,72 @@ const readRollout = ({ trajectory, position }: Place) => {
   const entries = json.elementsOf({ table, node: facts.list });
   const offered = json.memberAt(trajectory, "tools");
   const tools = json.elementsOf(offered).length > 0 ? offered : undefined;
+  const isSampled = (entry: json.JsonValue) =>
+    facts.choices > 0 ? entry.node === facts.lastChoice : readText(entry, "role") === "assistant";
+  const end = entries.findLastIndex(isSampled) + 1;
+  const messages = entries.slice(0, end).map(unwrapChoice);
   return {
     position,
-    messages: entries.map(composeMessage),
-    promptLength: entries.filter((entry) => json.endOf(table, entry.node) <= facts.promptEnd).length,
-    tools: tools && sliceText(table.bytes, json.spanOf(tools)),
-    /** Returns undefined if the prompt is unknown. */
-    findTask: () => {
-      const prompt = openPromptReader()(table, facts);
-      return prompt && prompt + (tools ? formatCanonically(tools) : "");
-    },
-    hasTurn: facts.choices > 0 || facts.hasAssistantTurn,
+    table,
+    messages,
+    prompt: messages.filter((_, at) => (entries[at]?.node ?? 0) < facts.firstTurn).length,
+    facts,
+    tools,
+    reward: facts.reward,
     isTruncated: facts.cutNode > 0,
+    isCut: end < entries.length,
     hasHistories: json.elementsOf(json.memberAt(trajectory, "additional_histories")).length > 0,
   };
 };
 
-/** A choice becomes its message. Readers refuse some null members, so only `content` can be null. */
-const composeMessage = (entry: json.JsonValue) => {
-  const choice = json.memberAt(entry, "role") ? undefined : json.memberAt(entry, "message");
-  const { table, node } = choice ?? entry;
+const unwrapChoice = (entry: json.JsonValue) => {
+  const message = json.memberAt(entry, "role") ? undefined : json.memberAt(entry, "message");
+  return message && kindAt(message.table, message.node) === Kind.object ? message : entry;
+};
+
+const readText = (object: json.JsonValue, key: string) => {
+  const value = json.memberAt(object, key);
+  return value && kindAt(value.table, value.node) === Kind.string
+    ? json.readString(value.table, value.node)
+    : undefined;
+};
+
+/** Returns why a rollout has no row; undefined if it has one. */
+const findFault = ({ messages, prompt, facts }: Rollout, needsTask: boolean): Reason | undefined => {
+  const last = messages.at(-1);
+  if (!last) return "no_assistant_turn";
+  if (prompt === 0 || (needsTask && facts.promptEnd === 0)) return "unknown_prompt";
+  if (messages.some((message) => isPresent(json.memberAt(message, "function_call")))) return "function_call";
+  return hasAnswer(last) ? undefined : "no_answer";
+};
+
+const isPresent = (value: json.JsonValue | undefined) =>
+  value !== undefined && kindAt(value.table, value.node) !== Kind.null;
+
+/** White space and reasoning are not an answer. */
+const hasAnswer = (message: json.JsonValue) => {
+  const content = json.memberAt(message, "content");
+  const isSaid = (text: string | undefined) => text !== undefined && text.trim() !== "";
+  const hasPart = json.elementsOf(content).some((part) => {
+    const text = readText(part, "text");
+    return text === undefined ? isPresent(json.memberAt(part, "type")) : isSaid(text);
+  });
+  const calls = json.elementsOf(json.memberAt(message, "tool_calls"));
+  return calls.length > 0 || hasPart || isSaid(readText(message, "content")) || isSaid(readText(message, "refusal"));
+};
+
+/** The keys that trainers and services know. */
+const keys = ["role", "content", "tool_calls", "tool_call_id", "name", "reasoning_content", "refusal", "weight"];
+
+/** Readers refuse some null members, so only `content` can be null. @param omitted gets the keys that no row has */
+const composeMessage = ({ table, node }: json.JsonValue, omitted: string[]) => {
   const members = [...json.childrenOf({ table, node })];
-  const kept = members.filter(([key, value]) => key === "content" || kindAt(table, value.node) !== Kind.null);
+  const kept = members.filter(([key, value]) => {
+    const isNull = kindAt(table, value.node) === Kind.null;
+    if (keys.includes(String(key))) return key === "content" || !isNull;
+    if (!isNull) omitted.push(shortenName(String(key)));
+    return false;
+  });
   if (kept.length === members.length) return sliceText(table.bytes, json.spanOf({ table, node }));
   const texts = kept.map(([, value]) => {
     const start = json.startOf(table, value.node - nodeSize);
@@ -111,28 +172,80 @@ const composeMessage = (entry: json.JsonValue) => {
   return `{${texts.join(",")}}`;
 };
 
+const composeList = (messages: readonly json.JsonValue[], omitted: string[]) =>
+  composeArray(messages.map((message) => composeMessage(message, omitted)));
+
+const composeTools = ({ tools }: Rollout) => tools && sliceText(tools.table.bytes, json.spanOf(tools));
+
 const composeMessages = (place: Place): Row | Reason => {
   const rollout = readRollout(place);
-  if (!rollout.hasTurn) return "no_assistant_turn";
-  const { messages, tools } = rollout;
-  return { rollouts: [rollout], text: composeObject({ messages: composeArray(messages), tools }) };
+  const fault = findFault(rollout, false);
+  if (fault) return fault;
+  const omittedKeys: string[] = [];
+  const messages = composeList(rollout.messages, omittedKeys);
+  return { rollouts: [rollout], text: composeObject({ messages, tools: composeTools(rollout) }), omittedKeys };
 };
 
 const composePreference = (places: readonly Place[]): Row | Reason => {
   if (places.length < 2) return "under_two_trajectories";
-  const rated = places.map((place) => ({ ...place, reward: parseReward(place.trajectory) }));
-  const best = rated.reduce((found, one) => (one.reward > found.reward ? one : found));
-  const worst = rated.reduce((found, one) => (one.reward < found.reward ? one : found));
-  if (!(best.reward - worst.reward > rewardTolerance)) return "equal_rewards";
-  const [chosen, rejected] = [readRollout(best), readRollout(worst)];
-  const [task, otherTask] = [chosen.findTask(), rejected.findTask()];
-  if (task === undefined || otherTask === undefined) return "unknown_prompt";
-  if (task !== otherTask) return "different_prompts";
-  const text = composeObject({
-    prompt: composeArray(chosen.messages.slice(0, chosen.promptLength)),
-    chosen: composeArray(chosen.messages.slice(chosen.promptLength)),
-    rejected: composeArray(rejected.messages.slice(rejected.promptLength)),
-    tools: chosen.tools,
+  const rollouts = places.map(readRollout);
+  const faults = rollouts.map((rollout) => findFault(rollout, true));
+  const tasks = groupByTask(rollouts.filter((_, at) => !faults[at]));
+  if (tasks.length === 0) return faults.find((fault) => fault !== undefined) ?? "different_prompts";
+  const pairs = tasks.map(choosePair).filter(({ distance }) => distance > rewardTolerance);
+  if (pairs.length === 0) return "equal_rewards";
+  const rows = pairs.filter(({ chosen, rejected }) => toAnswer(chosen) !== toAnswer(rejected));
+  if (!rows[0]) return "equal_answers";
+  return composePair(rows.reduce((found, one) => (one.distance > found.distance ? one : found), rows[0]));
+};
+
+/** Lists the trajectories that have the same prompt and tools as another trajectory. */
+const groupByTask = (rollouts: readonly Rollout[]) => {
+  const readPrompt = openPromptReader();
+  const tasks = new Map<string, Rollout[]>();
+  for (const rollout of rollouts) {
+    const { facts, tools, table } = rollout;
+    const task = readPrompt(table, facts) + (tools ? formatCanonically(tools) : "");
+    const known = tasks.get(task);
+    if (known) known.push(rollout);
+    else tasks.set(task, [rollout]);
+  }
+  return [...tasks.values()].filter(({ length }) => length > 1);
+};
+
+/** Of equal rewards, the first one counts. */
+const choosePair = (rollouts: readonly Rollout[]) => {
+  const chosen = rollouts.reduce((found, one) => (one.reward > found.reward ? one : found));
+  const rejected = rollouts.reduce((found, one) => (one.reward < found.reward ? one : found));
+  return { chosen, rejected, distance: chosen.reward - rejected.reward };
+};
+
+/** Equal answers have equal texts. Each recording has its own ids of calls. */
+const toAnswer = ({ messages, prompt }: Rollout) =>
+  JSON.stringify(
+    messages.slice(prompt).map((message) => [formatMembers(message, answerKeys), ...formatCalls(message)]),
+  );
+
+const answerKeys = ["role", "content", "name", "reasoning_content", "refusal"];
+
+const formatCalls = (message: json.JsonValue) =>
+  json.elementsOf(json.memberAt(message, "tool_calls")).map((call) => formatMembers(call, ["type", "function"]));
+
+/** Absent, null and empty are equal. */
+const formatMembers = (object: json.JsonValue, names: readonly string[]) =>
+  names.map((name) => {
+    const value = json.memberAt(object, name);
+    const text = value && isPresent(value) ? formatCanonically(value) : "";
+    return text === '""' || text === "[]" ? "" : text;
   });
-  return { rollouts: [chosen, rejected], text };
+
+const composePair = ({ chosen, rejected }: { chosen: Rollout; rejected: Rollout }): Row => {
+  const omittedKeys: string[] = [];
+  const text = composeObject({
+    prompt: composeList(chosen.messages.slice(0, chosen.prompt), omittedKeys),
+    chosen: composeList(chosen.messages.slice(chosen.prompt), omittedKeys),
+    rejected: composeList(rejected.messages.slice(rejected.prompt), omittedKeys),
+    tools: composeTools(chosen),
+  });
+  return { rollouts: [chosen, rejected], text, omittedKeys };
 };

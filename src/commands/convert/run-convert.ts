@@ -175,7 +175,8 @@ const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: Con
   return `${leaves.left_out} of ${leaves.read} values not converted: ${formatList(paths, 5)}${where}`;
 };
 
-const printRowNotes = (screen: Screen, { to, withoutRow, truncated, withHistories }: TrainingRows) => {
+const printRowNotes = (screen: Screen, rowCounts: TrainingRows) => {
+  const { to, withoutRow, truncated, withHistories, cut, omittedKeys } = rowCounts;
   const reasons = Object.entries(withoutRow).flatMap(([reason, count]) =>
     count === 0 ? [] : `${reason.replaceAll("_", " ")} (${count})`,
   );
@@ -184,6 +185,10 @@ const printRowNotes = (screen: Screen, { to, withoutRow, truncated, withHistorie
   if (missing > 0) screen.notice(`wrote no row of ${pluralize(missing, one, many)}: ${formatList(reasons)}`);
   const rows = pluralize(truncated, "row has", "rows have");
   if (truncated > 0) screen.notice(`${rows} a truncated trajectory (omit them with --where '!truncated')`);
+  const trajectoriesCut = pluralize(cut, "trajectory", "trajectories");
+  if (cut > 0) screen.notice(`omitted the messages after the last sampled turn of ${trajectoriesCut}`);
+  const keys = Array.from(omittedKeys, ([key, count]) => `${key} (${count})`);
+  if (keys.length > 0) screen.notice(`rows do not contain these keys of messages: ${formatList(keys, 5)}`);
   const histories = pluralize(withHistories, "trajectory", "trajectories");
   if (withHistories > 0) screen.notice(`rows do not contain the additional histories of ${histories}`);
 };
