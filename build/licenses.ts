@@ -1,6 +1,6 @@
 /** Writes the licenses of the packages in the bundle to `dist/THIRD-PARTY-LICENSES`. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Plugin } from "rolldown";
 
 export const licensesFile = "THIRD-PARTY-LICENSES";
@@ -29,17 +29,12 @@ interface BundledPackage {
 
 /** Returns the folder of a module's package. */
 const folderOf = (module: string): string => {
-  for (let folder = dirname(module); folder !== dirname(folder); folder = dirname(folder)) {
-    const file = join(folder, "package.json");
-    // A package can contain a package.json without a name, or with the name of a subfolder.
-    if (existsSync(file) && folder.endsWith(`/node_modules/${nameIn(file)}`)) return folder;
-  }
-  throw new Error(`no package around ${module}`);
+  const [folder] = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(module) ?? [];
+  if (folder === undefined) throw new Error(`no package around ${module}`);
+  return folder;
 };
 
 const manifest = (file: string): Record<string, unknown> => JSON.parse(readFileSync(file, "utf8"));
-
-const nameIn = (file: string): unknown => manifest(file).name;
 
 const bundledPackage = (folder: string): BundledPackage => {
   const { name, version, license } = manifest(join(folder, "package.json"));

@@ -1,4 +1,5 @@
-/** Lays out a list for a terminal. */
+/** Lays out a list for a terminal. cli-table3 aligns the cells. */
+import Table from "cli-table3";
 import { formatRounded, parseDecimal } from "../decimal.ts";
 import type { TextCleaner } from "./cleaner.ts";
 import type { CellTag, Paint, ShownColumn } from "./views.ts";
@@ -20,7 +21,7 @@ const minTaggedWidth = 8;
 
 const gap = "  ";
 
-/** The number is small, so that a pager starts immediately. */
+/** The time of cli-table3 grows with the square of the number. Also, a pager starts immediately. */
 const rowsPerPiece = 100;
 
 export const drawTable = <Row>({ columns, rows, width, paint, clean }: TableView<Row>) => {
@@ -123,21 +124,18 @@ const dropColumns = (columns: readonly TableColumn[], width: number) => {
 
 function* formatTable(columns: readonly TableColumn[], width: number, paint: Paint) {
   const widths = shrinkWidths(columns, width);
-  const height = Math.max(...columns.map(({ headings }) => headings.length));
-  const header = Array.from({ length: height }, (_, line) =>
-    columns.map(({ headings }, at) =>
-      paint("strong", truncate(headings[line - height + headings.length] ?? "", widths[at] ?? 0)),
-    ),
+  const headings = columns.map((column, at) =>
+    paint("strong", column.headings.map((line) => truncate(line, widths[at] ?? 0)).join("\n")),
   );
-  yield layOutRows(columns, widths, header);
+  yield drawRows(columns, widths, [headings.map((content) => ({ content, vAlign: "bottom" }))]);
   const count = columns[0]?.cells.length ?? 0;
   for (let from = 0; from < count; from += rowsPerPiece) {
-    const lines = Array.from({ length: Math.min(rowsPerPiece, count - from) }, (_, line) =>
+    const rows = Array.from({ length: Math.min(rowsPerPiece, count - from) }, (_, row) =>
       columns.map(({ cells, tags }, at) =>
-        formatCell(cells[from + line] ?? "", tags[from + line], widths[at] ?? 0, paint),
+        formatCell(cells[from + row] ?? "", tags[from + row], widths[at] ?? 0, paint),
       ),
     );
-    yield layOutRows(columns, widths, lines);
+    yield drawRows(columns, widths, rows);
   }
 }
 
@@ -160,16 +158,17 @@ const shrinkWidths = (columns: readonly TableColumn[], width: number) => {
   return widths;
 };
 
-const layOutRows = (
-  columns: readonly TableColumn[],
-  widths: readonly number[],
-  lines: readonly (readonly string[])[],
-) => {
-  const layOutCell = (cell: string, at: number) => {
-    const space = " ".repeat(Math.max(0, (widths[at] ?? 0) - widthOf(cell)));
-    return columns[at]?.isNumber ? space + cell : cell + space;
-  };
-  return lines.map((cells) => `${cells.map(layOutCell).join(gap).trimEnd()}\n`).join("");
+const sides = ["top", "bottom", "mid", "left", "right"];
+const borders = sides.flatMap((side) => [side, `${side}-mid`, `${side}-left`, `${side}-right`]);
+const chars = { ...Object.fromEntries(borders.map((name) => [name, ""])), middle: gap };
+const style = { "padding-left": 0, "padding-right": 0, head: [], border: [] };
+
+const drawRows = (columns: readonly TableColumn[], widths: readonly number[], rows: Table.HorizontalTableRow[]) => {
+  const colAligns = columns.map(({ isNumber }) => (isNumber ? ("right" as const) : ("left" as const)));
+  const table = new Table({ chars, style, colWidths: [...widths], colAligns });
+  table.push(...rows);
+  const lines = table.toString().split("\n");
+  return lines.map((line) => `${line.trimEnd()}\n`).join("");
 };
 
 const maxCellWidth = 1000;

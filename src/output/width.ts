@@ -1,21 +1,16 @@
 /** Measures, truncates and folds text in columns of a terminal. */
 import { stripVTControlCharacters } from "node:util";
-import { eastAsianWidth } from "get-east-asian-width";
-
-/** ASCII, Latin, Greek, Cyrillic, and common punctuation. */
-const singleWidthText =
-  /^[ -~\u00a1-\u00ac\u00ae-\u024f\u0391-\u03ce\u0400-\u0482\u048a-\u04ff\u2010-\u2015\u2018-\u201f\u2026]*$/;
+import stringWidth from "string-width";
 
 /** No terminal has this many columns. */
 const maxMeasuredUnits = 4096;
 
 export const widthOf = (line: string) => {
-  if (singleWidthText.test(line)) return line.length;
-  let width = Math.max(0, line.length - maxMeasuredUnits);
-  const visible = stripVTControlCharacters(line.slice(0, maxMeasuredUnits));
-  for (const { segment } of splitGraphemes(visible)) width += measureGrapheme(segment);
-  return width;
+  const restWidth = Math.max(0, line.length - maxMeasuredUnits);
+  return restWidth + stringWidth(stripVTControlCharacters(line.slice(0, maxMeasuredUnits)));
 };
+
+const isPlain = (line: string) => /^[ -~]*$/.test(line);
 
 let graphemes: Intl.Segmenter | undefined;
 const splitGraphemes = (text: string) => {
@@ -24,25 +19,12 @@ const splitGraphemes = (text: string) => {
   return graphemes.segment(text);
 };
 
-/** Includes the vowel and the final consonant of a Hangul syllable. */
-const invisible =
-  /[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}]|(?<=[\u1100-\u115f])[\u1160-\u11a7][\u11a8-\u11ff]?/gu;
-const emoji = /\p{Emoji_Presentation}|\ufe0f/u;
-const emojiWidth = 2;
-
-const measureGrapheme = (grapheme: string) => {
-  const isEmoji = emoji.test(grapheme);
-  // A spacing mark (Mc) makes an emoji wider.
-  const parts = Array.from(grapheme.replace(isEmoji ? /\P{Mc}/gu : invisible, ""));
-  return parts.reduce((sum, part) => sum + eastAsianWidth(part.codePointAt(0) ?? 0), isEmoji ? emojiWidth : 0);
-};
-
 /** Returns enough UTF-16 units to fill the columns with usual graphemes. */
 const countMaxUnits = (columns: number) => columns * 8 + 64;
 
 const takeStart = (line: string, width: number) => {
   const start = line.slice(0, countMaxUnits(width));
-  if (singleWidthText.test(start)) return start.slice(0, width);
+  if (isPlain(start)) return start.slice(0, width);
   let left = width;
   for (const { segment, index } of splitGraphemes(start)) {
     left -= widthOf(segment);

@@ -1,7 +1,7 @@
 /** Reads and changes the files of settings and credentials. */
 import { isUtf8 } from "node:buffer";
 import * as fs from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { databaseLocked } from "../database/failures.ts";
 import { Failure, type Problem } from "../failure.ts";
 import {
@@ -10,9 +10,7 @@ import {
   ignoreErrors,
   makeFolder,
   readRegularFile,
-  removeDrafts,
   requireSafeOwnership,
-  writeFileAtomically,
 } from "../files.ts";
 import type { Host } from "../host.ts";
 import { bomLength, isObject, type JsonObject, locateOffset } from "../json/json-bytes.ts";
@@ -167,10 +165,8 @@ export const changeSaved = async (
       change(changed, otherMembers);
       // Empty profiles stay in the settings, but not in the credentials.
       const kept = [...changed].filter(([, saved]) => kind === "settings" || Object.keys(saved).length > 0);
-      const document = { ...otherMembers, profiles: Object.fromEntries(kept) };
-      // This process has the lock, so all drafts are from killed processes.
-      removeDrafts(file, Number.POSITIVE_INFINITY);
-      writeFileAtomically(file, [`${JSON.stringify(document, undefined, 2)}\n`]);
+      removeLeftovers(file);
+      await writeSaved(host, file, { ...otherMembers, profiles: Object.fromEntries(kept) });
     } finally {
       lock.release();
     }
@@ -180,6 +176,53 @@ export const changeSaved = async (
     throw inaccessibleFile("write", file, code, cause);
   }
   return file;
+};
+
+/** Returns the file that a link names, and the name that the old file keeps until the new one is complete. */
+const locateTarget = (file: string) => {
+  const target = fs.existsSync(file) ? fs.realpathSync(file) : file;
+  return { target, previous: `${target}.previous` };
+};
+
+/** Removes the files of killed processes, because this process has the lock and could read the file. */
+const removeLeftovers = (file: string) => {
+  const { target } = locateTarget(file);
+  for (const name of fs.readdirSync(dirname(target))) {
+    const end = name.startsWith(basename(target)) ? name.slice(basename(target).length) : "";
+    if (/^\.(?:previous|tmp-[\da-f]{16})$/.test(end)) fs.rmSync(join(dirname(target), name));
+  }
+};
+
+/** Writes with conf, which does not notice that a full disk took only a part of the file. */
+const writeSaved = async (host: Host, file: string, document: JsonObject) => {
+  const { default: Conf } = await import("conf");
+  const { target, previous } = locateTarget(file);
+  const text = `${JSON.stringify(document, undefined, 2)}\n`;
+  const location = { cwd: dirname(target), configName: basename(target), fileExtension: "", configFileMode: 0o600 };
+  const hasOld = fs.existsSync(target);
+  if (hasOld) keepPrevious(host, target, previous);
+  try {
+    // rollcall has read the file, which may begin with a byte order mark.
+    new Conf({ ...location, serialize: () => text, deserialize: () => ({}) }).store = document;
+    if (fs.readFileSync(target, "utf8") !== text) throw Object.assign(new Error(), { code: "ENOSPC" });
+  } catch (cause) {
+    if (hasOld) fs.renameSync(previous, target);
+    else fs.rmSync(target, { force: true });
+    throw cause;
+  } finally {
+    fs.rmSync(previous, { force: true });
+  }
+};
+
+const keepPrevious = ({ env }: Host, target: string, previous: string) => {
+  // In a snap, conf writes in place, which changes a link too. Some file systems have no links.
+  if (!env.SNAP && ignoreErrors(() => [fs.linkSync(target, previous)])) return;
+  try {
+    fs.copyFileSync(target, previous);
+  } catch (cause) {
+    fs.rmSync(previous, { force: true });
+    throw cause;
+  }
 };
 
 export const maxSecretBytes = 64 * 1024;

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import stringWidth from "string-width";
+import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
 import type { Excerpt, Problem } from "../../src/failure.ts";
 import { openScreen, parseScreenOptions } from "../../src/output/index.ts";

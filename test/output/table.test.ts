@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import stringWidth from "string-width";
+import stringWidth from "string-width-current";
 import { describe, expect, it } from "vitest";
 import { toRawJson } from "../../src/json/raw-json.ts";
 import {
@@ -10,6 +10,8 @@ import {
   printPage,
   type ScreenFlags,
 } from "../../src/output/index.ts";
+import { drawTable } from "../../src/output/text-table.ts";
+import { plainPaint } from "../../src/output/views.ts";
 import { testHost } from "../support/host.ts";
 
 type Row = readonly string[];
@@ -108,10 +110,22 @@ describe("a table", () => {
       ["👩‍🚀 a", "x"],
       ["e\u0301", "x"],
       ["🇩🇪", "x"],
+      ["🫨", "x"],
       ["abcdef", "x"],
     ];
     const lines = await drawn([columnAt(0, { heading: "h" }), columnAt(1, { heading: "x" })], rows, { width: 40 });
-    expect(lines.map((line) => stringWidth(line.slice(0, line.lastIndexOf("x"))))).toEqual([8, 8, 8, 8, 8, 8]);
+    expect(lines.map((line) => stringWidth(line.slice(0, line.lastIndexOf("x"))))).toEqual([8, 8, 8, 8, 8, 8, 8]);
+  });
+
+  it("draws 50,000 rows in pieces of 100, because the time for a piece grows with the square of its rows", () => {
+    const rows = Array.from({ length: 50_000 }, (_, at) => [`model-${at}`, "🫨"]);
+    const shown = [0, 1].map((at) => {
+      const cell = (row: Row) => row[at] ?? "";
+      return { name: `c${at}`, heading: `c${at}`, rank: at, cell, text: cell };
+    });
+    const { pieces = [] } = drawTable({ columns: shown, rows, width: 80, paint: plainPaint, clean: (text) => text });
+    const counts = Array.from(pieces, (piece) => piece.split("\n").length - 1);
+    expect([counts.length, new Set(counts.slice(1))]).toEqual([501, new Set([100])]);
   });
 
   const rows = [

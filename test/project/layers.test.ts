@@ -36,7 +36,7 @@ const modules: Readonly<Record<string, Module>> = {
   cli: { imports: "context output", packages: "commander" },
   connect: { imports: "client context contract service settings" },
   context: { imports: "output settings" },
-  output: { packages: "chalk get-east-asian-width ora", uses: "files processes", open: "*" },
+  output: { packages: "chalk cli-table3 ora string-width", uses: "files processes", open: "*" },
   mcp: { imports: "problems", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: { imports: "calls dataset http-server index stats", packages: "hono preact zod", uses: "files" },
   service: {
@@ -58,7 +58,7 @@ const modules: Readonly<Record<string, Module>> = {
   messages: { open: "*" },
   catalogs: { imports: "contract", packages: "zod", uses: "files" },
   // Saved secrets are redacted before the settings are read.
-  settings: { imports: "contract database", uses: "files processes", open: "saved-files" },
+  settings: { imports: "contract database", packages: "conf", uses: "files processes", open: "saved-files" },
   client: { imports: "contract", packages: "undici", uses: "files network processes" },
   contract: { packages: "zod", open: "*" },
   database: { packages: "libsql pg", uses: "files network" },

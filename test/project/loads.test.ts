@@ -18,10 +18,11 @@ const loads: Readonly<Record<string, string>> = {
   "--version": "",
   "--help": "commander",
   "log --help": "commander",
-  [`log m ${groups} --split train`]: "commander get-east-asian-width libsql undici",
+  [`log m ${groups} --split train`]:
+    "ansi-regex commander get-east-asian-width libsql string-width-current strip-ansi undici",
   [`log m ${groups} --split train --dry-run --json`]: "commander libsql",
   [`log m ${groups} --split train --local --json`]: "@hono/node-server commander hono libsql undici zod",
-  [`check ${groups}`]: "commander get-east-asian-width",
+  [`check ${groups}`]: "ansi-regex commander get-east-asian-width string-width-current strip-ansi",
   [`check ${groups} --json`]: "commander",
   [`check ${groups} --json --where reward>0`]: "@marcbachmann/cel-js commander",
   [`convert ${groups} --out out.jsonl --json`]: "commander",
@@ -29,6 +30,8 @@ const loads: Readonly<Record<string, string>> = {
   "ledger status": "commander libsql",
   "ledger calls": "commander libsql",
   models: "commander undici",
+  "models -o table":
+    "@colors/colors ansi-regex cli-table3 commander get-east-asian-width string-width-current strip-ansi undici",
   "models --local": "@hono/node-server commander hono libsql undici zod",
   "call read id --json": "commander undici",
   "catalog router": "catalogs commander undici",
@@ -37,7 +40,8 @@ const loads: Readonly<Record<string, string>> = {
   "catalog lock --json": "catalogs commander undici zod",
   "auth status": "commander",
   "config list": "commander",
-  "config set split train": "commander libsql",
+  "config set split train":
+    "ajv ajv-formats atomically commander conf debounce-fn dot-prop fast-deep-equal fast-uri json-schema-traverse libsql mimic-function node:crypto semver stubborn-fs stubborn-utils uint8array-extras when-exit",
   "profile list": "commander",
   mcp: "@modelcontextprotocol/sdk commander",
   "doctor --offline": "commander libsql",

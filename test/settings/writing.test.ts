@@ -1,10 +1,12 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -12,9 +14,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { tryLock } from "../../src/database/index.ts";
 import { exportSettings, renameProfile, setSetting, settingNames, unsetSettings } from "../../src/settings/index.ts";
+import { newHome } from "../support/run.ts";
 import { failureOf, logIn, openHome, readSaved, set } from "./open.ts";
 
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -196,10 +199,20 @@ describe("concurrent writers", () => {
   it("delete the files of a killed writer", async () => {
     const home = openHome({ profiles: {} });
     writeFileSync(home.file("settings.lock"), "");
-    writeFileSync(home.file("settings.json.a1b2c3d4.draft"), "half a dra");
+    writeFileSync(home.file("settings.json.tmp-1700000000a1b2c3"), "half a dra");
+    writeFileSync(home.file("settings.json.previous"), "{}");
     writeFileSync(home.file("settings.json.backup"), "a person's own");
     await set(home, "split", "train");
     expect(readdirSync(home.folder).sort()).toEqual(["settings.json", "settings.json.backup"]);
+  });
+
+  it("keep the old file of a writer that was killed on a full disk", async () => {
+    const home = openHome();
+    const old = '{"profiles":{"default":{"batch":"b"}}}';
+    writeFileSync(home.file("settings.json"), old.slice(0, 20));
+    writeFileSync(home.file("settings.json.previous"), old);
+    expect(await failureOf(() => set(home, "split", "train"))).toMatchObject({ kind: "invalid-settings-file" });
+    expect(readFileSync(home.file("settings.json.previous"), "utf8")).toBe(old);
   });
 
   it("wait for the current writer, up to a limit", async () => {
@@ -279,6 +292,55 @@ describe("a failed write", () => {
     } finally {
       disk.unmount();
     }
+  });
+
+  it.each([{}, { SNAP: "/snap/code/1" }])("leaves the old file unchanged if a write takes a part (env %j)", (env) => {
+    const home = mkdtempSync(join(tmpdir(), "cut-"));
+    const file = join(home, "settings.json");
+    const before = JSON.stringify({ profiles: { default: { split: "a", note: "x".repeat(20_000) } } });
+    writeFileSync(file, before, { mode: 0o600 });
+    // Saved text has line ends and indents, so that it exceeds the limit of 20 KiB before the old one does.
+    const line = `ulimit -f 20; exec "$0" bin/rollcall.js config set split ${"y".repeat(2000)} --json`;
+    const ran = spawnSync("bash", ["-c", line, process.execPath], {
+      env: { ...newHome(), ROLLCALL_CONFIG_DIR: home, ...env },
+      encoding: "utf8",
+    });
+    const { error } = JSON.parse(ran.stderr);
+    expect([ran.status, error.message]).toEqual([11, expect.stringContaining(`cannot write ${file}: `)]);
+    expect([readFileSync(file, "utf8") === before, readdirSync(home)]).toEqual([true, ["settings.json"]]);
+  });
+
+  it("removes a new file that a write could not complete", () => {
+    const home = mkdtempSync(join(tmpdir(), "cut-"));
+    const line = `ulimit -f 20; exec "$0" bin/rollcall.js config set split ${"y".repeat(30_000)}`;
+    const env = { ...newHome(), ROLLCALL_CONFIG_DIR: home };
+    const ran = spawnSync("bash", ["-c", line, process.execPath], { env });
+    expect([ran.status, readdirSync(home)]).toEqual([11, []]);
+  });
+
+  it("needs no home folder if ROLLCALL_CONFIG_DIR is set", (context) => {
+    if (process.getuid?.() !== 0) return context.skip("only root can become a user without a home folder");
+    // Only root can enter the folder of this run's temporary files.
+    const home = mkdtempSync("/tmp/homeless-");
+    onTestFinished(() => rmSync(home, { recursive: true }));
+    const uid = 54_321;
+    chownSync(home, uid, uid);
+    const run = (env: Readonly<Record<string, string>>) =>
+      spawnSync(process.execPath, ["bin/rollcall.js", "config", "set", "split", "train", "--json"], {
+        env: { PATH: process.env.PATH, ...env },
+        uid,
+        gid: uid,
+        encoding: "utf8",
+      });
+    const refused = run({});
+    expect([refused.status, JSON.parse(refused.stderr).error.hint]).toEqual([
+      11,
+      "set ROLLCALL_CONFIG_DIR to a folder",
+    ]);
+    expect(run({ ROLLCALL_CONFIG_DIR: home }).status).toBe(0);
+    expect(JSON.parse(readFileSync(join(home, "settings.json"), "utf8"))).toEqual({
+      profiles: { default: { split: "train" } },
+    });
   });
 
   it("leaves the old file unchanged if the folder is not writable", async (context) => {

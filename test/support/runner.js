@@ -21,6 +21,8 @@ const start = ({ args, env, stdin, cwd }) => {
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
   process.exitCode = undefined;
+  // A package that an earlier run loaded (when-exit, of conf) repeats the first signal that the process gets.
+  for (const name of ["SIGHUP", "SIGINT", "SIGTERM"]) process.removeAllListeners(name);
   give("argv", [process.execPath, "rollcall", ...args]);
   give("stdin", Readable.from(piecesOf(stdin), { objectMode: false }));
   give("stdout", sentAs("stdout"));
