@@ -64,8 +64,7 @@ export interface Dataset extends IndexedGroups {
   ownKeys: OtherKeys;
   problems: Problems;
   conversion?: Conversion | undefined;
-  /** Files of folders that rollcall skipped. The files have no rollouts. */
-  skippedFiles?: readonly string[] | undefined;
+  skippedFiles?: readonly inputs.SkippedFile[] | undefined;
   /** Names of files that are inputs under another name. */
   repeatedFiles?: readonly string[];
   filteredOut?: FilteredOut | undefined;
@@ -95,7 +94,7 @@ export const countUnreadable = ({ scan, sources, conversion, unreadable }: Omit<
 export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   const { foreign, continuesAfterErrors = false, host, isSplitRequired } = options;
   const opened = await inputs.openInputs({ ...options, takesContainers: foreign.from !== "rollcall" });
-  const { problems, emptyFiles, repeated } = opened;
+  const { problems, repeated } = opened;
   let sources: readonly inputs.Source[] = opened.sources;
   const close = async () => await inputs.closeSources(sources);
   try {
@@ -108,17 +107,16 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
     read.problems.merge(problems);
     if (conversion) read.problems.merge(conversion.recordProblems);
     await mapProblemsToRecords(sources, read.problems);
-    const skippedFiles = [...emptyFiles, ...skipped];
-    reportSkippedFiles(read.problems, skippedFiles);
-    return { ...read, conversion, skippedFiles, repeatedFiles: repeated, close };
+    reportSkippedFiles(read.problems, skipped);
+    return { ...read, conversion, skippedFiles: skipped, repeatedFiles: repeated, close };
   } catch (thrown) {
     await close();
     throw thrown;
   }
 };
 
-export const reportSkippedFiles = (problems: Problems, files: readonly string[] = []) => {
-  for (const file of files) problems.report("skipped-file", undefined, { file });
+export const reportSkippedFiles = (problems: Problems, files: readonly inputs.SkippedFile[] = []) => {
+  for (const { file, reason } of files) problems.report("skipped-file", { reason }, { file });
   if (problems.strictness.strict) problems.addInputRule("skipped-file");
 };
 

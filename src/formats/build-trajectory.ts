@@ -92,7 +92,7 @@ export const listFileIds = (file: string) => {
   return names;
 };
 
-const fileEnding = /\.(?:gz|zst|jsonl?|ndjson|traj|eval)$/;
+const fileEnding = /\.(?:gz|zst|jsonl?|ndjson|traj|eval)$/i;
 
 /** Returns the ids for `--rewards`, or the names of the file if the record is a whole file. */
 export const listRewardIds = ({ options }: FormatRun, { value, file, isWhole = false }: SourceRecord) => {

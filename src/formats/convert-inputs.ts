@@ -27,9 +27,14 @@ const maxNamedIds = 3;
 export const convertInputs = async (options: FormatOptions, inputs: ConvertibleInputs) => {
   const { sources, folders } = inputs;
   const { rewards, hasReceipt, from, messagesFrom } = options;
-  const { byFormat, skipped, advice } = await recognizeInputs(inputs, options);
+  const { byFormat, skipped, advice, isPart } = await recognizeInputs(inputs, options);
   const formatArgs = toOptionArgs({ from: from === "auto" ? undefined : from, messagesFrom: messagesFrom?.join(".") });
   input.reportEmptyFolders(folders, { skipped, problems: inputs.problems, options: formatArgs, advice });
+  const known = [...byFormat.keys()];
+  const listSkipped = (foundNames?: ReadonlySet<string>) =>
+    [...inputs.skipped, ...skipped.map((file) => ({ file }))].filter(
+      ({ file }) => !foundNames?.has(file) && !isCompanion(file, known) && !isPart(file),
+    );
   const ownSources = byFormat.get(ownFormat) ?? [];
   byFormat.delete(ownFormat);
   // Sources of other formats stay open, because records can refer to a document in another source.
@@ -41,7 +46,7 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
   }
   if (formats.length === 0) {
     await input.closeSources(otherSources);
-    return { sources: ownSources, skipped };
+    return { sources: ownSources, skipped: listSkipped() };
   }
   const run = openRun(options, inputs, formats.length + ownSources.length > 1);
   const { receipt } = run;
@@ -66,7 +71,10 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
         records: () => lines.listRecordMappings(results),
       },
     },
-    skipped: skipped.filter((file) => !run.documents.foundNames.has(file) && !isCompanion(file, [...byFormat.keys()])),
+    skipped: [
+      ...listSkipped(run.documents.foundNames),
+      ...formats.flatMap(({ files }) => files.flatMap((file) => file.records.skipped ?? [])),
+    ],
   };
 };
 

@@ -18,7 +18,7 @@ export const harbor: Format = {
   records: { text: "document" },
   filePattern: /(?:^|\/)result\.json$/,
   companions: /(?:^|\/)config\.json$/,
-  partFolders: /^(?:agent|steps|verifier)$/,
+  partFolders: /^(?:agent|artifacts|steps|verifier)$/,
   groupScope: (file) => dirname(dirname(file)),
   recognizes: ({ value }) =>
     value.get("trial_name")?.isText &&

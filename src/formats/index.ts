@@ -17,7 +17,7 @@ export { listInexactValues, type ReceiptData, sumCounts } from "./receipt.ts";
 export const convertOpened = async (options: FormatOptions, inputs: ConvertibleInputs): Promise<ConvertedInputs> => {
   const { sources } = inputs;
   if (options.from === "auto" && sources.every(({ bytes }) => beginsWithOwnRecord(bytes)))
-    return { sources, skipped: [] };
+    return { sources, skipped: inputs.skipped };
   return await (await import("./convert-inputs.ts")).convertInputs(options, inputs);
 };
 

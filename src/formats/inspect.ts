@@ -26,11 +26,15 @@ export const inspect: Format = {
     sampled: 'the messages with the source "generate", and the outputs of model events',
   },
   // A sample in chunks has many members, and `sample.json` is the first.
-  records: { text: "document", zip: /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/ },
+  records: {
+    text: "document",
+    zip: /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/,
+    zipCompanions: /^(?:_journal\/.*|(?:header|summaries|reductions)\.json|samples\/.+_epoch_\d+\/.*)$/,
+  },
   filePattern: /\.eval$/,
   companions: /(?:^|\/)(?:eval-set|logs|listing)\.json$/,
   // `inspect score` writes a copy, without the time, next to the log.
-  lastFilePattern: /-scored(?:-\d+)?\.(?:eval|json)$/,
+  lastFilePattern: /-scored(?:-\d+)?\.(?:eval|json)$/i,
   hasNonFinite: true,
   recognizes: ({ value, member }) =>
     member === undefined

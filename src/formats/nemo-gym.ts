@@ -7,8 +7,8 @@ import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
-const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/;
-const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/;
+const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/i;
+const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/i;
 
 export const nemoGym: Format = {
   name: "nemo-gym",

@@ -135,7 +135,8 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
   const byFormat = new Map<Format, input.Source[]>();
   const skipped: string[] = [];
   const advice = new Map<string, string>();
-  for (const recognized of addMissingFormats(dropParts(inputs), given)) {
+  const parts = findParts(inputs);
+  for (const recognized of addMissingFormats(dropParts(inputs, parts), given)) {
     const { source, formats, rejection, damagedKind, unknown, hint } = recognized;
     const location = { file: source.name };
     const [format = ownFormat, ...more] = formats;
@@ -154,7 +155,7 @@ export const recognizeInputs = async (opened: ConvertibleInputs, options: Format
     problems.report("lossy-format", { format: format.name }, first ? { file: first.name } : {});
     byFormat.delete(format);
   }
-  return { byFormat, skipped, advice };
+  return { byFormat, skipped, advice, isPart: parts.isPart };
 };
 
 const recognizeInput = async (
@@ -212,7 +213,12 @@ const hasOwnList = (value: Value) => value.members().some(([key]) => ownLists.in
 const hasOnlyOwnKeys = (value: Value) => value.members().every(([key]) => ownKeys.has(key));
 
 const matchesPath = (pattern: RegExp | undefined, name: string) =>
-  pattern?.test(name.replaceAll("\\", "/").replace(/\.(?:gz|zst)$/, "")) === true;
+  pattern?.test(
+    name
+      .replaceAll("\\", "/")
+      .toLowerCase()
+      .replace(/\.(?:gz|zst)$/, ""),
+  ) === true;
 
 const fitsName = ({ filePattern }: Format, { name }: input.Source) => matchesPath(filePattern, name);
 
@@ -230,8 +236,8 @@ const addMissingFormats = (inputs: readonly RecognizedInput[], given: Format | u
   });
 };
 
-/** Removes parts of records, and recognizes no format in parts of a record that is not written yet. */
-const dropParts = (inputs: readonly RecognizedInput[]) => {
+/** Finds the files in the folders of a record's parts. */
+const findParts = (inputs: readonly RecognizedInput[]) => {
   const known = inputs.flatMap(({ formats }) => formats);
   /** Folders of records, and the names of the folders of parts in them. */
   const recordFolders = new Map<string, RegExp>();
@@ -243,15 +249,25 @@ const dropParts = (inputs: readonly RecognizedInput[]) => {
     if (partFolders) recordFolders.set(dirname(join(source.name)), partFolders);
     if (partFolders && groupScope) scopes.set(groupScope(join(source.name)), partFolders);
   }
-  if (recordFolders.size === 0) return inputs;
+  const find = (name: string, findPattern: (folder: string) => RegExp | undefined) =>
+    recordFolders.size === 0
+      ? undefined
+      : listFolders(join(name)).find((folder) => findPattern(folder)?.test(basename(folder)));
+  return {
+    isPart: (name: string) => find(name, (folder) => recordFolders.get(dirname(folder))) !== undefined,
+    /** Returns the folder of a part whose record is not written yet. */
+    findUnfinished: (name: string) => find(name, (folder) => scopes.get(dirname(dirname(folder)))),
+  };
+};
+
+/** Removes parts of records, and recognizes no format in parts of a record that is not written yet. */
+const dropParts = (inputs: readonly RecognizedInput[], parts: ReturnType<typeof findParts>) => {
   const folderOf = ({ name }: input.Source) => dirname(join(name));
   const ownFolders = new Set(inputs.map(({ source }) => folderOf(source)));
   return inputs.flatMap((recognized): RecognizedInput | readonly [] => {
     const { source } = recognized;
-    const folders = listFolders(join(source.name));
-    const isPart = (folder: string, around: RegExp | undefined) => around?.test(basename(folder)) === true;
-    if (folders.some((folder) => isPart(folder, recordFolders.get(dirname(folder))))) return [];
-    const unfinished = folders.find((folder) => isPart(folder, scopes.get(dirname(dirname(folder)))));
+    if (parts.isPart(source.name)) return [];
+    const unfinished = parts.findUnfinished(source.name);
     if (unfinished === undefined) return recognized;
     // Files of deeper folders would repeat the hint.
     if (unfinished !== folderOf(source) && ownFolders.has(unfinished)) return [];

@@ -15,7 +15,7 @@ export const sweAgent: Format = {
   },
   records: { text: "document" },
   filePattern: /\.traj$/,
-  companions: /(?:^|\/)(?:preds\.json|all_preds\.jsonl)$/,
+  companions: /(?:^|\/)(?:preds\.json|all_preds\.jsonl|[^/]+\.pred)$/,
   // RetryAgent writes its attempts to these folders, and again to the file next to them.
   partFolders: /^attempt_\d+$/,
   groupScope: () => "",

@@ -3,9 +3,11 @@ import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { identifyFile, ignoreErrors } from "../files.ts";
 import type { Host } from "../host.ts";
+import { adviseSkipped } from "../problems/input-rules.ts";
 import type { Problems } from "../problems/problems.ts";
 import { UnusableInput } from "./failures.ts";
-import { isRemote, listFolder, tryStat } from "./names.ts";
+import { listFolder, type SkippedFile } from "./list-folder.ts";
+import { isRemote, tryStat } from "./names.ts";
 import type { Remotes } from "./remote.ts";
 
 /** Expands globs on Windows, because shells on Windows do not expand globs. */
@@ -38,6 +40,7 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
   const folders = new Map<string, string>();
   const names: string[] = [];
   const repeated: string[] = [];
+  const skipped = new Map<string, SkippedFile>();
   const keyOf = (name: string) => (name === "-" || isRemote(name) ? name : (identifyFile(name) ?? resolve(name)));
   // All arguments are known first, so a folder does not add an argument again.
   const known = new Map<string, string>();
@@ -46,7 +49,8 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
     else known.set(keyOf(name), name);
   }
   for (const name of [...known.values()]) {
-    const files = await listFiles(name, options);
+    const { files, skipped: others = [] } = await listFiles(name, options);
+    for (const other of others) if (!known.has(keyOf(other.file))) skipped.set(keyOf(other.file), other);
     if (!files) names.push(isRemote(name) ? ((await options.remotes?.assignName(name)) ?? name) : name);
     for (const file of files ?? []) {
       const key = keyOf(file);
@@ -58,27 +62,32 @@ export const expandNames = async (given: readonly string[], options: ExpandOptio
       }
     }
   }
-  return { names, folders, repeated };
+  return { names, folders, repeated, skipped: [...skipped.values()] };
 };
 
-const listFiles = async (name: string, { problems, remotes }: ExpandOptions) => {
+const listFiles = async (name: string, { problems, remotes }: ExpandOptions): Promise<Partial<Folder>> => {
   const remote = isRemote(name) ? remotes : undefined;
   try {
-    const folder = remote ? undefined : listFolder(name);
+    const folder = remote ? await remote.filesBelow(name) : listFolder(name);
     for (const { file, code } of folder?.unreadable ?? []) problems.report("file-unreadable", { code }, { file });
-    const files = remote ? await remote.filesBelow(name) : folder?.files;
-    if (files?.length === 0) problems.report("folder-without-rollouts", { files: [] }, { file: name });
-    return files;
+    if (folder?.files.length === 0) {
+      const [first] = folder.skipped;
+      const instead = first && `${first.file}: ${adviseSkipped(first.reason)}`;
+      problems.report("folder-without-rollouts", { files: [], instead }, { file: name });
+    }
+    return folder ?? {};
   } catch (thrown) {
     if (!(thrown instanceof UnusableInput)) throw thrown;
     thrown.report(problems, name);
-    return [];
+    return { files: [] };
   }
 };
 
+type Folder = NonNullable<ReturnType<typeof listFolder>>;
+
 export const isGlob = (path: string) => /[*?]/.test(path);
 
-/** Lists the matching files in sorted order. `**` matches any number of folders. */
+/** Lists the matching files and dangling links in sorted order. `**` matches any number of folders. */
 export const expandGlob = (pattern: string) => {
   const baseSegments = pattern.replaceAll("\\", "/").split("/");
   const globs = baseSegments.splice(baseSegments.findIndex(isGlob));
@@ -86,7 +95,7 @@ export const expandGlob = (pattern: string) => {
   const depth = globs.includes("**") ? Number.POSITIVE_INFINITY : globs.length;
   const base = baseSegments.map((segment) => `${segment}/`).join("");
   const paths = listBelow(base, depth).flatMap((path) => (matching.test(path) ? [`${base}${path}`] : []));
-  return paths.filter((path) => tryStat(path)?.isDirectory() === false).toSorted((a, b) => (a < b ? -1 : 1));
+  return paths.filter((path) => tryStat(path)?.isDirectory() !== true).toSorted((a, b) => (a < b ? -1 : 1));
 };
 
 const listBelow = (folder: string, depth: number): readonly string[] => {

@@ -4,6 +4,7 @@ export { extractTexts } from "./column-values.ts";
 export { findDecompressor } from "./decompress.ts";
 export { createChangeDetector } from "./expand-names.ts";
 export * from "./frames.ts";
+export type { SkippedFile } from "./list-folder.ts";
 export { isRemote, isRolloutFile, plainUrl, reportEmptyFolders } from "./names.ts";
 export { type OpenedInputs, openInputs } from "./open-inputs.ts";
 export * from "./records.ts";

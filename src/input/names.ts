@@ -1,47 +1,13 @@
-/** Recognizes URLs and rollout files by name, and lists folders. */
-import { type BigIntStats, type Dirent, readdirSync, realpathSync, statSync } from "node:fs";
-import { join, sep } from "node:path";
-import { getErrorCode, identifyFile, ignoreErrors } from "../files.ts";
+/** Recognizes URLs and rollout files by name, and reports folders without rollouts. */
+import { type BigIntStats, statSync } from "node:fs";
+import { ignoreErrors } from "../files.ts";
 import type { Problems } from "../problems/problems.ts";
 
-export const rolloutFileName = /\.(?:jsonl|ndjson|json|eval|traj|parquet)(?:\.gz|\.zst)?$/;
+const rolloutName = /\.(?:jsonl|ndjson|json|eval|traj|parquet)(?:\.gz|\.zst)?$/i;
 
-export const isRolloutFile = (name: string) => rolloutFileName.test(name) && tryStat(name)?.isFile() === true;
+export const isRolloutName = (name: string) => rolloutName.test(name);
 
-/** Lists the rollout files below a folder. Skips names that begin with a dot. */
-export const listFolder = (name: string) => {
-  if (name === "-" || tryStat(name)?.isDirectory() !== true) return undefined;
-  const files: string[] = [];
-  const links: string[] = [];
-  const unreadable: { file: string; code: string }[] = [];
-  const pending = [name];
-  for (let folder = pending.pop(); folder; folder = pending.pop()) {
-    let entries: readonly Dirent[] = [];
-    try {
-      entries = readdirSync(folder, { withFileTypes: true });
-    } catch (thrown) {
-      unreadable.push({ file: folder, code: getErrorCode(thrown) });
-    }
-    for (const entry of entries.filter(({ name }) => !name.startsWith("."))) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) pending.push(path);
-      else if (rolloutFileName.test(entry.name) && entry.isFile()) files.push(path);
-      else if (rolloutFileName.test(entry.name) && entry.isSymbolicLink()) links.push(path);
-    }
-  }
-  // A link can lead to a listed file.
-  const known = new Set(links.length === 0 ? [] : files.map(identifyFile));
-  for (const link of links.sort()) {
-    if (tryStat(link)?.isFile() !== true || known.has(identifyFile(link))) continue;
-    if (!realpathSync(link).startsWith(join(realpathSync(name), sep))) {
-      unreadable.push({ file: link, code: "outside-folder" });
-      continue;
-    }
-    known.add(identifyFile(link));
-    files.push(link);
-  }
-  return { files: files.sort(), unreadable };
-};
+export const isRolloutFile = (name: string) => isRolloutName(name) && tryStat(name)?.isFile() === true;
 
 interface SkippedFiles {
   skipped: readonly string[];

@@ -48,7 +48,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
   const sources: Source[] = [];
   const emptyFiles: string[] = [];
   try {
-    const { names, folders, repeated } = await expandNames(given, { problems, remotes });
+    const { names, folders, repeated, skipped } = await expandNames(given, { problems, remotes });
     const isReopened = names.length > maxOpenFiles;
     for (const name of names) {
       try {
@@ -61,7 +61,7 @@ export const openInputs = async ({ files, remote, ...options }: OpenOptions) => 
     }
     reportEmptyFolders(folders, { skipped: emptyFiles, problems });
     for (const name of emptyFiles) folders.delete(name);
-    return { sources, problems, folders, emptyFiles, repeated };
+    return { sources, problems, folders, skipped: [...skipped, ...emptyFiles.map((file) => ({ file }))], repeated };
   } catch (thrown) {
     await closeSources(sources);
     throw thrown;

@@ -13,6 +13,8 @@ export type RecordKinds = Readonly<{
   text?: "lines" | "document";
   /** Matches the names of members that are records. */
   zip?: RegExp;
+  /** Matches the names of other members that the writer writes. */
+  zipCompanions?: RegExp;
   parquet?: true;
 }>;
 
@@ -38,7 +40,7 @@ const openContent = async (source: Source, { records, columns }: RecordOptions, 
   const container = findContainer(readHead(source.bytes, sniffedBytes));
   if (records.zip && container === "zip") {
     const { openMembers } = await import("./zip.ts");
-    return await openMembers(source, { ...limits, names: records.zip });
+    return await openMembers(source, { ...limits, names: records.zip, companions: records.zipCompanions });
   }
   if (records.parquet && container === "parquet") {
     const { openRows } = await import("./parquet.ts");

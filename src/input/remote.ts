@@ -4,7 +4,8 @@ import { type DownloadReply, loadDownloads } from "../client/index.ts";
 import { withSignal } from "../host.ts";
 import { invalidRemoteUrl, type RemoteLocation } from "./failures.ts";
 import { openHub } from "./hub.ts";
-import { plainUrl, rolloutFileName } from "./names.ts";
+import { skipByName } from "./list-folder.ts";
+import { isRolloutName, plainUrl } from "./names.ts";
 import { isAllowed, type RemoteAccess, requestFile } from "./remote-file.ts";
 
 export type Remotes = Awaited<ReturnType<typeof openRemotes>>;
@@ -72,10 +73,11 @@ export const openRemotes = async (access: RemoteAccess) => {
       const name = plainUrl(url);
       if (!url.endsWith("/") || /^https?:/.test(name)) return undefined;
       const paths = await (await loadHub(name)).listFiles(name, url, context);
-      const rollouts = paths.filter((path) => rolloutFileName.test(path) && !/(?:^|\/)\./.test(path));
+      const visible = paths.filter((path) => !/(?:^|\/)\./.test(path)).toSorted();
       const files: string[] = [];
-      for (const path of rollouts.toSorted()) files.push(await assignName(`${url}${path}`));
-      return files;
+      for (const path of visible.filter(isRolloutName)) files.push(await assignName(`${url}${path}`));
+      const others = visible.filter((path) => !isRolloutName(path));
+      return { files, unreadable: [], skipped: others.flatMap((path) => skipByName(`${name}${path}`)) };
     },
     /** Expects a name from `assignName`. The stream throws the errors of `requestFile`. */
     open: (name: string) => {

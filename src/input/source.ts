@@ -6,6 +6,7 @@ import type { Path } from "../problems/positions.ts";
 import { createProblem, type ProblemLocation } from "../problems/problems.ts";
 import type { Columns } from "./column-values.ts";
 import { inputUnreadable } from "./failures.ts";
+import type { SkippedFile } from "./list-folder.ts";
 import { tryStat } from "./names.ts";
 
 export interface Bytes {
@@ -216,6 +217,8 @@ export interface Records {
   reread(position: number): Promise<RawRecord | undefined>;
   locate(position: number): Pick<RawRecord, "label" | "line">;
   readSibling?(name: string): Buffer | undefined;
+  /** Members of an archive that could hold rollouts and are not records. */
+  readonly skipped?: readonly SkippedFile[];
   readonly text?: Bytes;
 }
 

@@ -5,6 +5,8 @@ import { type Entry, fromRandomAccessReaderPromise, getFileNameLowLevel, RandomA
 import { Failure } from "../failure.ts";
 import { getErrorCode } from "../files.ts";
 import { decompressedTooLarge } from "./failures.ts";
+import { skipByName } from "./list-folder.ts";
+import { isRolloutName } from "./names.ts";
 import {
   type Bytes,
   documentTooLong,
@@ -20,7 +22,7 @@ import { formatExcess, UnreadableContent, unzstd } from "./zstd.ts";
 /** If a name is repeated, uses the last member. @throws UnusableInput; Failure `input-unreadable` */
 export const openMembers = async (
   { name: file, bytes }: Source,
-  { names, maxUnpackedBytes, signal }: ReadLimits & { names: RegExp },
+  { names, companions, maxUnpackedBytes, signal }: ReadLimits & { names: RegExp; companions: RegExp | undefined },
 ): Promise<Records> => {
   const members = await listMembers(bytes, signal);
   if (typeof members === "string") {
@@ -34,6 +36,7 @@ export const openMembers = async (
     };
   }
   const matching = [...members].filter(([name]) => names.test(name));
+  const others = [...members.keys()].filter((name) => !names.test(name) && !companions?.test(name));
   const limit = decompressionLimit(bytes.size, maxUnpackedBytes);
   const size = matching.reduce((sum, [, { uncompressedSize }]) => sum + uncompressedSize, 0);
   if (size > limit) throw decompressedTooLarge(limit, maxUnpackedBytes);
@@ -50,6 +53,13 @@ export const openMembers = async (
     },
     reread: async (position) => matching[position] && toRecord(matching[position]),
     locate: (position) => ({ label: `${file}!${matching[position]?.[0]}`, line: 1 }),
+    skipped: others.flatMap((name) =>
+      /(?:^|\/)\.|\/$/.test(name)
+        ? []
+        : isRolloutName(name)
+          ? { file: `${file}!${name}` }
+          : skipByName(`${file}!${name}`),
+    ),
     readSibling: (name) => {
       const member = members.get(name);
       const content = member && member.uncompressedSize <= limit ? readContent(bytes, member) : undefined;

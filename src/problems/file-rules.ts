@@ -108,10 +108,10 @@ export const fileRules = {
         ? "this folder contains no .jsonl, .ndjson, .json, .eval, .traj or .parquet file"
         : "no file in this folder contains rollouts",
     advice: ({ files: [file], options = [], instead }) =>
-      file === undefined
+      instead ??
+      (file === undefined
         ? "name a file, or another folder (.gz and .zst files also work)"
-        : (instead ??
-          `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``),
+        : `check one file to see the reason: \`${formatCommandLine(["rollcall", "check", ...options, file])}\``),
     why: "rollcall reads the .jsonl, .ndjson, .json, .eval, .traj and .parquet files below a folder, and skips files without rollouts.",
     example: problem({ files: [] }, "runs"),
   }),

@@ -19,6 +19,24 @@ const splitFix = (whole: string, defaultFix = "fix the record") => {
   return { fault, fix: fix ?? (/(?<![\w-])--\w/.test(whole) ? "correct the option or the record" : defaultFix) };
 };
 
+const skipReasons = {
+  content: ["found no rollout in this file", "check the file alone to see the reason"],
+  name: [
+    "the name does not end like the name of a rollout file",
+    "rename the file to end in .jsonl, .json or .parquet",
+  ],
+  compression: ["rollcall does not read this compression", "decompress the file, or compress it with gzip or zstd"],
+  dangling: ["the link leads to nothing", "restore the file that the link leads to"],
+  outside: ["the link leads to a folder that is not read", "pass the path of the folder that the link leads to"],
+  special: ["this is a pipe, a socket or a device", "pass its path to read it"],
+  encoding: ["the name is not UTF-8", "rename the file"],
+} as const;
+
+/** The reason for which rollcall did not read an entry of a folder. */
+export type SkipReason = keyof typeof skipReasons;
+
+export const adviseSkipped = (reason: SkipReason = "content") => skipReasons[reason][1];
+
 export const inputRules = {
   "record-invalid": error<{
     format: string;
@@ -130,11 +148,11 @@ export const inputRules = {
       },
     },
   }),
-  "skipped-file": warning({
-    message: "found no rollout in this file, so rollcall skipped it",
-    advice: "check the file alone to see the reason, or pass --allow skipped-file if it has no rollouts",
-    why: "rollcall reads every JSON, JSONL and Parquet file of a folder. If a file should have rollouts, they are missing from the result. Files that a format writes next to its rollouts, such as metadata.json of verifiers, give no warning.",
-    example: problem(undefined, "runs/summary.jsonl"),
+  "skipped-file": warning<{ reason: SkipReason | undefined }>({
+    message: ({ reason = "content" }) => `${skipReasons[reason][0]}, so rollcall skipped it`,
+    advice: ({ reason }) => `${adviseSkipped(reason)}, or pass --allow skipped-file if it has no rollouts`,
+    why: "rollcall reads every JSON, JSONL and Parquet file of a folder. If another file should have rollouts, they are missing from the result. Hidden files, documents, images, code, settings, and files that a format writes next to its rollouts, such as metadata.json of verifiers, give no warning.",
+    example: problem({ reason: undefined }, "runs/summary.jsonl"),
   }),
   "mixed-shapes": warning<{ shapes: readonly string[] }>({
     message: ({ shapes }) => `the input mixes ${shapes.join(" and ")}`,

@@ -1,8 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { expandGlob } from "../../src/input/expand-names.ts";
+import { archiveOf } from "../formats/archive.ts";
 import { newFolder } from "../support/inputs.ts";
 import { newHome, runRollcall } from "../support/run.ts";
 
@@ -154,6 +156,65 @@ describe("a folder as input", () => {
     expect([logged.code, skippedIn(logged.stdout)]).toEqual([0, skipped]);
     const verified = await runRollcall(["ledger", "verify", "r", "--local", "--json"], { cwd, env });
     expect([verified.code, skippedIn(verified.stdout)]).toEqual([0, skipped]);
+  });
+
+  it("warns of each entry that could hold rollouts, except hidden files and files that certainly hold none", async () => {
+    const others = [
+      "a.jsonl.bz2",
+      "b.jsonl.xz",
+      "c.jsonl.1",
+      "d.jsonl~",
+      "e.JSON.BAK",
+      "f.csv",
+      "part-0",
+      "g.pt",
+      "h.tar.gz",
+    ];
+    const cwd = folderOf({
+      "r/sub/A.JSONL": group,
+      "r/b.Json": group.replace("hi", "b"),
+      "r/c.jsonl.GZ": gzipSync(group.replace("hi", "c")),
+      "r/rows.txt": group,
+      "r/a.log": "[12:00] started\n",
+      ...named("r", { "README.md": "{}", "a.png": "{}", "a.py": "{}", LICENSE: "", ".a.bz2": "", "a.yaml": "a: 1" }),
+      ...named("r", Object.fromEntries(others.map((name) => [name, group]))),
+      "out/a.jsonl": group,
+    });
+    const links = { "gone.jsonl": "nothing.jsonl", outside: "../out", up: "..", inside: "sub", same: "sub/A.JSONL" };
+    for (const [name, target] of Object.entries(links)) symlinkSync(target, join(cwd, "r", name));
+    execFileSync("mkfifo", [join(cwd, "r/pipe.jsonl")]);
+    const notUtf8 = Buffer.concat([Buffer.from(join(cwd, "r/x")), Buffer.from([0xff]), Buffer.from(".jsonl")]);
+    writeFileSync(notUtf8, group);
+    const { code, stdout } = await runRollcall(["check", "r", "--json"], { cwd });
+    const expected = [...others, "rows.txt", "gone.jsonl", "outside", "up", "pipe.jsonl", "x\ufffd.jsonl"];
+    expect([code, skippedIn(stdout)]).toEqual([0, expected.map((name) => `r/${name}`).sort()]);
+    expect(JSON.parse(stdout).groups.read).toBe(3);
+  });
+
+  it("names the first entry that could hold rollouts, if it has no rollout file", async () => {
+    const cwd = folderOf({ "r/a.jsonl.bz2": "BZh" });
+    const { code, stderr } = await runRollcall(["check", "r"], { cwd });
+    expect([code, stderr]).toEqual([3, expect.stringContaining("hint: r/a.jsonl.bz2: decompress the file")]);
+  });
+
+  it("warns of the members of an archive that could hold rollouts", async () => {
+    const log = JSON.parse(readFileSync("test/samples/formats/inspect-0.3.260.json", "utf8"));
+    const { samples, ...header } = log;
+    const member = (name: string, value: unknown) => ({ name, text: JSON.stringify(value) });
+    const others = ["samples/1.json", "samples/1_epoch_1.json.bz2", "more.jsonl"];
+    const archive = archiveOf([
+      member("header.json", header),
+      member("_journal/start.json", {}),
+      member("summaries.json", []),
+      member("README.md", ""),
+      ...others.map((name) => member(name, {})),
+      member("samples/1_epoch_1.json", samples[0]),
+    ]);
+    const cwd = folderOf({ "a.eval": archive });
+    const scorer = Object.keys(samples[0].scores)[0] ?? "";
+    const words = ["check", "a.eval", "--json", "--reward-from", `scores.${scorer}.value`];
+    const { stdout, stderr } = await runRollcall(words, { cwd });
+    expect(skippedIn(stdout || stderr)).toEqual(others.map((name) => `a.eval!${name}`).sort());
   });
 
   it("gives an error, and skips no file, if a file with the name of a format has an unknown row", async () => {
