@@ -17,6 +17,7 @@ import { findSecrets, secretPrefixes } from "../problems/known-secrets.ts";
 import type { Path, PositionCounter } from "../problems/positions.ts";
 import { type ProblemLocation, Problems } from "../problems/problems.ts";
 import type { RuleReporter } from "../problems/rules.ts";
+import { openStepComparison } from "./policy-steps.ts";
 import type { RolloutMeasurer } from "./rollout-facts.ts";
 import { inspectTrajectory } from "./trajectory.ts";
 import { countPrompts, findPrompt, hasTaskPrompt, haveEqualBytes } from "./trajectory-prompt.ts";
@@ -41,7 +42,7 @@ type CheckedValue = JsonValue & { readonly path: Path };
 
 export interface ScanOptions {
   readonly index: number;
-  readonly groupBy: string | undefined;
+  readonly groupBy: readonly string[] | undefined;
   readonly result: ScanResult;
   /** Adds to the facts of `result`. */
   readonly measure?: RolloutMeasurer | undefined;
@@ -197,18 +198,27 @@ export class Checker {
       if (version > max) max = version;
     }
     if (min < max) this.#report("mixed-policy-versions", { min, max }, node);
-    if (found > 1) this.#comparePrompts(table, found, node);
+    if (found > 1) this.#compareTrajectories(table, found, node);
     this.#reportSecrets();
     const trajectories = found === noFacts ? countElements(table, list) : found;
     const isValid = !this.#isInvalid && found !== noFacts;
     this.#addPart(json.spanOf(value), { kind: "group", trajectories, exceptions, isValid, isWarned: this.#isWarned });
   }
 
-  #comparePrompts(table: JsonTable, count: number, group: number) {
+  #compareTrajectories(table: JsonTable, count: number, group: number) {
     const { reader } = this.#block;
-    const facts = this.#facts.slice(0, count).filter(hasTaskPrompt);
+    const all = this.#facts.slice(0, count);
+    if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
+    const facts = all.filter(hasTaskPrompt);
     const prompts = haveEqualBytes(table, facts, reader) ? 1 : countPrompts(table, facts, reader);
     if (prompts > 1) this.#report("mixed-prompts", { prompts }, group);
+  }
+
+  #compareSteps(table: JsonTable, facts: readonly TrajectoryFacts[], group: number) {
+    const comparison = openStepComparison();
+    for (const { node } of facts) comparison.add({ table, node });
+    const mixed = comparison.findMixed();
+    if (mixed) this.#report("mixed-steps", mixed, group);
   }
 
   /** Returns the number of facts, or `noFacts` if a trajectory has no facts. */
@@ -260,6 +270,7 @@ export class Checker {
     });
     if (key === undefined) return;
     this.result.parts.setKey(key);
+    if (isValid) this.result.parts.setSteps(facts.steps);
     const prompt = this.#isInvalid || !hasTaskPrompt(facts) ? undefined : findPrompt(table, facts);
     if (prompt) this.result.parts.setPrompt(this.#block.reader.fingerprintOf(prompt.start, prompt.end));
   }

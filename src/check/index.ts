@@ -2,6 +2,7 @@
 import type { MeasuredKeys, RolloutMeasurer } from "./rollout-facts.ts";
 
 export { type Block, Checker, emptyBlock, keyUses, type ScanOptions } from "./checker.ts";
+export { openStepComparison } from "./policy-steps.ts";
 export type { MeasuredKeys } from "./rollout-facts.ts";
 export { inspectTrajectory, isTrajectory, listCustomKeys } from "./trajectory.ts";
 export * from "./trajectory-prompt.ts";

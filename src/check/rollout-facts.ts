@@ -42,7 +42,7 @@ export type RolloutMeasurer = (holder: json.JsonValue, facts: TrajectoryFacts, i
 export type MeasuredKeys = Readonly<{
   by?: string | undefined;
   /** Default: no key, because a million keys take much memory. */
-  key?: string | undefined;
+  key?: readonly string[] | undefined;
   /** True if each fact has the digest of its prompt. */
   hasPrompts?: boolean;
   /** True if the caller wants no turns, characters, tokens and tools, which a walk over all messages finds. */
@@ -50,7 +50,7 @@ export type MeasuredKeys = Readonly<{
 }>;
 
 export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
-  const [readBy, readKey] = [openKeyReader(keys.by), openKeyReader(keys.key)];
+  const [readBy, readKey] = [openKeyReader(keys.by === undefined ? undefined : [keys.by]), openKeyReader(keys.key)];
   const readPrompt = keys.hasPrompts ? openPromptReader() : () => undefined;
   const walk = new RolloutWalk(keys.isShort);
   return (holder, facts, into) => {
@@ -61,9 +61,9 @@ export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
 };
 
 /** A trajectory without the key has that of its group. */
-const openKeyReader = (name: string | undefined) => {
-  if (name === undefined) return () => undefined;
-  const read = openGroupKeyReader(name);
+const openKeyReader = (names: readonly string[] | undefined) => {
+  if (names === undefined) return () => undefined;
+  const read = openGroupKeyReader(names);
   return (holder: json.JsonValue, node: number) => read({ table: holder.table, node }, ignore) ?? read(holder, ignore);
 };
 

@@ -1,6 +1,7 @@
 /** Checks trajectories (interface 2.1), and collects their facts. */
 
 import { isCalculated, trainingBits } from "../index/metrics.ts";
+import { stepHolders } from "../index/step-columns.ts";
 import { createMessageFacts, noMetrics, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { isObject } from "../json/json-bytes.ts";
 import { nodeSize } from "../json/reader.ts";
@@ -11,6 +12,7 @@ import { shortenName } from "../problems/positions.ts";
 import type { RuleReporter } from "../problems/rules.ts";
 import { isDateTime } from "../units.ts";
 import { inspectMessages, inspectToolCalls } from "./messages.ts";
+import { hashSteps, hasStepKey } from "./policy-steps.ts";
 import type { Check } from "./types.ts";
 import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
 
@@ -55,6 +57,9 @@ const checkStartTime: Check = (table, node, report) => {
 /** A trajectory should not have these keys, because `exception_rate` counts only the exceptions of groups. */
 const failureKeys = ["exception", "exceptions"] as const;
 
+/** Keys of the shape that are not fields of the interface. */
+const customKeys: ReadonlySet<string> = new Set([...failureKeys, "info", "extra_info"]);
+
 /** Assumed: `messages_and_choices` and `reward` are required, and other fields can be null. */
 const trajectoryType = defineObjectType(
   {
@@ -70,8 +75,14 @@ const trajectoryType = defineObjectType(
     start_time: optionalField(Kind.string, checkStartTime),
     exception: anyValue,
     exceptions: anyValue,
+    info: anyValue,
+    extra_info: anyValue,
   },
-  (kinds) => ({ hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent) }),
+  (kinds, table, object) => ({
+    hasFailureKey: failureKeys.some((key) => kinds[key] !== Kind.absent),
+    hasStep: hasStepKey(table, object),
+    stepHolders: stepHolders.filter((key) => kinds[key] === Kind.object),
+  }),
 );
 const { shape } = trajectoryType;
 const { slots } = shape;
@@ -81,7 +92,7 @@ export const isTrajectory = ({ table, node }: JsonValue): boolean =>
 
 export const listCustomKeys = (value: unknown): readonly string[] => {
   if (!isObject(value)) return [];
-  const known = new Set<string>(shape.names.filter((name) => !/^exceptions?$/.test(name)));
+  const known = new Set<string>(shape.names.filter((name) => !customKeys.has(name)));
   const listKeys = (object: object) => Object.entries(object).flatMap(([key, one]) => (one === null ? [] : [key]));
   const metadata = isObject(value.metadata) ? listKeys(value.metadata) : [];
   return [...listKeys(value).filter((key) => !known.has(key)), ...metadata];
@@ -121,6 +132,8 @@ export const inspectTrajectory = (
   const final = readVersion(table, slots.final_policy_version);
   if (final < initial)
     report("policy-versions-reversed", { initial, final }, shape.at(table, slots.final_policy_version));
+  facts.steps = derived.hasStep ? hashSteps(table, node) : 0;
+  for (const holder of derived.stepHolders) facts.steps += hashSteps(table, shape.at(table, slots[holder]));
   facts.reward = reward;
   facts.version = Number.isNaN(final) ? initial : final;
   facts.training =

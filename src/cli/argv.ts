@@ -60,7 +60,7 @@ const loadTreeFor = async (program: Program, word: string) => {
 
 /** @throws Failure `invalid-arguments`, `subcommand-missing`, `conflicting-options`, `required-option-missing` */
 const validateArgv = async (parsed: ParsedArgv) => {
-  const { command, given, invalidValues, error } = parsed;
+  const { root, command, given, invalidValues, error } = parsed;
   if (error?.code === "commander.help") {
     const { formatShortHelp } = await import("./help.ts");
     const names = command.subcommands.map(commands.lastWord);
@@ -68,6 +68,11 @@ const validateArgv = async (parsed: ParsedArgv) => {
     throw subcommandMissing(commands.formatInvocation(command), names, help);
   }
   if (error) throw toUsageFailure(parsed, error);
+  for (const [name, { placeholder, repeatable }] of Object.entries(listOptions(command, root))) {
+    const words = given.get(name) ?? [];
+    if (placeholder && !repeatable && words.length > 1)
+      throw invalidArguments(`--${name} is given ${words.length} times, but takes one value`, `pass --${name} once`);
+  }
   for (const [name, { needs }] of Object.entries(command.options))
     if (needs && given.has(name) && !given.has(needs)) throw requiredOptionMissing(`--${name}`, `--${needs}`);
   if (invalidValues.length > 0) throw invalidValues[0];

@@ -138,6 +138,14 @@ export const list = <Item>(
   facts: OptionFacts = {},
 ): OptionKind<readonly Item[]> => ({ about, placeholder, repeatable: true, initial: [], parse, ...facts });
 
+/** Like `list`, but the value is undefined if the option is not given. */
+export const manyOrNone = <Item>(
+  about: string,
+  placeholder: string,
+  parse: (word: string, name: string) => readonly Item[],
+  facts: OptionFacts = {},
+): OptionKind<readonly Item[], undefined> => ({ ...custom(about, placeholder, parse, facts), repeatable: true });
+
 export const repeated = (about: string, placeholder = "", facts: OptionFacts = {}) =>
   list(about, placeholder, (word) => [word], facts);
 

@@ -18,7 +18,7 @@ import type { ProblemLocation } from "../problems/problems.ts";
 import { listTrajectories, parseReward, ReadWindow, sliceTrajectories } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
-import { reportMixedPrompts } from "./prompts.ts";
+import { reportMixedGroups } from "./prompts.ts";
 
 /** @throws the signal's reason */
 export const reportDatasetProblems = async (
@@ -35,7 +35,7 @@ export const reportDatasetProblems = async (
     bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
   }
   reportMissingFeatures(dataset, bitsOfFiles);
-  await reportMixedPrompts(dataset, signal);
+  await reportMixedGroups(dataset, signal);
   await reportDuplicates(dataset, signal);
   await reportCopies(dataset, signal);
 };

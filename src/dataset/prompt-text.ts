@@ -17,7 +17,7 @@ const maxMemberBytes = 10_000;
 export type TrajectoryPosition = Readonly<{ part: number; trajectory: number }>;
 
 /** Reads the first trajectory of a group. @throws Failure `input-changed` */
-export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy: string | undefined) => {
+export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy: readonly string[] | undefined) => {
   const first = { part: dataset.groups.firstOf(group), trajectory: 0 };
   return readPromptAndKeyAt(dataset, first, groupBy, dataset.groups.bytesOf(group) > maxWholeBytes);
 };
@@ -26,7 +26,7 @@ export const readPromptAndKey = (dataset: IndexedGroups, group: number, groupBy:
 export const readPromptAndKeyAt = (
   dataset: IndexedGroups,
   { part, trajectory: at }: TrajectoryPosition,
-  groupBy: string | undefined,
+  groupBy: readonly string[] | undefined,
   isCut = false,
 ) => {
   const bytes = readPartStart(getPart(dataset, part), isCut ? largeStartBytes : undefined);

@@ -27,7 +27,7 @@ interface ReadSourceOptions {
   split: string | undefined;
   isSplitRequired: boolean;
   /** A key that groups trajectories anywhere in the input. Default: `group_id` of adjacent trajectories. */
-  groupBy: string | undefined;
+  groupBy: readonly string[] | undefined;
   strictness?: Strictness | undefined;
   /** True if the caller sends, selects and compares no groups. */
   skipsDigests?: boolean;
@@ -221,7 +221,7 @@ const strictnessFor = (sources: readonly inputs.Source[], strictness: Strictness
 const maxNamedKeys = 8;
 
 /** Returns the number of groups that the key joins across files. */
-const checkGroupKey = (read: IndexedGroups, key: string) => {
+const checkGroupKey = (read: IndexedGroups, groupBy: readonly string[]) => {
   const { groups, scan, sources } = read;
   const { parts, problems } = scan;
   const uses = sources.flatMap(({ originals }, source) => (originals?.keyUse ? { source, ...originals.keyUse } : []));
@@ -236,6 +236,7 @@ const checkGroupKey = (read: IndexedGroups, key: string) => {
   let first = 0;
   while (first < parts.count && parts.kindOf(first) !== "trajectory") first++;
   const known = first < parts.count ? listCustomKeys(readPartValue(getPart(read, first))) : uses[0]?.keys;
+  const key = (isUsed ? undefined : groupBy.find((name) => !known?.includes(name))) ?? groupBy.join();
   if (isUsed || !known) {
     for (const { source, linesWithout } of uses) datasetProblems.reportMissingKeys(read, { source, linesWithout, key });
     return joined;

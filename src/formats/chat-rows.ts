@@ -19,6 +19,7 @@ import {
   requireReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+import { formatSteps, readSteps } from "./policy-steps.ts";
 import { isLogged, openTableIds } from "./trl-tables.ts";
 
 export interface ChatRows
@@ -49,7 +50,7 @@ export interface ChatRows
 export const chatRows = (rows: ChatRows): Format => ({
   ...rows,
   keys: {
-    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same \`step\` and the same group_id (or prompt_id, …), or else the same prompt`,
+    group: `${rows.readGroup ? "a row with a list in `completions`, or " : ""}the rows with the same group_id, or else with the same step and the same prompt_id (or task_id, …) or prompt`,
     reward: rows.rewardText ?? `\`${rows.rewardKey}\``,
     sampled: rows.sampled,
   },
@@ -58,16 +59,16 @@ export const chatRows = (rows: ChatRows): Format => ({
   takesGroupKey: true,
   open: (run) => {
     const findId = rows.openIds?.();
-    let last = { file: "", step: "" };
+    let last: { file: string; steps: ReadonlyMap<string, string> } = { file: "", steps: new Map() };
     return {
       convert: (record) => {
         const { value, file, isTruncated } = record;
         record.identity = { id: findId?.(record) };
-        const recorded = value.get("step")?.raw;
+        const recorded = readSteps(value);
         // The step can be in the missing part of a truncated row.
-        const step = recorded ?? (isTruncated && last.file === file ? last.step : "");
-        last = { file, step };
-        return convertRow(run, rows, { record, step });
+        const steps = isTruncated && last.file === file ? new Map([...last.steps, ...recorded]) : recorded;
+        last = { file, steps };
+        return convertRow(run, rows, { record, steps: formatSteps(steps) });
       },
     };
   },
@@ -76,18 +77,18 @@ export const chatRows = (rows: ChatRows): Format => ({
 const convertRow = (
   run: FormatRun,
   rows: ChatRows,
-  { record, step }: Readonly<{ record: SourceRecord; step: string }>,
+  { record, steps }: Readonly<{ record: SourceRecord; steps: string }>,
 ) => {
   const { value: row } = record;
   const recordedKey = findGroupKey(rows, row);
-  // Group keys contain the training step, because the policy changes at each step.
-  const key = recordedKey === undefined ? undefined : `${step} ${recordedKey}`;
+  // The policy changes at each step, so only a group that the file states can have several steps.
+  const key = recordedKey?.startsWith("group_id ") ? recordedKey : recordedKey && `${steps} ${recordedKey}`;
   if (key !== undefined) record.group = key;
   record.isGroupDerived = key === undefined;
   const prompt = rows.readPrompt(row);
   const rollouts = rows.readGroup?.(run, record);
   if (rollouts) return rollouts;
-  record.group ??= `${step} prompt ${computeDigest(prompt)}`;
+  record.group ??= `${steps} prompt ${computeDigest(prompt)}`;
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);

@@ -11,7 +11,7 @@ import { formatRewardFrom } from "./build-trajectory.ts";
 import { leaveOutCopies } from "./copies.ts";
 import { openDocuments } from "./documents.ts";
 import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
-import { groupByKey } from "./group-by.ts";
+import { groupByKeys } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
 import { Receipt } from "./receipt.ts";
 import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
@@ -120,7 +120,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     isFormatGiven: from !== "auto" && messagesFrom === undefined,
     findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
-    converter: groupByKey(format.open(formatRun), format, groupBy),
+    converter: groupByKeys(format.open(formatRun), format, groupBy),
     output: new lines.GroupLines(await input.openSpool(run.host), run),
     broken: openBrokenGroups(),
     keys: noKeys,

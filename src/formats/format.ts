@@ -37,7 +37,8 @@ export type FormatOptions = Readonly<{
   messagesFrom?: Path | undefined;
   /** Maps ids of rollouts to JSON numbers. */
   rewards?: ReadonlyMap<string, string> | undefined;
-  groupBy?: string | undefined;
+  /** The keys whose values a group has in common. */
+  groupBy?: readonly string[] | undefined;
   allowsLossy: boolean;
   hasReceipt: boolean;
   /** True if each document of a trajectory becomes a separate history. */

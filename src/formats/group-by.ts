@@ -1,16 +1,26 @@
-/** Groups the rollouts of a format by the key of `--group-by`. */
+/** Groups the rollouts of a format by the keys of `--group-by`. */
+import { hash } from "node:crypto";
 import { toKeyPaths } from "../index/ambiguous-groups.ts";
 import type { Value } from "../messages/value.ts";
-import type { Converter, Format, SourceRecord } from "./format.ts";
+import type { Converter, Format, FormatOptions, SourceRecord } from "./format.ts";
 import { crossFileMark } from "./written-rollout.ts";
 
-/** A rollout without the key is a group of its own. The key can be in the rollout's part, record or documents. */
-export const groupByKey = (converter: Converter, { isGrouped }: Format, groupBy: string | undefined): Converter => {
+/** A rollout without one of the keys is a group of its own. A key can be in the rollout's part, record or documents. */
+export const groupByKeys = (
+  converter: Converter,
+  { isGrouped }: Format,
+  groupBy: FormatOptions["groupBy"],
+): Converter => {
   if (groupBy === undefined || isGrouped === true) return converter;
-  const paths = toKeyPaths(groupBy).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step)));
+  const keyPaths = groupBy.map((name) =>
+    toKeyPaths(name).map((path) => path.map((step) => (/^\d+$/.test(step) ? Number(step) : step))),
+  );
   const findKey = (holders: readonly (Value | undefined)[]) => {
-    const key = holders.flatMap((holder) => paths.flatMap((path) => holder?.get(...path) ?? []))[0];
-    return key && `${crossFileMark}${formatKey(key)}`;
+    const keys = keyPaths.map(
+      (paths) => holders.flatMap((holder) => paths.flatMap((path) => holder?.get(...path) ?? []))[0],
+    );
+    const texts = keys.flatMap((key) => (key ? formatKey(key) : []));
+    return texts.length < keys.length ? undefined : `${crossFileMark}${texts.join()}`;
   };
   const convert = (record: SourceRecord) => {
     const { value, file, position } = record;
@@ -27,7 +37,9 @@ export const groupByKey = (converter: Converter, { isGrouped }: Format, groupBy:
   return { ...converter, convert };
 };
 
+/** Lists and objects can be long, so their digest is used. */
 const formatKey = (key: Value) => {
   if (key.isText) return JSON.stringify(key.text);
+  if (!key.isScalar) return hash("sha256", key.raw);
   return Number.isSafeInteger(key.number) ? String(key.number) : key.raw;
 };

@@ -6,6 +6,7 @@ import { convertInput, convertOutput } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
+import { formatSteps, readSteps } from "./policy-steps.ts";
 
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/i;
 const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/i;
@@ -78,14 +79,14 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
 /** Tasks of different files can have the same number, so the group key includes the file. */
 const findGroup = (record: SourceRecord) => {
   const { value, file } = record;
-  const mainFile = file.replace(failureFiles, "");
+  const scope = [file.replace(failureFiles, ""), formatSteps(readSteps(value))];
   const task = value.get("_ng_task_index");
-  if (task) return JSON.stringify([mainFile, task.raw]);
+  if (task) return JSON.stringify([...scope, task.raw]);
   record.isGroupDerived = true;
   const params = value.get("responses_create_params");
   const prompt = params?.get("input");
   if (!prompt) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
-  return JSON.stringify([mainFile, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
+  return JSON.stringify([...scope, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 
 /** Finds a failure whose row has a reward all the same. */

@@ -4,6 +4,7 @@ import { toTools, toTurns, unwrap } from "../messages/chat.ts";
 import type { Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
+import { formatSteps, readSteps } from "./policy-steps.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",
@@ -29,7 +30,9 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   const group = row.get("group_id");
   // prime-rl trains on several environments, which number their examples from 0.
-  record.group = group ? `group ${group.raw}` : `${row.get("env_name")?.raw ?? ""} ${id.raw}`;
+  record.group = group
+    ? `group ${group.raw}`
+    : `${formatSteps(readSteps(row))} ${row.get("env_name")?.raw ?? ""} ${id.raw}`;
   record.isGroupDerived = !group;
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;

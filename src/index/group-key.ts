@@ -32,10 +32,13 @@ export const findGroupKeys = (value: unknown): readonly { name: string; text: st
   );
 };
 
-export const findGroupKey = (trajectory: unknown, groupBy: string | undefined) => {
-  const value = groupBy === undefined ? undefined : readKeyValue(trajectory, groupBy);
+/** @param names keys of `--group-by` */
+export const findGroupKey = (trajectory: unknown, names: readonly string[] = []) => {
+  const values = names.flatMap((name) => readKeyValue(trajectory, name) ?? []);
   const isCertain = ({ name }: { name: string }) => groupKeyNames.includes(name.split(".").at(-1) ?? "");
-  const text = value === undefined ? findGroupKeys(trajectory).find(isCertain)?.text : JSON.stringify(value);
+  const isKnown = values.length > 0 && values.length === names.length;
+  const value: unknown = values.length === 1 ? values[0] : values;
+  const text = isKnown ? JSON.stringify(value) : findGroupKeys(trajectory).find(isCertain)?.text;
   return text?.startsWith('"') === true ? String(JSON.parse(text)) : text;
 };
 
@@ -45,17 +48,32 @@ export const rankGroupKey = (name: string) => {
   return 2 * groupKeyCandidates.indexOf(steps.at(-1) ?? "") + steps.length - 1;
 };
 
-export const openGroupKeyReader = (groupBy: string | undefined) => {
-  const paths = groupBy === undefined ? [["group_id"]] : toKeyPaths(groupBy);
-  return (trajectory: json.JsonValue, report: RuleReporter) => {
+/** @param groupBy the keys of which a trajectory needs all; default: the group id at the top level */
+export const openGroupKeyReader = (groupBy: readonly string[] | undefined) => {
+  const keyPaths = groupBy?.map(toKeyPaths) ?? [[["group_id"]]];
+  const readKey = (trajectory: json.JsonValue, paths: readonly (readonly string[])[]) => {
     for (const path of paths) {
       const key = path.reduce<json.JsonValue | undefined>(enterStep, trajectory);
       if (key && kindAt(key.table, key.node) !== Kind.null) return formatKey(key);
     }
-    if (groupBy !== undefined) report("group-key-missing", { key: groupBy }, trajectory.node);
+    return undefined;
+  };
+  return (trajectory: json.JsonValue, report: RuleReporter) => {
+    const [first] = keyPaths;
+    if (first && keyPaths.length === 1) {
+      const key = readKey(trajectory, first);
+      if (key === undefined && groupBy) report("group-key-missing", { key: groupBy.join() }, trajectory.node);
+      return key;
+    }
+    const keys = keyPaths.map((paths) => readKey(trajectory, paths));
+    const missing = groupBy?.filter((_, at) => keys[at] === undefined) ?? [];
+    if (missing.length === 0) return `[${keys.map(quoteDigest).join()}]`;
+    report("group-key-missing", { key: missing.join() }, trajectory.node);
     return undefined;
   };
 };
+
+const quoteDigest = (key = "") => (key.startsWith("sha256:") ? JSON.stringify(key) : key);
 
 const enterStep = (value: json.JsonValue | undefined, step: string) => {
   const holder = value && json.expandLeaf(value);

@@ -31,6 +31,8 @@ class Columns {
   readonly key = new NumberColumn("u32");
   /** The fingerprint of the prompt of a trajectory with a group key; 0 if the prompt is unknown. */
   readonly prompt = new NumberColumn("u32");
+  /** The hash of the step columns of a trajectory with a group key; 0 without such a column. */
+  readonly steps = new NumberColumn("u32");
   /** One element per trajectory, not per part. */
   readonly fingerprint = new NumberColumn("u32");
 }
@@ -80,6 +82,11 @@ export class Parts {
   /** Sets the prompt of the last part. */
   setPrompt(fingerprint: number) {
     this.columns.prompt.set(this.count - 1, fingerprint);
+  }
+
+  /** Sets the steps of the last part. */
+  setSteps(hash: number) {
+    this.columns.steps.set(this.count - 1, hash);
   }
 
   keyOf(position: number) {

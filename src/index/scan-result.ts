@@ -56,6 +56,7 @@ export class ScanResult {
     columns.exceptions.push(isValid ? part.exceptions : 0);
     columns.key.length++;
     columns.prompt.length++;
+    columns.steps.length++;
     if (options.hasFacts || rows.walked) rows.addPart(facts, isValid ? trajectories : 0);
     if (isValid && !options.hasFacts) return this.#measure(part, facts);
     for (const column of [columns.equal, columns.reward, columns.version, columns.training]) column.length++;

@@ -27,6 +27,8 @@ export interface TrajectoryFacts extends MessageFacts {
   reward: number;
   /** The final policy version. Default: the initial policy version. */
   version: number;
+  /** The hash of the step columns, or 0. */
+  steps: number;
   /** Bits, which `trainingBits` describes. */
   training: number;
   /** The offset in the part, and the length, in bytes. */
@@ -62,6 +64,7 @@ export const createTrajectoryFacts = (): TrajectoryFacts => ({
   list: 0,
   reward: Number.NaN,
   version: Number.NaN,
+  steps: 0,
   training: 0,
   start: 0,
   length: 0,

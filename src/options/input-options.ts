@@ -61,14 +61,17 @@ export const strictnessOptions = cli.inGroup(
   }),
 );
 
-export const groupByOption = cli.text("group trajectories by this key, even if they are not adjacent", "key", {
-  forAgents: true,
-});
+export const groupByOption = cli.manyOrNone(
+  "group trajectories by this key, or by several keys (step,prompt_id), even if they are not adjacent",
+  "keys",
+  cli.splitAtCommas,
+  { forAgents: true },
+);
 
 export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
   Partial<cli.Values<typeof strictnessOptions>> & {
     readonly file: readonly string[];
-    readonly groupBy: string | undefined;
+    readonly groupBy: readonly string[] | undefined;
     readonly onInvalid?: "stop" | "skip" | undefined;
   };
 

@@ -124,7 +124,7 @@ export const inputRules = {
         : `pass --group-by ${others.join(" or ")}, or a path such as info.prompt_id`;
     },
     why: "`--group-by` needs a value of the key in every trajectory. A trajectory without a value is alone in its group, so its reward cannot be compared with others. If no trajectory has a value, this is an error.",
-    example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: "prompt_id" }),
+    example: fileExample(`${trajectory(0, ',"prompt_id":"a"')}\n${trajectory(1)}`, { groupBy: ["prompt_id"] }),
   }),
   "split-mismatch": errorOfInput<{ own: string; given: string }>({
     message: ({ own, given }) => `the request in the input has the split ${own}, not ${given}`,

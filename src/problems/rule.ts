@@ -20,7 +20,7 @@ export interface ExampleInputs {
   /** The contents by file name. Undefined means a missing file. */
   files: Readonly<Record<string, string | Uint8Array | undefined>>;
   split?: string;
-  groupBy?: string;
+  groupBy?: readonly string[];
   against?: string;
 }
 

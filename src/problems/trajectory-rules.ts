@@ -1,5 +1,7 @@
 /** Defines rules for trajectories and groups. */
+import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
+import { shortenName } from "./positions.ts";
 import {
   answer,
   error,
@@ -235,6 +237,17 @@ export const trainingRules = {
       "group trajectories by a key that differs between tasks, or pass --allow mixed-prompts if a simulated user wrote the prompts of one task",
     why: "Trainers compare each reward with the mean of its group. In a group of several tasks, that mean measures the difficulty of the tasks, not the quality of the answers. A prompt is the messages before the first choice.",
     example: group(trajectory(0), trajectory(1, "", `{"role":"user","content":"3+3?"},${answer}`)),
+  }),
+  "mixed-steps": warningOfWhole<{ key: string; values: readonly string[] }>({
+    message: ({ key, values }) => {
+      const listed = formatList(values.map(shortenName), 3);
+      return `the trajectories of the group have ${values.length} values of \`${key}\`: ${listed}`;
+    },
+    redactedMessage: "the trajectories of the group are of several steps",
+    advice:
+      "make a group for each step (of flat trajectories, with several keys: --group-by step,prompt_id), or pass --allow mixed-steps if one policy sampled them",
+    why: "Trainers compare each reward with the mean of its group. Trajectories of several training steps are from different policies, so that mean measures the training. rollcall compares step, global_step, iteration, train_step, training_step, _step, rollout_step, policy_version, weight_version, model_version and checkpoint of the trajectory, metadata, info and extra_info.",
+    example: group(trajectory(0, ',"metadata":{"step":1}'), trajectory(1, ',"metadata":{"step":2}')),
   }),
   "truncated-trajectory": warning({
     message: "the last choice has the finish_reason `length`, so the answer is cut off",

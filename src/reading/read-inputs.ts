@@ -146,7 +146,9 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
         sources.length === 1 && files === 1 ? "the input was" : pluralize(files, "file was", "files were");
       const isByKey = format.isGrouped !== true && groupBy !== undefined;
       const members = format.takesGroupKey === true ? "rows" : "rollouts";
-      const groupText = isByKey ? `the ${members} with the same \`${groupBy}\`` : group;
+      const groupText = isByKey
+        ? `the ${members} with the same ${groupBy.map((key) => `\`${key}\``).join(" and ")}`
+        : group;
       const keys = `A group is ${groupText}. The reward is ${usedRewardFrom ?? reward}. The choices are ${sampled}.`;
       screen.notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
@@ -160,5 +162,5 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   if (joinedGroups > 0) screen.notice(`with --group-by, ${joined} of trajectories from several files`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.isGrouped !== true) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && scan.shapes.size > 0 && !scan.shapes.has("trajectories"))
-    screen.notice(`--group-by ${groupBy || "''"} has no effect: the input is already grouped`);
+    screen.notice(`--group-by ${groupBy.join() || "''"} has no effect: the input is already grouped`);
 };

@@ -16,7 +16,7 @@ export type ViewInput = Readonly<{
     files: readonly string[];
     options: readonly string[];
     where?: string | undefined;
-    groupBy?: string | undefined;
+    groupBy?: readonly string[] | undefined;
   }>;
   logged?: readonly LoggedGroup[] | undefined;
   hasChanged: () => boolean | Promise<boolean>;

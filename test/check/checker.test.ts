@@ -14,7 +14,7 @@ import { itHolds } from "../support/property.ts";
 import { secretKeys } from "./secret-keys.ts";
 
 /** All findings in a block of lines. */
-const foundIn = (bytes: Buffer, groupBy?: string) => {
+const foundIn = (bytes: Buffer, groupBy?: readonly string[]) => {
   const source = { name: "a.jsonl", bytes: openMemoryBytes(bytes) };
   const scan = new Scan(source, { index: 0, groupBy, result: createScanResult(defaultStrictness) });
   scan.scanLines({ kind: "lines", bytes, start: 0, isLast: true });

@@ -27,12 +27,12 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "json-trailing-data": `${trajectory(0)}\n${trajectory(1)}`,
   "json-syntax": trajectory(1),
   "group-scattered": fileExample(["a", "b", "a"].map((id, at) => trajectory(at, `,"group_id":"${id}"`)).join("\n"), {
-    groupBy: "group_id",
+    groupBy: ["group_id"],
   }),
   "ambiguous-group": [trajectory(0), trajectory(1), '{"group_id":"a","rew'].join("\n"),
   "group-key-missing": fileExample(
     `${trajectory(0, ',"prompt_id":["a"]')}\n${trajectory(1, ',"metadata":{"prompt_id":"a"}')}`,
-    { groupBy: "prompt_id" },
+    { groupBy: ["prompt_id"] },
   ),
   "split-mismatch": fileExample(`{"split":"train","trajectory_groups":[${goodGroup}]}`, { split: "train" }),
   "request-key-mismatch": {
@@ -46,6 +46,11 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "single-trajectory-group": `${trajectory(0, ',"group_id":"a"')}\n${trajectory(1, ',"group_id":"a"')}`,
   "reward-outlier": rewards(5),
   "mixed-prompts": group(trajectory(0), trajectory(1, "", `{"content":"2\\u002b2?","role":"user"},${answer}`)),
+  "mixed-steps": group(
+    trajectory(0, ',"metadata":{"step":2,"epoch":1}'),
+    trajectory(1, ',"metadata":{"epoch":2,"step":2}'),
+    trajectory(1, ',"logs":["a"]'),
+  ),
   "truncated-trajectory": messages(question, choiceExample().replace("stop", "length"), choiceExample()),
   "unknown-finish-reason": messages(question, choiceExample().replace("stop", "function_call")),
   "policy-versions-reversed": trajectory(1, ',"initial_policy_version":7,"final_policy_version":8'),
@@ -124,7 +129,7 @@ describe("exception-in-trajectory", () => {
 
 describe("single-trajectory-group", () => {
   const adviceFor = async (groupBy?: string) => {
-    const example = fileExample(trajectory(1, ',"prompt_id":"a"'), groupBy === undefined ? {} : { groupBy });
+    const example = fileExample(trajectory(1, ',"prompt_id":"a"'), groupBy === undefined ? {} : { groupBy: [groupBy] });
     return (await problemsIn(example)).find(({ rule }) => rule === "single-trajectory-group")?.advice;
   };
 

@@ -42,7 +42,7 @@ const openScan = (isGroupedByKey: boolean): Scan => {
   const source = { name: "run.jsonl", bytes: openMemoryBytes(Buffer.alloc(0)) };
   return new Scan(source, {
     index: 0,
-    groupBy: isGroupedByKey ? "group_id" : undefined,
+    groupBy: isGroupedByKey ? ["group_id"] : undefined,
     result: createScanResult(defaultStrictness),
   });
 };

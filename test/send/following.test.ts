@@ -118,7 +118,7 @@ describe("following a file", () => {
       ...[append(bare(1, 1)), wait(1), append(bare(1, 2)), wait(1), append(bare(2, 3)), wait(2), append(bare(2, 4))],
       ...[again, wait(5)],
     ].flat();
-    expect(await follow(steps, { groupIdleMs: 600, groupBy: "group_id" })).toEqual({
+    expect(await follow(steps, { groupIdleMs: 600, groupBy: ["group_id"] })).toEqual({
       said: ["0: waiting", "2500: 1+2, 0 rejected", "3750: 3+4 5, 0 rejected"],
       end: ["logged", undefined, 3, 3, 0, 0, 0, 0],
       ...{ warnings: ["group-changed 5"], rejects: [], reward: 3 },

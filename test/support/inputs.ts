@@ -79,7 +79,7 @@ export const read = async (files: readonly string[], asked: ReadOptions = {}): P
     split: asked.split,
     isSplitRequired: asked.isSplitRequired === true,
     maxUnpackedBytes: asked.maxUnpackedBytes ?? 2 ** 36,
-    groupBy: asked.groupBy,
+    groupBy: asked.groupBy === undefined ? undefined : [asked.groupBy],
     strictness: asked.strictness ?? { strict: false, allowed: others },
     foreign: { from: "rollcall", hasReceipt: false, allowsLossy: false, keepsHistories: false },
     onOpened: asked.onOpened ?? (() => undefined),

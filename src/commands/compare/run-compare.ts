@@ -62,7 +62,11 @@ type Datasets = Readonly<Record<"a" | "b", Dataset>>;
 
 const readBoth = async (context: Context, typed: CompareOptions): Promise<Datasets> => {
   const settings = await readEffectiveSettings(context, {});
-  const measures = { hasPrompts: typed.pairBy === undefined, key: typed.pairBy, isShort: true };
+  const measures = {
+    hasPrompts: typed.pairBy === undefined,
+    key: typed.pairBy === undefined ? undefined : [typed.pairBy],
+    isShort: true,
+  };
   const read = async (file: string) => {
     // Each input would be sampled and divided without the other, which would break pairs.
     const one = { ...typed, file: [file], sample: undefined, seed: "0", shard: undefined };
@@ -100,7 +104,7 @@ const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy 
 };
 
 const describePair = ({ a, b }: Datasets, pair: Comparison["changed"][number], { pairBy, groupBy }: CompareOptions) => {
-  const { prompt, key } = readPromptAndKeyAt(a, pair.first.a, pairBy ?? groupBy);
+  const { prompt, key } = readPromptAndKeyAt(a, pair.first.a, pairBy === undefined ? groupBy : [pairBy]);
   const { difference, first } = pair;
   const [at_a, at_b] = [toFileLine(locatePart(a, first.a.part)), toFileLine(locatePart(b, first.b.part))];
   return { key, prompt, a: pair.a, b: pair.b, difference, at_a, at_b };

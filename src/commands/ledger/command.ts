@@ -1,6 +1,6 @@
 /** Defines `rollcall ledger` (guarantees.md). */
 import { command, flag, repeated, required, text, type Values } from "../../cli/index.ts";
-import { formatOptions, ledgerOption, selectionOptions } from "../../options/input-options.ts";
+import { formatOptions, groupByOption, ledgerOption, selectionOptions } from "../../options/input-options.ts";
 import { limitOption } from "../../options/list-options.ts";
 import { timeOption } from "../../options/unit-options.ts";
 
@@ -18,7 +18,7 @@ const filterOptions = {
 const fileOptions = {
   ...locationOptions,
   ...filterOptions,
-  "group-by": text("same value as for log", "key"),
+  "group-by": { ...groupByOption, about: "same keys as for log" },
   ...formatOptions,
   ...selectionOptions,
 };

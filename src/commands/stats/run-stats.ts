@@ -26,7 +26,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
   const settings = await readEffectiveSettings(context, {});
   const measures = {
     by: by === "file" ? undefined : by,
-    key: each === undefined ? undefined : (typed.groupBy ?? "group_id"),
+    key: each === undefined ? undefined : (typed.groupBy ?? ["group_id"]),
   };
   const request = { settings, typed, label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
   const dataset = await readInputs(context, request);

@@ -15,7 +15,7 @@ export interface FollowedFileOptions {
   host: Host;
   file: string;
   split: string | undefined;
-  groupBy: string | undefined;
+  groupBy: readonly string[] | undefined;
   strictness: Strictness;
   onEvent: (event: "waiting" | "moved" | "rewritten") => void;
 }

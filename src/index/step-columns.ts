@@ -1,0 +1,21 @@
+/** Lists the columns that state the training step, or the version of the policy, of a rollout. */
+
+/** A column with another name is not a step, so `--group-by` must name it. */
+const countedNames =
+  "step global_step iteration train_step training_step _step rollout_step policy_version weight_version model_version checkpoint";
+
+/** `epoch` can number repetitions, so groups of the file can contain several epochs. */
+const repeatedNames = "epoch";
+
+/** The objects of a row that can have these columns, as the row itself can. */
+export const stepHolders = ["metadata", "info", "extra_info"] as const;
+
+const toPaths = (names: string): readonly (readonly string[])[] =>
+  names.split(" ").flatMap((name) => [[name], ...stepHolders.map((holder) => [holder, name] as const)]);
+
+/** The columns whose values `mixed-steps` compares. */
+export const comparedStepNames: readonly string[] = countedNames.split(" ");
+export const comparedStepPaths = toPaths(countedNames);
+
+/** The columns that divide groups that rollcall makes. */
+export const stepPaths = [...comparedStepPaths, ...toPaths(repeatedNames)];
