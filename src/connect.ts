@@ -22,6 +22,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   host,
   timeoutMs: settings.get("timeout"),
   maxWaitMs: settings.require("max_wait"),
+  isMaxWaitSet: settings.source("max_wait") !== "default",
   waitsForHost: settings.source("max_wait") === "command line",
   insecureHttp: settings.require("insecure_http"),
   onRetry: (reason: string, retry: Retry) => screen.notice(`${reason}, ${formatRetry(retry)}`),
@@ -30,7 +31,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
   const format = (ms: number) => formatSeconds(ms, Math.ceil, ms < 10_000 ? 10 : 1);
-  return `retrying in ${format(waitMs)} (attempt ${attempt}, ${format(waitMs + leftMs)} of --max-wait left)`;
+  return `retrying in ${format(waitMs)} (attempt ${attempt}, ${format(waitMs + leftMs)} left)`;
 };
 
 export const openServiceClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {

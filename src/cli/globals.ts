@@ -31,7 +31,9 @@ export const globalOptions = {
   }),
   ...inGroup("network", {
     timeout: text("longest time without data from the service", "duration", { default: "30s, for log 5m" }),
-    "max-wait": text("total time for all retries", "duration", { default: "5m" }),
+    "max-wait": text("total time for all retries", "duration", {
+      default: "5m to log; reads make at most 4 attempts in 15s",
+    }),
     "insecure-http": flag("allow plain http for credentials and input files"),
   }),
   ...inGroup("help", {

@@ -13,10 +13,12 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const to = new URL(baseUrl(endpoint.host));
   // Removes `/v1`, because the endpoint's path begins with `/v1`.
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
-  const path = `${base}${buildPath(endpoint.path, parameters)}`;
+  const endpointPath = buildPath(endpoint.path, parameters);
+  const path = `${base}${endpointPath}`;
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
   if (endpoint.use && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
-  return { endpoint, route: findRoute(to, host.env), path, url: `${to.origin}${path}`, project: project?.value };
+  const route = findRoute(to, host.env);
+  return { endpoint, route, path, endpointPath, url: `${to.origin}${path}`, project: project?.value };
 };
 
 const buildPath = (path: string, parameters: unknown) => {

@@ -1,16 +1,16 @@
 /** Sends requests to the service, and retries reads. */
-import { promisify } from "node:util";
 import type { Credential, Endpoint, PathValues } from "../contract/endpoint.ts";
 import type { Failure } from "../failure.ts";
-import { getErrorCode } from "../files.ts";
 import { bomLength } from "../json/json-bytes.ts";
 import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";
 import * as failures from "./failures.ts";
+import { decodeBody, isWebPage } from "./reply-body.ts";
+import { isQuotaUsedUp } from "./reply-message.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
 import * as retries from "./retry.ts";
-import { isRetryable, TransportError } from "./transport-error.ts";
+import { isRetryable } from "./transport-error.ts";
 
 /** The service computes metrics before it answers a log request. */
 const logSilenceMs = 300_000;
@@ -45,12 +45,14 @@ export type Answer = Readonly<{
   status: number;
   isBodySent: boolean;
   retryAfterMs: number | undefined;
-  /** True if the reply has `Retry-After`, valid or invalid. */
+  /** True if the reply has a valid `Retry-After`. */
   hasRetryAfter: boolean;
   idempotencyKey: string | undefined;
   body: Uint8Array;
   /** True if the body is incomplete or cannot be decompressed. */
   isCut: boolean;
+  /** True if the body is a web page, so that a gateway may have answered instead of the service. */
+  isWebPage: boolean;
   failure: Failure | undefined;
 }>;
 
@@ -106,8 +108,13 @@ const attemptOnce = async (
   const connection = await (await session.connections).open(route, !exchanges.isStreamed(content.body));
   const reply = await exchanges.runExchange(connection, { method, route, path, headers, silenceMs, ...content });
   traceReply(reply, reply.bytes.length);
-  const retryAfterMs = retries.parseRetryAfterMs(reply.headers, options.host.now());
-  return { ...(await decodeBody(reply, content.maxReplyLength)), retryAfterMs, credential };
+  const decoded = await decodeBody(reply, content.maxReplyLength);
+  return {
+    ...decoded,
+    ...retries.parseRetryAfter(reply.headers, options.host.now()),
+    isWebPage: isWebPage(decoded) || (decoded.error !== undefined && isWebPage(reply)),
+    credential,
+  };
 };
 
 const attemptWithCredential = async (session: Session, context: failures.RequestContext, content: RequestContent) => {
@@ -148,7 +155,7 @@ const send = async <Path extends string, Body, Reply>(
 /** Returns undefined if a retry does not help. */
 const findRetry = ({ status, bytes, error, retryAfterMs }: failures.AttemptResult, { waitsForHost }: ClientOptions) => {
   if (status !== undefined && !isSuccess(status)) {
-    const isRetried = retries.isTransientStatus(status) && !failures.isQuotaUsedUp(status, bytes);
+    const isRetried = retries.isTransientStatus(status) && !isQuotaUsedUp(status, bytes);
     return isRetried ? { reason: status, minMs: retryAfterMs } : undefined;
   }
   return error && isRetryable(error, waitsForHost) ? { reason: error.code, minMs: undefined } : undefined;
@@ -162,7 +169,7 @@ const readReply = <Path extends string, Body, Reply>(
   const bytes = reply.bytes.subarray(bomLength(reply.bytes));
   const parsed = endpoint.reply(bytes, reply.headers);
   if (parsed && "value" in parsed) return { value: parsed.value, bytes: parsed.json ?? bytes };
-  throw failures.invalidReply(context, { status: reply.status, bytes, invalidPath: parsed?.invalidPath });
+  throw failures.invalidReply(context, { ...reply, bytes, invalidPath: parsed?.invalidPath });
 };
 
 const attempt = async <Path extends string>(
@@ -178,29 +185,21 @@ const attempt = async <Path extends string>(
   const limits = { totalMs: retries.replyTimeoutFactor * silenceMs, connectMs: maxWaitMs - sinceFirstAttemptMs };
   const content = { body, headers, ...limits, maxReplyLength: maxLogReplyBytes, signal };
   const tried = await attemptWithCredential(session, context, content);
-  const { status, isBodySent, error, retryAfterMs, bytes } = tried;
-  const toFailure = () => failures.toReplyFailure(context, tried);
-  if (status === undefined) return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure: toFailure() };
-  const failure = isSuccess(status) ? undefined : toFailure();
-  const { "idempotency-key": idempotencyKey, "retry-after": retryAfter } = tried.headers;
-  const answer = { status, retryAfterMs, idempotencyKey, body: bytes, isBodySent, failure };
-  return { kind: "answered", ...answer, hasRetryAfter: retryAfter !== undefined, isCut: error !== undefined };
+  const { status, isBodySent, error, bytes: answerBytes, ...facts } = tried;
+  if (status === undefined) {
+    const failure = failures.toReplyFailure(context, tried);
+    return { kind: "broken", isBodySent, code: error?.code ?? "CUT", failure };
+  }
+  const { hasRetryAfter, retryAfterMs, isWebPage } = facts;
+  const answer = { status, retryAfterMs, hasRetryAfter, isWebPage, isBodySent, body: answerBytes };
+  const failure = toAttemptFailure(context, { ...tried, status });
+  const isCut = error !== undefined;
+  return { kind: "answered", ...answer, idempotencyKey: tried.headers["idempotency-key"], isCut, failure };
+};
+
+const toAttemptFailure = (context: failures.RequestContext, reply: failures.AttemptResult & { status: number }) => {
+  if (!isSuccess(reply.status)) return failures.toReplyFailure(context, reply);
+  return reply.isWebPage ? failures.invalidReply(context, reply) : undefined;
 };
 
 const isSuccess = (status?: number): status is number => status !== undefined && status >= 200 && status < 300;
-
-const decodeBody = async (reply: exchanges.ExchangeResult, maxReplyLength: number) => {
-  const { bytes, error, headers } = reply;
-  const encoding = (headers["content-encoding"] ?? "").trim().toLowerCase();
-  if (bytes.length === 0 || encoding === "" || encoding === "identity") return reply;
-  const toError = (code: string) => error ?? new TransportError(code);
-  if (!/^(br|deflate|(x-)?gzip)$/.test(encoding)) return { ...reply, error: toError("UNKNOWN_ENCODING") };
-  const { brotliDecompress, unzip } = await import("node:zlib");
-  try {
-    const decompress = encoding === "br" ? promisify(brotliDecompress) : promisify(unzip);
-    return { ...reply, bytes: await decompress(bytes, { maxOutputLength: maxReplyLength }) };
-  } catch (thrown) {
-    const isTooLong = getErrorCode(thrown) === "ERR_BUFFER_TOO_LARGE";
-    return { ...reply, bytes: Buffer.alloc(0), error: toError(isTooLong ? "TOO_LONG" : "CUT") };
-  }
-};

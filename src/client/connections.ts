@@ -89,7 +89,10 @@ const openTunnels = async (
                 socket.on("error", () => undefined).destroy();
                 reject(new TransportError("PROXY_REFUSED", { status: statusCode }));
               },
-              onResponseError: (_, error) => reject(toTransportError(error)),
+              onResponseError(_, error) {
+                const { code, status, cause } = toTransportError(error);
+                reject(new TransportError(code, { status, cause, isOfProxy: true }));
+              },
             },
           );
         });

@@ -8,7 +8,7 @@ import { type Headers, type OutgoingRequest, type ReplyHeaders, runExchange } fr
 import { connectionFailed } from "./failures.ts";
 import { findRoute } from "./proxy.ts";
 import type { ClientOptions, Retry } from "./request-options.ts";
-import { isTransientStatus, openReadBudget, openRetryNotices, parseRetryAfterMs, readSilenceMs } from "./retry.ts";
+import { isTransientStatus, openReadBudget, openRetryNotices, parseRetryAfter, readSilenceMs } from "./retry.ts";
 import { hostAndPort, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
 
@@ -65,7 +65,7 @@ export const openDownloads = (options: DownloadOptions) => {
         maxReplyLength: 0,
         onHead(status, headers) {
           traceReply({ status, headers, error: undefined }, Number(headers["content-length"] ?? 0));
-          const retryAfterMs = parseRetryAfterMs(headers, host.now());
+          const { retryAfterMs } = parseRetryAfter(headers, host.now());
           resolve({ status, headers, retryAfterMs, chunks: () => body, cancel: () => void body.destroy() });
         },
         onReplyPiece(piece, resumeReply) {

@@ -1,17 +1,21 @@
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import { isObject, parseJson } from "../json/json-bytes.ts";
 import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
 import { formatMiB, formatSeconds } from "../units.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
+import { findStatedError, inspectBody, isQuotaUsedUp } from "./reply-message.ts";
 import { isTransientStatus } from "./retry.ts";
 import { hostAndPort, isForwardedByProxy, type RequestTarget, type Route, withoutQuery } from "./route.ts";
 import { connectTimeoutMs, TransportError, tlsCodes } from "./transport-error.ts";
 
-export const invalidProxy = (variable: string) =>
-  new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
-    hint: `set ${variable} to http://host:port or https://host:port`,
+export { findStatedError, isQuotaUsedUp } from "./reply-message.ts";
+
+export const invalidProxy = (variable: string, hasUser: boolean) => {
+  const encode = "percent-encode special characters of the user and the password (%23 for #, %2F for /, %40 for @)";
+  return new Failure("usage", "invalid-proxy", `${variable} is not a valid proxy URL`, {
+    hint: `set ${variable} to http://${hasUser ? "user:password@" : ""}host:port${hasUser ? `, and ${encode}` : " or https://host:port"}`,
   });
+};
 
 export const invalidPathParameter = (parameter: string, value: string) =>
   new Failure("usage", "invalid-path-parameter", `invalid ${parameter.replaceAll("_", " ")}: "${value}"`);
@@ -35,6 +39,8 @@ export const credentialOverHttp = (origin: string) =>
 
 export interface AttemptResult extends ExchangeResult {
   retryAfterMs: number | undefined;
+  hasRetryAfter: boolean;
+  isWebPage: boolean;
   credential: Credential | undefined;
 }
 
@@ -57,17 +63,8 @@ const formatSaid = (message: string | undefined) => (message ? `: ${message}` : 
 const formatTenths = (ms: number) => formatSeconds(ms, Math.round, 10);
 const formatAttempt = (attempts: number) => (attempts > 1 ? ` on attempt ${attempts}` : "");
 
-/** Assumed: these words in `type`, `code` and so on mean that waiting for minutes does not help. */
-const quotaWords =
-  /"(?:error|code|type|reason|status|name|error_code)"\s*:\s*"(?:[\w.-]*_)?(?:insufficient_(?:quota|funds|credits?|balance)|quota_exhausted|billing_(?:hard_limit_reached|not_active)|(?:usage|spend|credit|budget)_limit_(?:reached|exceeded)|out_of_credits?|credits_exhausted)"/i;
-
-/** True for a 429 that a later attempt would get, too. */
-export const isQuotaUsedUp = (status: number | undefined, bytes: Uint8Array) =>
-  status === 429 && quotaWords.test(Buffer.from(bytes.subarray(0, maxQuotaBytes)).toString("latin1"));
-
-const maxQuotaBytes = 2 ** 16;
-
 const replyFaults: Readonly<Record<string, string>> = {
+  BAD_ENCODING: "names a compression in Content-Encoding, but rollcall cannot decompress it",
   TOO_LONG: `is larger than ${formatMiB(maxReplyBytes)}`,
   UNKNOWN_ENCODING: "has a compression that rollcall did not request",
 };
@@ -87,7 +84,7 @@ export const toReplyFailure = (request: RequestContext, reply: AttemptResult) =>
 const toStatusFailure = (request: RequestContext, reply: AttemptResult & { status: number }) => {
   const { endpoint, url, attempts, encoding } = request;
   const { status, retryAfterMs } = reply;
-  const { kind, message } = inspectBody(reply.bytes);
+  const { kind, message } = inspectBody(reply);
   const isQuotaUsed = isQuotaUsedUp(status, reply.bytes);
   const details = { ...toDetails(request, status, message), ...(isQuotaUsed && { retryable: false }) };
   const said = formatSaid(message);
@@ -109,15 +106,9 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
     const text = `cannot ${endpoint.name}: ${url} was not found (404)${said}`;
     return fail("refused", "endpoint-not-found", text, `check ${setting}`);
   }
-  if (status >= 300 && status < 400) {
-    const { location = "" } = reply.headers;
-    const isValid = location !== "" && URL.canParse(location, url);
-    const target = isValid ? withoutQuery(new URL(location, url)) : "an invalid location";
-    const text = `${url} redirects to ${target} (${status}), but rollcall does not follow redirects of a service`;
-    const hint = `if the service has moved, set ${urlSettingName(endpoint.host)} to its new URL`;
-    return fail("refused", "unexpected-redirect", text, hint);
-  }
-  if (!isTransientStatus(status)) return requestRefused(status, details, status === 415 ? encoding : undefined);
+  if (status >= 300 && status < 400) return unexpectedRedirect(request, reply.headers.location, details);
+  const isTransient = isTransientStatus(status) || (status >= 500 && endpoint.use === "log");
+  if (!isTransient) return requestRefused(status, details, status === 415 ? encoding : undefined);
   const text = `the service answered ${status}${formatAttempt(attempts)}${said}`;
   if (isQuotaUsed)
     return fail(
@@ -131,6 +122,21 @@ const toStatusFailure = (request: RequestContext, reply: AttemptResult & { statu
       ? "try again later, or allow longer retries with --max-wait"
       : `try again in ${formatTenths(retryAfterMs)}, as the service asks, or increase --max-wait`;
   return fail("unavailable", "service-unavailable", text, hint);
+};
+
+const unexpectedRedirect = (request: RequestTarget, location: string | undefined, details: FailureDetails) => {
+  const { endpoint, url } = request;
+  const target = location && URL.canParse(location, url) ? withoutQuery(new URL(location, url)) : "an invalid location";
+  const text = `${url} redirects to ${target} (${details.http?.status}), but rollcall does not follow redirects of a service`;
+  const hint = redirectHint(request, target) ?? `check ${urlSettings[endpoint.host]}`;
+  return new Failure("refused", "unexpected-redirect", text, { hint, ...details });
+};
+
+const redirectHint = ({ endpoint, endpointPath, url }: RequestTarget, target: string) => {
+  if (target.replace(/\/$/, "") === url.replace(/\/$/, ""))
+    return `ask the operator to answer at ${url} itself, because no setting changes the end of the path`;
+  if (!target.endsWith(endpointPath)) return undefined;
+  return `if the service has moved, set ${urlSettingName(endpoint.host)} to ${target.slice(0, -endpointPath.length)}`;
 };
 
 /** True if a proxy, not the service, answered. A service answers in JSON, and a proxy in HTML or text. */
@@ -200,31 +206,12 @@ const refusalHint = (status: number, message: string | undefined) => {
     : "fix the reported cause first, because the service would refuse the same request again";
 };
 
-/**
- * Returns the error in an answer with a success status. vLLM answers `{"object":"error","message":…}`, Gemini
- * `[{"error":…}]`, and FastAPI `{"detail":…}`.
- */
-export const findStatedError = (bytes: Uint8Array) => {
-  const replies = [parseJson(Buffer.from(bytes.subarray(0, maxSearchedBytes)).toString())?.value].flat();
-  for (const reply of replies.filter(isObject)) {
-    const { object, type, status, code, statusCode, success, ok } = reply;
-    const isError = [object, type, status, code, statusCode].some((value) =>
-      /^(error|fail(ed|ure)?|[45]\d\d)$/i.test(String(value)),
-    );
-    const stated =
-      isError || success === false || ok === false ? reply : [reply.error, reply.errors, reply.detail].find(isFilled);
-    if (stated !== undefined) return findMessage(stated) ?? JSON.stringify(stated);
-  }
-  return undefined;
-};
-
-const isFilled = (value: unknown) => Boolean(value) && !["[]", "{}"].includes(JSON.stringify(value));
-
 export const invalidReply = (
   request: RequestTarget,
-  { status, bytes, invalidPath }: { status: number; bytes: Uint8Array; invalidPath: string | undefined },
+  reply: Pick<AttemptResult, "bytes" | "isWebPage"> & { status: number; invalidPath?: string | undefined },
 ) => {
-  const { kind, message } = inspectBody(bytes);
+  const { status, bytes, invalidPath } = reply;
+  const { kind, message } = inspectBody(reply);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const { url, endpoint } = request;
   const said = findStatedError(bytes);
@@ -261,8 +248,6 @@ const systemTexts: Readonly<Record<string, string>> = {
   ENETUNREACH: "the network is unreachable",
   CERT_HAS_EXPIRED: "its certificate has expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is for another name",
-  EPROTO: "the server does not speak TLS",
-  ERR_SSL_WRONG_VERSION_NUMBER: "the server does not speak TLS",
   HPE_HEADER_OVERFLOW: "the headers of the answer are too large",
 };
 
@@ -281,7 +266,7 @@ const connectCodes =
   /^(E(NOTFOUND|AI_AGAIN|CONNREFUSED|HOSTUNREACH|NETUNREACH|PROTO)|CONNECT_(TIMEOUT|ENDLESS)|PROXY_REFUSED)$/;
 const unknownAuthorityCodes = /^(SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_(GET_ISSUER|VERIFY))/;
 
-type ConnectionError = Pick<TransportError, "code" | "status">;
+type ConnectionError = Pick<TransportError, "code" | "status"> & Partial<Pick<TransportError, "isOfProxy">>;
 
 type ConnectionContext = Pick<RequestContext, "route" | "silenceMs" | "attempts"> & { setting: string };
 
@@ -310,71 +295,28 @@ export const connectionFailed = (cause: ConnectionError, context: ConnectionCont
   return new Failure("unavailable", "connection-failed", `${event}${formatAttempt(attempts)}: ${endedBy}`, facts);
 };
 
-const describeError = ({ code, status }: ConnectionError, silenceMs: number) => {
+const noTlsCodes = /^(EPROTO|ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/;
+
+const describeError = ({ code, status, isOfProxy }: ConnectionError, silenceMs: number) => {
+  if (noTlsCodes.test(code)) return `the ${isOfProxy ? "proxy" : "server"} does not speak TLS (${code})`;
   if (code === "SILENT") return `no data arrived for ${formatTenths(silenceMs)}`;
   if (code === "PROXY_REFUSED") return `the proxy refused the connection (${status ?? "no status"})`;
   if (unknownAuthorityCodes.test(code)) return `its certificate is signed by an unknown authority (${code})`;
   return clientTexts[code] ?? `${systemTexts[code] ?? "the connection failed"} (${code})`;
 };
 
-const connectionHint = ({ code, status }: ConnectionError, setting: string, { certificates }: Route) => {
+const connectionHint = (error: ConnectionError, setting: string, { certificates, proxy }: Route) => {
+  const { code, status, isOfProxy } = error;
   if (unknownAuthorityCodes.test(code) && certificates)
     return `check that ${certificates}, the file in NODE_EXTRA_CA_CERTS, exists and contains the certificate of the authority in PEM format`;
   if (unknownAuthorityCodes.test(code)) return "if your network uses its own CA, set NODE_EXTRA_CA_CERTS=<file.pem>";
   if (code === "PROXY_REFUSED" && status === 403) return refusingProxyHint;
   if (code === "PROXY_REFUSED" && status === 407) return proxyHint("HTTPS_PROXY");
   if (code === "SILENT") return "increase --timeout";
-  if (code === "EPROTO" || code === "ERR_SSL_WRONG_VERSION_NUMBER")
-    return `if the server uses plain http, begin ${setting} with http://`;
+  if (noTlsCodes.test(code) && isOfProxy)
+    return `if the proxy uses plain http, begin ${proxy?.variable} with http://, which still protects https requests`;
+  if (noTlsCodes.test(code)) return `if the server uses plain http, begin ${setting} with http://`;
+  if (isOfProxy) return `check ${proxy?.variable}, or list the host of the service in NO_PROXY`;
   if (code !== "ENDLESS") return undefined;
   return setting.startsWith("log_base_url") ? "increase --timeout" : "increase --max-wait";
-};
-
-/** The limit is high, because the screen cannot redact a part of a secret. */
-const maxMessageLength = 128 * 1024;
-
-const maxSearchedBytes = 4 * 1024 * 1024;
-
-const inspectBody = (bytes: Uint8Array) => {
-  const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
-  const result = (kind: "json" | "html" | "text" | "empty", message: string | undefined) => {
-    const isLong = message !== undefined && message.length > maxMessageLength;
-    return { kind, message: isLong ? `${cutText(message, maxMessageLength)} …` : message };
-  };
-  if (text === "") return result("empty", undefined);
-  if (/^<(!doctype|html|head|body|\?xml|!--)/i.test(text)) {
-    const [, title = ""] =
-      /<title[^>]*>(.{0,4000}?)<\/title/is.exec(text) ?? /<h1[^>]*>(.{0,4000}?)<\/h1/is.exec(text) ?? [];
-    return result("html", title.replace(/(?:\s|<[^<>]*>)+/g, " ").trim() || undefined);
-  }
-  const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
-  return parsed ? result("json", findMessage(parsed.value)) : result("text", text);
-};
-
-const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
-
-/** Validators repeat a message for each possible type. */
-const maxListedMessages = 3;
-
-const findMessage = (value: unknown, depth = 0): string | undefined => {
-  if (typeof value === "string") return value.trim() || undefined;
-  if (depth > 3) return undefined;
-  if (Array.isArray(value)) {
-    const messages = [...new Set(value.flatMap((item) => findMessage(item, depth + 1) ?? []))];
-    const more = messages.length > maxListedMessages ? `; and ${messages.length - maxListedMessages} more` : "";
-    return messages.length === 0 ? undefined : messages.slice(0, maxListedMessages).join("; ") + more;
-  }
-  if (!isObject(value)) return undefined;
-  const { loc, msg, error } = value;
-  if (loc !== undefined && msg !== undefined) {
-    const message = findMessage(msg);
-    const path = Array.isArray(loc) ? loc.join(".") : "";
-    return message === undefined || path === "" ? message : `${path}: ${message}`;
-  }
-  // An object in `error` is more specific than its siblings.
-  for (const inner of [typeof error === "object" ? error : undefined, ...messageKeys.map((key) => value[key])]) {
-    const message = findMessage(inner, depth + 1);
-    if (message !== undefined) return message;
-  }
-  return undefined;
 };

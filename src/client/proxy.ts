@@ -13,11 +13,13 @@ export const findRoute = (to: URL, env: Host["env"]): Route => {
     return { to, proxy: undefined, certificates };
   const value = env[variable] ?? "";
   const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`;
-  if (!/^https?:/i.test(text) || !URL.canParse(text)) throw invalidProxy(variable);
+  // A `#`, `/`, `?` or `\` in a user or password ends the host, and the rest with its `@` would be ignored.
+  const isCutByUser = /^[^/]*\/\/[^/?#\\]*[/?#\\].*@/s.test(text);
+  if (isCutByUser || !/^https?:/i.test(text) || !URL.canParse(text)) throw invalidProxy(variable, value.includes("@"));
   const url = new URL(text);
   const userInfo = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
   const authorization = userInfo === ":" ? undefined : `Basic ${Buffer.from(userInfo).toString("base64")}`;
-  return { to, proxy: { url, authorization }, certificates };
+  return { to, proxy: { url, authorization, variable }, certificates };
 };
 
 const isWithoutProxy = (to: URL, list: string) => {

@@ -12,6 +12,8 @@ export type ClientOptions = Readonly<{
   /** The longest time without data. Default: 30 s for a read, 5 min for a log. */
   timeoutMs: number | undefined;
   maxWaitMs: number;
+  /** False limits reads to 4 attempts in 15 s. Default: true. */
+  isMaxWaitSet?: boolean;
   /** Default: true. */
   retries?: boolean;
   /** True if reads retry after an unknown host or a refused connection. */

@@ -7,8 +7,9 @@ export const readSilenceMs = 30_000;
 /** The time limit for a reply, in multiples of `--timeout`. */
 export const replyTimeoutFactor = 2;
 
-/** Returns true if a later attempt can succeed (guarantees.md). */
-export const isTransientStatus = (status: number) => status === 408 || status === 429 || status >= 500;
+/** Returns true if a later read can succeed (guarantees.md). */
+export const isTransientStatus = (status: number) =>
+  status === 408 || status === 429 || (status >= 500 && status !== 501 && status !== 505);
 
 export type RetryNotices = (reason: string, retry: Retry) => void;
 
@@ -22,15 +23,32 @@ export const openRetryNotices = (onRetry: ClientOptions["onRetry"]): RetryNotice
   };
 };
 
-/** `Retry-After` contains seconds or a date (RFC 9110, 10.2.3). */
-export const parseRetryAfterMs = (headers: ReplyHeaders, now: number) => {
-  const [msText = "", text = ""] = [headers["retry-after-ms"], headers["retry-after"]].map((value) => value?.trim());
-  const isNumber = /^\d{1,12}(\.\d+)?$/;
-  if (isNumber.test(msText)) return Number(msText);
-  if (isNumber.test(text)) return Number(text) * 1000;
-  const date = /[a-z]/i.test(text) ? Date.parse(text) : Number.NaN;
+/** The longest wish that rollcall tells apart from an endless one. */
+const maxWishMs = 10 * 365 * 24 * 3600 * 1000;
+
+/** `Retry-After` contains seconds or a date (RFC 9110, 10.2.3). Anything else counts as absent. */
+export const parseRetryAfter = (headers: ReplyHeaders, now: number) => {
+  const { "retry-after": text = "", "retry-after-ms": msText = "" } = headers;
+  // A header that appears twice arrives as one text. Dates contain a comma, too.
+  const wishes = text.split(/(?<!^\s*[a-z]+|,\s*[a-z]+)\s*,\s*/i).map((wish) => parseWish(wish.trim(), now));
+  const longest = wishes.every((wish) => wish !== undefined) ? Math.max(...wishes) : undefined;
+  const ms = /^\s*\d+(\.\d+)?\s*$/.test(msText) ? Number(msText) : longest;
+  return { hasRetryAfter: longest !== undefined, retryAfterMs: ms && Math.min(ms, maxWishMs) };
+};
+
+const parseWish = (text: string, now: number) => {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  const date = dateForms.some((form) => form.test(text)) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now);
 };
+
+/** The three forms of HTTP dates (RFC 9110, 5.6.7), and RFC 3339. */
+const dateForms = [
+  /^[a-z]{3}, \d{1,2} [a-z]{3} \d{4} \d\d:\d\d:\d\d (GMT|UTC|[+-]0000)$/i,
+  /^[a-z]{6,9}, \d\d-[a-z]{3}-\d\d \d\d:\d\d:\d\d GMT$/i,
+  /^[a-z]{3} [a-z]{3} [ \d]\d \d\d:\d\d:\d\d \d{4}$/i,
+  /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/i,
+];
 
 const firstWaitMs = 500;
 const maxSingleWaitMs = 30_000;
@@ -40,17 +58,24 @@ export type RetryBudget = ReturnType<typeof openRetryBudget>;
 
 type WaitOptions = Pick<ClientOptions, "host" | "maxWaitMs" | "retries">;
 
-export const openReadBudget = (options: WaitOptions, silenceMs: number) => {
-  const { host, maxWaitMs } = options;
+/** Without `--max-wait`, a read ends soon. */
+const defaultRead = { attempts: 4, ms: 15_000 };
+
+export const openReadBudget = (options: WaitOptions & Pick<ClientOptions, "isMaxWaitSet">, silenceMs: number) => {
+  const { host, isMaxWaitSet = true } = options;
+  const maxWaitMs = isMaxWaitSet ? options.maxWaitMs : Math.min(options.maxWaitMs, defaultRead.ms);
+  const maxAttempts = isMaxWaitSet ? Number.POSITIVE_INFINITY : defaultRead.attempts;
   const endMs = host.elapsed() + maxWaitMs;
-  const { wait } = openRetryBudget(options);
+  const { wait } = openRetryBudget({ ...options, maxWaitMs });
   return {
     limits() {
       const connectMs = endMs - host.elapsed();
-      // `--max-wait 0s` still allows one attempt.
-      return { connectMs, totalMs: maxWaitMs === 0 ? replyTimeoutFactor * silenceMs : Math.max(1, connectMs) };
+      // A slow answer is not a failure. `--max-wait 0s` still allows one attempt.
+      const isLimited = maxWaitMs === options.maxWaitMs && maxWaitMs > 0;
+      return { connectMs, totalMs: isLimited ? Math.max(1, connectMs) : replyTimeoutFactor * silenceMs };
     },
-    wait: async (...given: Parameters<typeof wait>) => host.elapsed() <= endMs && (await wait(...given)),
+    wait: async (minMs: number | undefined, next: Parameters<typeof wait>[1] & object) =>
+      next.attempt <= maxAttempts && host.elapsed() <= endMs && (await wait(minMs, next)),
   };
 };
 

@@ -3,7 +3,7 @@ import type { Endpoint } from "../contract/endpoint.ts";
 
 export type Route = Readonly<{
   to: URL;
-  proxy: { url: URL; authorization: string | undefined } | undefined;
+  proxy: { url: URL; authorization: string | undefined; variable: string } | undefined;
   /** The file of NODE_EXTRA_CA_CERTS. */
   certificates?: string | undefined;
 }>;
@@ -12,6 +12,8 @@ export type RequestTarget = Readonly<{
   endpoint: Endpoint;
   route: Route;
   path: string;
+  /** The end of `path` that no setting changes. */
+  endpointPath: string;
   /** Without a query, because a query can contain secrets. */
   url: string;
   project: string | undefined;

@@ -6,11 +6,14 @@ export class TransportError extends Error {
   /** A code of the system or Node, or a code of this client such as `CUT`. */
   readonly code: string;
   readonly status: number | undefined;
+  /** True if the connection to the proxy failed. */
+  readonly isOfProxy: boolean;
 
-  constructor(code: string, details: { cause?: unknown; status?: number } = {}) {
+  constructor(code: string, details: { cause?: unknown; status?: number | undefined; isOfProxy?: boolean } = {}) {
     super(code, details);
     this.code = code;
     this.status = details.status;
+    this.isOfProxy = details.isOfProxy ?? false;
   }
 }
 
@@ -45,7 +48,7 @@ const toErrorCode = (thrown: unknown) => {
 };
 
 const permanentCodes =
-  /^(ABORTED|TOO_LONG|UNKNOWN_ENCODING|(CONNECT_)?ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
+  /^(ABORTED|TOO_LONG|UNKNOWN_ENCODING|BAD_ENCODING|(CONNECT_)?ENDLESS|NOT_HTTP|EPROTO|HPE_HEADER_OVERFLOW|HOSTNAME_MISMATCH|INVALID_CA)$/;
 export const tlsCodes = /^(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_/;
 const hostCodes = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)$/;
 

@@ -206,7 +206,7 @@ export const runRules = {
   }),
   "unreadable-response": warning<{ request: string | number; status: number; isCut: boolean }>({
     message: ({ request, status, isCut }) =>
-      `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer ${isCut ? "ended early" : "is not JSON"}`,
+      `the service answered ${status} to request ${request}, so the groups of ${request} count as logged, but the answer ${isCut ? "is incomplete or cannot be decompressed" : "is not JSON"}`,
     advice:
       "check whether the service has these groups. If not, correct base_url and rerun the command, or, if base_url is correct, log only these groups from a new file with --resend-logged",
     why: "A proxy or a login page may have answered instead of the service.",

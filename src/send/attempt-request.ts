@@ -1,4 +1,5 @@
 /** Attempts a request until the outcome is final or no retry is allowed. */
+
 import { isQuotaUsedUp } from "../client/failures.ts";
 import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
 import { logTrajectories } from "../contract/log.ts";

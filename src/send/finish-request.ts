@@ -1,4 +1,5 @@
 /** Records the outcome of a request, and decides how the run continues. */
+
 import { findStatedError } from "../client/failures.ts";
 import type { Answer, Attempt } from "../client/index.ts";
 import { toFailure } from "../failure.ts";
@@ -9,7 +10,7 @@ import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";
 import { classifyAttempt, isFinal, outcomes } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";
 import { maxPrintedBytes } from "./send-result.ts";
-import { isLoggedReply, reportChange, type Sender, stopSending, toSignalFailure } from "./sender-state.ts";
+import { reportChange, type Sender, stopSending, toSignalFailure } from "./sender-state.ts";
 
 export const markUnknown = ({ sent, options }: Sender, request: SentRequest, last = request.unknownFailure) => {
   options.outcomes.setAll(request.request.groups, "unknown");
@@ -84,12 +85,14 @@ const applyRefusal = async (sender: Sender, request: PlannedRequest, answer: Ans
   return requests;
 };
 
-const addReply = (sender: Sender, { lastAttempt, recorded, number }: SentRequest, { status, body, isCut }: Answer) => {
+const addReply = (sender: Sender, { lastAttempt, recorded, number }: SentRequest, answer: Answer) => {
   const { sent } = sender;
+  const { status, body, isCut } = answer;
+  const isLogged = classifyAttempt(answer) === "logged";
   sender.replyBytes += body.length;
-  sent.replies.push({ status, bytes: body.length, body });
+  sent.replies.push({ status, bytes: body.length, body, isLogged });
   if (sender.replyBytes > maxPrintedBytes) for (const reply of sent.replies) reply.body = undefined;
-  if (!isLoggedReply({ status })) return;
+  if (!isLogged) return;
   const hasCalls = lastAttempt.calls !== emptyCallList;
   if (hasCalls) sent.firstCall ??= findFirstCall(lastAttempt.calls);
   const said = isCut ? undefined : findStatedError(body);

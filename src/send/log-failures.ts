@@ -142,5 +142,7 @@ const describeEnd = (failure: Failure) => {
   const { cause, http } = failure.details;
   if (failure.kind === "connection-failed" && cause instanceof Error) return cause.message;
   if (!http?.status) return "the answer does not say whether the request was logged";
+  if (failure.kind === "html-reply")
+    return `a web page${http.said ? ` ("${sentences.cutText(http.said, 200)}")` : ""} arrived with the status ${http.status}, so a gateway may have answered instead of the service`;
   return `the service answered ${http.status}${http.said ? ` (${http.said})` : ""}`;
 };

@@ -5,7 +5,7 @@ import type { RejectedGroup } from "./rejects.ts";
 
 export interface SendResult {
   replies: PrintedAnswer[];
-  /** Answers with a status 2xx that are incomplete, not JSON, or state an error. */
+  /** Answers to logged requests that are incomplete, not JSON, or state an error. */
   doubtfulReplies: { request: string | number; status: number; isCut: boolean; said: string | undefined }[];
   firstCall: string | undefined;
   attempted: number;
@@ -48,4 +48,5 @@ interface PrintedAnswer {
   status: number;
   bytes: number;
   body: Uint8Array | undefined;
+  isLogged: boolean;
 }

@@ -57,8 +57,6 @@ export const removeTakenGroups = (sender: Sender) => {
   return groups;
 };
 
-export const isLoggedReply = ({ status }: { status: number }) => status >= 200 && status < 300;
-
 export const toSendResult = (sender: Sender): SendResult => {
   const { sent, options, queue } = sender;
   const { unknown } = sent;
@@ -67,7 +65,7 @@ export const toSendResult = (sender: Sender): SendResult => {
   return {
     ...sent,
     attemptedOrQueued: sent.attempted + queue.length,
-    dividedInto: isDivided ? sent.replies.filter(isLoggedReply).length : 0,
+    dividedInto: isDivided ? sent.replies.filter(({ isLogged }) => isLogged).length : 0,
     unknown: unknown && { ...unknown, isKeyHonored: isKeyHonored(unknown.recorded, options, willHonorKeys) },
     stop: sent.stop ?? (sender.isInterrupted ? toSignalFailure(sender) : undefined),
   };

@@ -114,7 +114,11 @@ const definitions = {
     about: "longest time without data from the service (default: 30s, for log 5m)",
     parse: (text: string) => parseDuration(text) || reject("a duration of at least 1ms"),
   },
-  max_wait: { about: "total time for all retries", parse: parseDuration, fallback: "5m" },
+  max_wait: {
+    about: "total time for all retries (if it is not set, a read makes at most 4 attempts in 15 s)",
+    parse: parseDuration,
+    fallback: "5m",
+  },
   idempotency: choiceOf("idempotency keys in log requests", "auto", "never"),
   compress: choiceOf("compression of log requests", "none", "gzip", "zstd"),
   insecure_http: { about: "allow plain http for credentials and input files", parse: parseBoolean, fallback: "false" },

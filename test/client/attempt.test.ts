@@ -1,4 +1,4 @@
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateRawSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { StreamedBody } from "../../src/client/index.ts";
 import { logTrajectories } from "../../src/contract/log.ts";
@@ -15,7 +15,7 @@ describe("a log request", () => {
     expect(attempt).toEqual({
       kind: "answered",
       status: 200,
-      ...{ retryAfterMs: undefined, hasRetryAfter: false },
+      ...{ retryAfterMs: undefined, hasRetryAfter: false, isWebPage: false },
       idempotencyKey: undefined,
       body: Buffer.from('{"metrics":{}}'),
       isCut: false,
@@ -68,13 +68,49 @@ describe("a log request", () => {
     });
   });
 
-  it.each(["", "null", "{}", "<html></html>", "ok", "[1"])(
-    "succeeds after an answer of 200 with any body (row %$)",
+  it.each(["", "null", "{}", "ok", "[1", "<answer/>", "<?xml version='1.0'?><answer/>", "a <html>"])(
+    "succeeds after an answer of 200 with a body that is not a web page (row %$)",
     async (body) => {
       const server = await scriptedServer([{ answer: { status: 200, body } }]);
-      expect(await attemptAt(server.url)).toMatchObject({ status: 200, isCut: false, failure: undefined });
+      expect(await attemptAt(server.url)).toMatchObject({ status: 200, isWebPage: false, failure: undefined });
     },
   );
+
+  it.each([
+    ["<html>"],
+    ["\ufeff \r\n<!-- a\n> --><!---->\t<!DOCTYPE HTML PUBLIC>"],
+    ["<?xml version='1.0'?>\n<!-- a --><HTML>"],
+    ["<h1>Sign in"],
+    ["<!-- under construction"],
+    ["<answer/>", { "content-type": "Application/XHTML+xml" }],
+    [Buffer.from("\ufeff<html>", "utf16le")],
+    [`${" ".repeat(5_000_000)}<html>`],
+    [`<!--${" ".repeat(5_000_000)}--><html>`],
+    [gzipSync("<html>"), { "content-encoding": "gzip" }],
+    [brotliCompressSync("<html>"), { "content-encoding": "br" }],
+    [gzipSync(deflateRawSync("<html>")), { "content-encoding": "deflate, x-gzip" }],
+    ["<html>", { "content-encoding": "gzip" }],
+    [gzipSync("<html>").subarray(0, 12), { "content-encoding": "gzip", "content-type": "text/html" }],
+    [gzipSync(`<html>${"<br>".repeat(9)}`).subarray(0, -9), { "content-encoding": "gzip" }],
+    ["?", { "content-encoding": "zstd", "content-type": "text/html" }],
+  ] as [string | Buffer, Record<string, string>?][])("fails after a web page (row %$)", async (body, headers = {}) => {
+    const server = await scriptedServer([{ answer: { status: 200, headers, body } }]);
+    const failure = { kind: "html-reply", code: "refused" };
+    expect(await attemptAt(server.url)).toMatchObject({ status: 200, isWebPage: true, failure });
+  });
+
+  it.each([
+    ["<!do", "", true],
+    ["<", "", true],
+    ["", "Content-Type: text/html", true],
+    ["", "", false],
+    ["{", "", false],
+    ["{", "Content-Type: text/html", false],
+  ])("fails after a cut body that may begin a web page (row %$)", async (body, header, isWebPage) => {
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: 60\r\n${header === "" ? "" : `${header}\r\n`}\r\n`;
+    const server = await serverAfter(10, (socket) => void socket.end(head + body));
+    expect(await attemptAt(server.url)).toMatchObject({ status: 200, isCut: true, isWebPage });
+  });
 
   it("counts as not sent if it cannot connect", async () => {
     const port = await findClosedPort();

@@ -154,17 +154,35 @@ describe("a proxy", () => {
     expect(failure.message + JSON.stringify(failure)).not.toContain("word");
   });
 
-  it.each(["socks5://127.0.0.1:1080", "http://", "127.0.0.1:port"])(
-    "needs a scheme and a host (row %$)",
-    async (value) => {
-      const { client } = clientAt("https://service.invalid", { env: { HTTPS_PROXY: value } });
-      expect(await failureOf(client.send(listModels, list))).toMatchObject({
-        code: "usage",
-        kind: "invalid-proxy",
-        message: "HTTPS_PROXY is not a valid proxy URL",
-      });
-    },
-  );
+  it.each([
+    "socks5://127.0.0.1:1080",
+    "http://",
+    "127.0.0.1:port",
+    "http://user:12#word@127.0.0.1:1",
+    "user:12/word@127.0.0.1:1",
+    "http://us?er:word@127.0.0.1:1",
+    "http://user:12\\word@127.0.0.1:1",
+  ])("needs a scheme and a host (row %$)", async (value) => {
+    const { client } = clientAt("https://service.invalid", { env: { HTTPS_PROXY: value } });
+    const failure = await failureOf(client.send(listModels, list));
+    expect(failure).toMatchObject({
+      code: "usage",
+      kind: "invalid-proxy",
+      message: "HTTPS_PROXY is not a valid proxy URL",
+      details: { hint: expect.stringMatching(value.includes("@") ? /percent-encode/ : /^set HTTPS_PROXY to http:/) },
+    });
+    expect(failure.details.hint).not.toContain("12");
+  });
+
+  it("is named, not the service, if it does not speak TLS", async () => {
+    const proxy = await proxyTo(1);
+    const env = { HTTPS_PROXY: proxy.url.replace("http:", "https:") };
+    const failure = await failureOf(clientAt("https://service.invalid", { env }).client.send(listModels, list));
+    expect(failure).toMatchObject({
+      message: expect.stringContaining("the proxy does not speak TLS"),
+      details: { hint: expect.stringContaining("begin HTTPS_PROXY with http://") },
+    });
+  });
 });
 
 describe("a request to loopback", () => {

@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { listModels } from "../../src/contract/models.ts";
 import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../src/output/index.ts";
@@ -132,6 +132,8 @@ describe("a successful reply", () => {
     ["x-gzip", gzipSync],
     ["br", brotliCompressSync],
     ["deflate", deflateSync],
+    ["deflate", deflateRawSync],
+    ["gzip, br", (text: string) => brotliCompressSync(gzipSync(text))],
   ])("arrives decompressed from %s", async (encoding, compress) => {
     const headers = { "content-encoding": encoding };
     const server = await scriptedServer([{ answer: { headers, body: compress('{"data":[{"id":"m"}]}') } }]);
@@ -145,6 +147,14 @@ describe("a successful reply", () => {
       code: "refused",
       message: expect.stringMatching(/has a compression that rollcall did not request$/),
     });
+  });
+
+  it("fails as refused, after one request, if it is not compressed as it says", async () => {
+    const failure = await failureAt(
+      { headers: { "content-encoding": "gzip" }, body: '{"data":[]}' },
+      { maxWaitMs: 1e6 },
+    );
+    expect(failure).toMatchObject({ code: "refused", message: expect.stringMatching(/cannot decompress it$/) });
   });
 
   it("fails as refused if it exceeds 256 MiB when decompressed", { tags: "slow" }, async () => {

@@ -33,10 +33,31 @@ describe("a read", () => {
     expect(server.received[0]?.body).toEqual(server.received[1]?.body);
   });
 
-  it.each([400, 403, 404, 409, 413, 418, 422, 425])("ends after %i", async (status) => {
+  it.each([400, 403, 404, 409, 413, 418, 422, 425, 501, 505])("ends after %i", async (status) => {
     const server = await scriptedServer([{ answer: json({}, status) }]);
     const { waits } = await listFailureOf(clientAt(server.url));
     expect(waits).toEqual([]);
+  });
+
+  it("makes at most 4 attempts in 15 s if no setting has max_wait", async () => {
+    const server = await scriptedServer(Array.from({ length: 4 }, () => ({ answer: busy({}, 500) })));
+    const isMaxWaitSet = false;
+    expect((await listFailureOf(clientAt(server.url, { isMaxWaitSet }))).waits).toHaveLength(3);
+    const slow = await scriptedServer([
+      { answer: busy({ "retry-after": "9" }) },
+      { answer: busy({ "retry-after": "9" }) },
+    ]);
+    expect((await listFailureOf(clientAt(slow.url, { isMaxWaitSet }))).waits).toEqual([9000]);
+  });
+
+  it("waits for a slow answer if no setting has max_wait", async () => {
+    let now = 0;
+    const server = await scriptedServer([
+      { answer: (_, response) => void setTimeout(() => response.end('{"data":[]}'), 100) },
+    ]);
+    const elapsed = () => (now += 100_000);
+    const { client } = clientAt(server.url, { isMaxWaitSet: false, elapsed });
+    expect((await client.send(listModels, list)).value.entries).toHaveLength(0);
   });
 
   it("ends after one attempt if its endpoint is not repeatable", async () => {
@@ -94,6 +115,10 @@ describe("the wait before a retry", () => {
     ["parts of a second", { "retry-after": "0.5" }, 500],
     ["less than the random wait", { "retry-after": "0" }, 250],
     ["a date", { "retry-after": "Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
+    ["two dates", { "retry-after": "Thu, 01 Jan 2026 00:00:09 GMT, Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
+    ["a number and a date", { "retry-after": "7, Thu, 01 Jan 2026 00:00:20 GMT" }, 20_000],
+    ["a date of C", { "retry-after": "Thu Jan  1 00:00:20 2026" }, 20_000],
+    ["a date of RFC 3339", { "retry-after": "2026-01-01T01:00:20+01:00" }, 20_000],
     ["an old kind of date", { "retry-after": "Thursday, 01-Jan-26 00:00:20 GMT" }, 20_000],
     ["a date that has passed", { "retry-after": "Thu, 01 Jan 2026 00:00:00 GMT" }, 250],
     ["milliseconds", { "retry-after-ms": "1250" }, 1250],
@@ -103,7 +128,7 @@ describe("the wait before a retry", () => {
     expect(await waitsFor([busy(headers, 429)], { now })).toEqual([ms]);
   });
 
-  it.each(["soon", "-1", "", "NaN", "0x10", "9".repeat(400)])(
+  it.each(["soon", "-1", "", "NaN", "0x10", "1000abc", "1e3", "2, soon", "soon, 2", "01/02/2026"])(
     "ignores an invalid Retry-After (row %$)",
     async (asked) => {
       expect(await waitsFor([busy({ "retry-after": asked })])).toEqual([250]);
@@ -123,6 +148,11 @@ describe("the wait before a retry", () => {
       message: "the service answered 503 on attempt 2: busy",
       details: { http: { status: 503, said: "busy" }, hint: expect.stringContaining("try again in 50 s") },
     });
+  });
+
+  it("does not start if the service asks for endless time", async () => {
+    const server = await scriptedServer([{ answer: busy({ "retry-after": "9".repeat(400) }) }]);
+    expect((await listFailureOf(clientAt(server.url))).waits).toEqual([]);
   });
 
   it("does not start if no waiting is allowed", async () => {

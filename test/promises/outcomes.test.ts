@@ -132,8 +132,38 @@ const faults: readonly Fault[] = [
   { name: "a 409", isQuick: true, deed: refuse(409), ...unknown, says: ["unknown_outcome", "refused"], status: 409 },
   { name: "a 408", deed: refuse(408), ...notSent, status: 408 },
   { name: "a 429", isQuick: true, deed: refuse(429), ...notSent, status: 429 },
-  { name: "a 503 with an invalid Retry-After", deed: refuse(503, { headers: ["Retry-After: -1"] }), ...notSent },
+  {
+    name: "a 200 with a web page",
+    isQuick: true,
+    deed: refuse(200, { body: "<!doctype html><title>Sign in</title>", headers: ["Content-Type: application/json"] }),
+    ...unknown,
+    says: ["unknown_outcome", "refused"],
+    status: 200,
+  },
+  {
+    name: "a 200 with a cut web page",
+    deed: async (asked) => {
+      await asked.body();
+      asked.socket.end("HTTP/1.1 200 OK\r\nContent-Length: 60\r\n\r\n<!");
+    },
+    ...unknown,
+    says: ["unknown_outcome", "refused"],
+    status: 200,
+  },
+  ...["", "soon", "-1", "1000abc", "1e3", "Fri, tomorrow", "2, soon", "2026-11-27"].map((text) => ({
+    name: `a 503 with the invalid Retry-After "${text}"`,
+    isQuick: text === "soon",
+    deed: refuse(503, { headers: [`Retry-After: ${text}`] }),
+    ...unknown,
+    status: 503,
+  })),
   { name: "a 503 with retry-after-ms", deed: refuse(503, { headers: ["retry-after-ms: 1"] }), ...unknown, status: 503 },
+  {
+    name: "a 503 with an endless Retry-After",
+    deed: refuse(503, { headers: [`Retry-After: ${"9".repeat(400)}`] }),
+    ...notSent,
+    retried: false,
+  },
   { name: "a 503 with Retry-After", deed: refuse(503, { headers: ["Retry-After: 0"] }), ...notSent, status: 503 },
   ...[500, 502, 503, 504, 520].map((status) => ({
     name: `a ${status} after the whole body`,

@@ -121,7 +121,7 @@ export const problemsOf = async (files: readonly string[], asked: ReadOptions = 
 export const makeAnswer = (status: number, more: Partial<Extract<Attempt, { kind: "answered" }>> = {}): Attempt => ({
   kind: "answered",
   status,
-  ...{ retryAfterMs: undefined, hasRetryAfter: false },
+  ...{ retryAfterMs: undefined, hasRetryAfter: false, isWebPage: false },
   idempotencyKey: undefined,
   body: Buffer.from("{}"),
   isCut: false,

@@ -84,7 +84,7 @@ describe.concurrent("a run of rollcall log", { timeout: 60_000 }, () => {
       });
     });
     expect(said).toMatch(
-      /^note: cannot connect to 127.0.0.1:1: the connection was refused \(ECONNREFUSED\), retrying in [\d.]+ s \(attempt 2, 300(\.\d)? s of --max-wait left\)\n/,
+      /^note: cannot connect to 127.0.0.1:1: the connection was refused \(ECONNREFUSED\), retrying in [\d.]+ s \(attempt 2, 300(\.\d)? s left\)\n/,
     );
     child.kill("SIGINT");
     expect(await new Promise((resolve) => child.on("close", resolve))).toBe(130);

@@ -1,0 +1,81 @@
+/** Finds the messages and errors in replies. */
+import { isObject, parseJson } from "../json/json-bytes.ts";
+import { cutText } from "../sentences.ts";
+import { maxSearchedBytes } from "./reply-body.ts";
+
+/** Assumed: these words in `type`, `code` and so on mean that waiting for minutes does not help. */
+const quotaWords =
+  /"(?:error|code|type|reason|status|name|error_code)"\s*:\s*"(?:[\w.-]*_)?(?:insufficient_(?:quota|funds|credits?|balance)|quota_exhausted|billing_(?:hard_limit_reached|not_active)|(?:usage|spend|credit|budget)_limit_(?:reached|exceeded)|out_of_credits?|credits_exhausted)"/i;
+
+/** True for a 429 that a later attempt would get, too. */
+export const isQuotaUsedUp = (status: number | undefined, bytes: Uint8Array) =>
+  status === 429 && quotaWords.test(Buffer.from(bytes.subarray(0, maxQuotaBytes)).toString("latin1"));
+
+const maxQuotaBytes = 2 ** 16;
+
+/**
+ * Returns the error in an answer with a success status. vLLM answers `{"object":"error","message":…}`, Gemini
+ * `[{"error":…}]`, and FastAPI `{"detail":…}`.
+ */
+export const findStatedError = (bytes: Uint8Array) => {
+  const replies = [parseJson(Buffer.from(bytes.subarray(0, maxSearchedBytes)).toString())?.value].flat();
+  for (const reply of replies.filter(isObject)) {
+    const { object, type, status, code, statusCode, success, ok } = reply;
+    const isError = [object, type, status, code, statusCode].some((value) =>
+      /^(error|fail(ed|ure)?|[45]\d\d)$/i.test(String(value)),
+    );
+    const stated =
+      isError || success === false || ok === false ? reply : [reply.error, reply.errors, reply.detail].find(isFilled);
+    if (stated !== undefined) return findMessage(stated) ?? JSON.stringify(stated);
+  }
+  return undefined;
+};
+
+const isFilled = (value: unknown) => Boolean(value) && !["[]", "{}"].includes(JSON.stringify(value));
+
+/** The limit is high, because the screen cannot redact a part of a secret. */
+const maxMessageLength = 128 * 1024;
+
+export const inspectBody = ({ bytes, isWebPage }: { bytes: Uint8Array; isWebPage: boolean }) => {
+  const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
+  const result = (kind: "json" | "html" | "text" | "empty", message: string | undefined) => {
+    const isLong = message !== undefined && message.length > maxMessageLength;
+    return { kind, message: isLong ? `${cutText(message, maxMessageLength)} …` : message };
+  };
+  if (isWebPage) {
+    const [, title = ""] =
+      /<title[^>]*>(.{0,4000}?)<\/title/is.exec(text) ?? /<h1[^>]*>(.{0,4000}?)<\/h1/is.exec(text) ?? [];
+    return result("html", title.replace(/(?:\s|<[^<>]*>)+/g, " ").trim() || undefined);
+  }
+  if (text === "") return result("empty", undefined);
+  const parsed = /^[[{"]/.test(text) || text === "null" ? parseJson(text) : undefined;
+  return parsed ? result("json", findMessage(parsed.value)) : result("text", text);
+};
+
+const messageKeys = ["message", "detail", "reason", "error_description", "title", "msg", "error", "errors"];
+
+/** Validators repeat a message for each possible type. */
+const maxListedMessages = 3;
+
+const findMessage = (value: unknown, depth = 0): string | undefined => {
+  if (typeof value === "string") return value.trim() || undefined;
+  if (depth > 3) return undefined;
+  if (Array.isArray(value)) {
+    const messages = [...new Set(value.flatMap((item) => findMessage(item, depth + 1) ?? []))];
+    const more = messages.length > maxListedMessages ? `; and ${messages.length - maxListedMessages} more` : "";
+    return messages.length === 0 ? undefined : messages.slice(0, maxListedMessages).join("; ") + more;
+  }
+  if (!isObject(value)) return undefined;
+  const { loc, msg, error } = value;
+  if (loc !== undefined && msg !== undefined) {
+    const message = findMessage(msg);
+    const path = Array.isArray(loc) ? loc.join(".") : "";
+    return message === undefined || path === "" ? message : `${path}: ${message}`;
+  }
+  // An object in `error` is more specific than its siblings.
+  for (const inner of [typeof error === "object" ? error : undefined, ...messageKeys.map((key) => value[key])]) {
+    const message = findMessage(inner, depth + 1);
+    if (message !== undefined) return message;
+  }
+  return undefined;
+};
