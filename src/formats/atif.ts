@@ -1,8 +1,8 @@
 /** Converts ATIF documents, which record the steps of an agent. */
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
-import { buildCall, choice, toArguments, toLogprobs, toTools } from "../messages/chat.ts";
+import { buildCall, choice, orderReason, toArguments, toLogprobs, toTools } from "../messages/chat.ts";
 import { deriveFinish } from "../messages/finish-reason.ts";
-import { type Json, literal, nonEmpty } from "../messages/output-json.ts";
+import { addition, type Json, literal, nonEmpty } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
 import { buildTrajectory, findLastTime, findReward, isUuid, listFileIds } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
@@ -145,7 +145,7 @@ class AtifReader {
           "the agent summarized or edited its context, so later turns follow messages that the model no longer saw",
         );
       const steps = isJoined && at > 0 ? this.#withoutCopies(allSteps, first?.items("steps") ?? []) : allSteps;
-      const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...convertResults(step)]);
+      const turns = steps.flatMap((step) => [...ownTurn(run, step, isSameModel), ...convertResults(run, step)]);
       return { turns, tools: toTools(value.get("agent", "tool_definitions")) };
     });
     return isJoined ? [{ turns: histories.flatMap(({ turns }) => turns), tools: histories[0]?.tools }] : histories;
@@ -208,13 +208,28 @@ const convertLogprobs = (run: FormatRun, step: Value) => {
   return ids && logprobs?.items()[0] && toLogprobs(logprobs, ids.items(), [ids]);
 };
 
-const convertResults = (step: Value) => {
-  const observation = step.get("observation");
-  if (!observation) return [];
-  return observation.requireItems("results").flatMap((result) => {
+/** Results without a call id answer the calls in order if there are as many. */
+const convertResults = (run: FormatRun, step: Value) => {
+  const results = step.get("observation")?.requireItems("results") ?? [];
+  const named = new Set(results.map((result) => result.textAt("source_call_id")));
+  const openIds = step.items("tool_calls").flatMap((call) => {
+    const id = call.textAt("tool_call_id") ?? "";
+    return named.has(id) ? [] : id;
+  });
+  const isInOrder = results.filter((result) => !result.has("source_call_id")).length === openIds.length;
+  if (openIds.length > 0 && named.has(undefined))
+    run.note(
+      isInOrder
+        ? "matched results without source_call_id to the calls of their step by order"
+        : "converted results without source_call_id to user messages, because a step has another number of calls",
+    );
+  return results.flatMap((result) => {
     const [id, output] = [result.get("source_call_id"), result.get("content")];
     const content = output && convertContent(output);
     if (id) return { role: "tool", tool_call_id: id, content: content ?? "" };
+    const openId = isInOrder ? openIds.shift() : undefined;
+    if (openId !== undefined)
+      return { role: "tool", tool_call_id: addition(openId, orderReason), content: content ?? "" };
     return content ? { role: "user", content } : [];
   });
 };

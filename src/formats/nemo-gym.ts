@@ -2,11 +2,12 @@
 import { hash } from "node:crypto";
 import { toTools } from "../messages/chat.ts";
 import { literal } from "../messages/output-json.ts";
-import { convertInput, convertOutput } from "../messages/responses.ts";
+import { convertInput, convertOutput, convertPrompt } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { formatSteps, readSteps } from "./policy-steps.ts";
+import { convertMessages } from "./tau2.ts";
 
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/i;
 const otherFiles = /_(?:materialized_inputs|reward_profiling)\.jsonl(?:\.gz|\.zst)?$/i;
@@ -60,13 +61,12 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
     );
   const ids = [row.get("_ng_task_index"), response.get("id")];
   const reward = findReward(run, { record: row, ids, readOwn: () => requireReward(row, "reward") });
-  const instructions = params.get("instructions");
-  const before = instructions ? [{ role: "system", content: instructions }] : [];
-  const isMetric = (key: string, { canBeMetric }: Value) => canBeMetric && !key.startsWith("_");
+  const isMetric = (key: string, { canBeMetric }: Value) =>
+    canBeMetric && !key.startsWith("_") && !settings.includes(key);
   const members = row.flatMembers().filter(([key]) => key !== "reward");
   return buildTrajectory({
     reward,
-    turns: [...before, ...convertInput(run, params.require("input")), ...convertOutput(run, response)],
+    turns: convertTurns(run, row),
     tools: toTools(params.get("tools")) ?? toTools(response.get("tools")),
     metrics: members.filter(([key, value]) => isMetric(key, value)),
     metadata: [
@@ -76,6 +76,28 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
   });
 };
 
+/** The writer of tau2's agent leaves these values out of its metrics. */
+const settings = ["seed", "verbose_logs", "audio_debug", "audio_taps", "auto_review"];
+
+/** tau2's agent puts the turns up to its second answer into `input`. The whole run is in its result. */
+const convertTurns = (run: FormatRun, row: Value) => {
+  const [params, response] = [row.require("responses_create_params"), row.require("response")];
+  const input = params.require("input");
+  const instructions = params.get("instructions");
+  const before = instructions ? [{ role: "system", content: instructions }] : [];
+  const messages = [row.items("result", "agent_messages"), row.items("result", "messages")].find((list) => list[0]);
+  if (!isTau2(row) || !messages)
+    return [...before, ...convertInput(run, input, isTau2(row)), ...convertOutput(run, response)];
+  run.note("read the turns from `result.messages`, because `input` contains sampled turns");
+  for (const repeated of [...input.items(), response.require("output")])
+    run.receipt?.leaveOut(repeated, "`result.messages` has the turns");
+  const recorded = messages[0]?.textAt("role") === "system" ? [] : convertPrompt(run, input);
+  return [...before, ...recorded, ...convertMessages(run, messages)];
+};
+
+const isTau2 = (row: Value) =>
+  row.has("result", "termination_reason") || (row.has("evaluation_type") && row.get("task")?.isObject === true);
+
 /** Tasks of different files can have the same number, so the group key includes the file. */
 const findGroup = (record: SourceRecord) => {
   const { value, file } = record;
@@ -84,8 +106,9 @@ const findGroup = (record: SourceRecord) => {
   if (task) return JSON.stringify([...scope, task.raw]);
   record.isGroupDerived = true;
   const params = value.get("responses_create_params");
-  const prompt = params?.get("input");
+  const prompt = isTau2(value) ? value.get("task", "id") : params?.get("input");
   if (!prompt) throw value.error("_ng_task_index and the prompt are missing, so the group is unknown");
+  if (isTau2(value)) return JSON.stringify([...scope, value.get("config", "domain")?.raw, prompt.raw]);
   return JSON.stringify([...scope, hash("sha256", `${params?.get("instructions")?.raw ?? ""}\n${prompt.raw}`, "hex")]);
 };
 

@@ -106,9 +106,15 @@ const findGroup = (simulation: Value, results: Results) => {
 
 const convertTurns = (run: FormatRun, simulation: Value) => {
   const recorded = simulation.requireItems("messages");
+  const hasPrompt = recorded[0]?.textAt("role") === "system";
+  if (!hasPrompt && recorded.length > 0)
+    run.note("the agent's system prompt is not recorded, so the messages begin without it");
+  return convertMessages(run, recorded);
+};
+
+export const convertMessages = (run: FormatRun, recorded: readonly Value[]) => {
   const messages = recorded.flatMap((message) => message.get("tool_messages")?.items() ?? [message]);
   const opening = messages.findIndex((message) => message.textAt("role") !== "system");
-  if (opening === 0) run.note("the agent's system prompt is not recorded, so the messages begin without it");
   return messages.flatMap((message, at) => convertTurn(run, message, at === opening));
 };
 

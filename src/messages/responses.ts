@@ -1,6 +1,6 @@
 /** Converts items of the Responses API to messages and choices, or throws ConversionError. */
 import { buildCall, type ConversionNotes, choice, toArguments, toLogprobs } from "./chat.ts";
-import { openFinish } from "./finish-reason.ts";
+import { deriveFinish, openFinish } from "./finish-reason.ts";
 import { type Json, literal, nonEmpty, toText } from "./output-json.ts";
 import type { Value } from "./value.ts";
 
@@ -8,9 +8,26 @@ type ItemTurn = readonly Value[];
 type ResponsePart = ItemTurn | Value;
 const isTurn = (part: ResponsePart): part is ItemTurn => Array.isArray(part);
 
-export const convertInput = (run: ConversionNotes, input: Value) => {
+/** @param isSampled true if the policy sampled the items with an id */
+export const convertInput = (run: ConversionNotes, input: Value, isSampled = false) => {
   if (input.isText) return [{ role: "user", content: input }];
-  return splitTurns(run, input).map((part) => (isTurn(part) ? mergeTurn(part) : convertItem(part)));
+  return splitTurns(run, input).map((part) => {
+    if (!isTurn(part)) return convertItem(part);
+    if (!part.some((item) => item.has("id"))) return mergeTurn(part);
+    if (isSampled) return choice(mergeTurn(part), deriveFinish(run, findCalls(part).length > 0), convertLogprobs(part));
+    run.note(
+      "kept turns of `input` with an id as messages, because the record does not say that the policy sampled them",
+    );
+    return mergeTurn(part);
+  });
+};
+
+/** The messages before the first turn of a model. */
+export const convertPrompt = (run: ConversionNotes, input: Value) => {
+  if (input.isText) return convertInput(run, input);
+  const parts = splitTurns(run, input);
+  const first = parts.findIndex(isTurn);
+  return parts.slice(0, first < 0 ? parts.length : first).flatMap((part) => (isTurn(part) ? [] : convertItem(part)));
 };
 
 export const convertOutput = (run: ConversionNotes, response: Value) => {
