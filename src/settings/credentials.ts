@@ -196,7 +196,8 @@ const readVariable = async (variable: string, host: Host): Promise<VariableSecre
   const environment = `${variable}_FILE`;
   const { [variable]: value, [environment]: file } = host.env;
   if (value && file) throw failures.duplicateCredential(variable, environment);
-  if (value) return { text: removeLineEnd(value), from: variable, where: { environment: variable } };
+  const trim = (text: string) => trimSecret(text, variable === "ROLLCALL_PASSWORD");
+  if (value) return { text: trim(value), from: variable, where: { environment: variable } };
   if (!file) return undefined;
   const from = `the file in ${environment}`;
   const where = { environment, file };
@@ -205,11 +206,15 @@ const readVariable = async (variable: string, host: Host): Promise<VariableSecre
   if (!bytes) throw failures.invalidCredential(from, "long", where);
   if (/^(?:\xff\xfe|\xfe\xff|(?:[^\0]\0)+$|(?:\0[^\0])+$)/.test(bytes.toString("latin1")))
     throw failures.invalidCredential(`${from} (${file})`, "utf-16", where);
-  return { text: removeLineEnd(bytes.toString("utf8")), from, where };
+  return { text: trim(bytes.toString("utf8")), from, where };
 };
 
-/** `echo` and editors add a line end to a key. */
-export const removeLineEnd = (text: string) => text.replace(/\r?\n$/, "");
+/**
+ * Removes a byte order mark, white space and line ends around a key, which no key contains. A password can contain
+ * white space, so it loses only the line end that `echo` and editors add.
+ */
+export const trimSecret = (text: string, isPassword: boolean) =>
+  isPassword ? text.replace(/\r?\n$/, "") : text.trim();
 
 /** The message does not contain the secret. @throws Failure `invalid-credential` */
 export const checkSecret = ({ text, from, where }: VariableSecret, uses: readonly CredentialUse[]) => {
@@ -244,8 +249,8 @@ type CommandTarget = Readonly<{
 }>;
 
 /** Runs the command without a shell. */
-export const runCredentialCommand = async (line: string, { host, hide, use, origin }: CommandTarget) => {
-  const [program = "", ...args] = splitCommandLine(line, { windows: host.platform === "win32" }) ?? [];
+export const runCredentialCommand = async (commandLine: string, { host, hide, use, origin }: CommandTarget) => {
+  const [program = "", ...args] = splitCommandLine(commandLine, { windows: host.platform === "win32" }) ?? [];
   host.signal.throwIfAborted();
   const ended = new AbortController();
   const child = spawn(program, args, {
@@ -276,7 +281,8 @@ export const runCredentialCommand = async (line: string, { host, hide, use, orig
       host.sleep(maxCommandMs, ended.signal).then(expire, () => undefined);
     });
     host.signal.throwIfAborted();
-    const [key = ""] = output.split(/\r?\n/, 1);
+    const [line = ""] = output.split(/\r?\n/, 1);
+    const key = trimSecret(line, use !== "log" && use !== "inference");
     hide(key);
     const fault = findSecretFault(key, [use]);
     if (!problem && !fault) return key;

@@ -136,17 +136,18 @@ const readKey = async (
   const usesOf = (origin: string) => logins.flatMap((login) => (login.origin === origin ? login.use : [])).join(", ");
   const origins = new Set(logins.map(({ origin }) => origin));
   const label = `key for ${Array.from(origins, (origin) => `${origin} (${usesOf(origin)})`).join(", ")}: `;
+  const uses = logins.map(({ use }) => use);
+  const isPassword = uses.every((use) => use === "calls");
   for (let notice = ""; ; ) {
     // If two lines are pasted, the first line alone would be a wrong key.
     const text = isTyped
       ? ((await ask(`${notice}${label}`, true))?.join("\n") ?? "")
       : (await readUpTo(host.stdin, maxSecretBytes, host))?.toString("utf8");
     if (text === undefined) throw invalidCredential(from, "long");
-    const key = credentials.removeLineEnd(text);
+    const key = credentials.trimSecret(text, isPassword);
     if (key.trim() === "") throw loginKeyMissing("empty");
     const mistake = findMistake(key);
     if (!mistake) {
-      const uses = logins.map(({ use }) => use);
       screen.hideSecret(key);
       credentials.checkSecret({ text: key, from, where: {} }, uses);
       return key;

@@ -63,7 +63,7 @@ export const readSettings = async (given: SettingsSources) => {
       if (!dataDir) throw folderUnknown("data");
       requireSafeOwnership(dataDir);
       const allowHosts: readonly string[] = [];
-      const key = host.env.ROLLCALL_LOCAL_KEY || undefined;
+      const key = host.env.ROLLCALL_LOCAL_KEY?.trim() || undefined;
       const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
       return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
     },

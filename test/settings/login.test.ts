@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { failureOf, openHome, startTestLogin } from "./open.ts";
+import { failureOf, openHome, readSaved, startTestLogin } from "./open.ts";
 
 describe("logins", () => {
   it("need a URL, and fail for the local service", async () => {
@@ -13,5 +13,19 @@ describe("logins", () => {
     });
     const local = openHome({ flags: { local: true } });
     expect((await failureOf(() => startTestLogin(local))).kind).toBe("conflicting-options");
+  });
+
+  it("save a key without the white space around it, and refuse two keys", async () => {
+    const home = openHome({ flags: { base_url: "https://a.example" } });
+    await (await startTestLogin(home, { key: "\ufeff key-1234 \r\n\n" })).save();
+    expect(readSaved(home, "credentials.json")).toMatchObject({ profiles: { default: { log: { key: "key-1234" } } } });
+    const failure = await failureOf(() => startTestLogin(home, { key: "key-1234\nkey-5678\n" }));
+    expect(failure.message).toBe("cannot use the key from standard input: it has more than one line");
+  });
+
+  it("save a password with the white space around it", async () => {
+    const home = openHome({ flags: { base_url: "https://a.example" } });
+    await (await startTestLogin(home, { only: "calls", key: " pass \n" })).save();
+    expect(readSaved(home, "credentials.json")).toMatchObject({ profiles: { default: { calls: { key: " pass " } } } });
   });
 });
