@@ -17,6 +17,10 @@ export interface Command {
   readonly elsewhere?: Readonly<Record<string, string>>;
   /** Commands of a group share one line in the `-h` of the parent command. */
   readonly group?: string;
+  /** Heading above the command, and those that follow it, in the `-h` of the parent command. */
+  readonly heading?: string;
+  /** The arguments and options that `-h` lists, with shorter descriptions. By default, `-h` lists all. */
+  readonly usual?: Readonly<Record<string, string>>;
   /** True if a wrong name in `--fields` must fail before the command runs. */
   readonly hasSideEffects?: boolean;
   /** Loads the schemas of the noun's JSON documents. */

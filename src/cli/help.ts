@@ -10,7 +10,7 @@ const screenLines = 23;
 const minDescriptionWidth = 30;
 const maxVerbListLength = 20;
 
-type Item = readonly [term: string, description: string];
+type Item = readonly [term: string, description: string, heading?: string | undefined];
 type HelpRequest = Readonly<{ command: Command; parser: Commander }>;
 
 /** Text that both kinds of help have. */
@@ -82,19 +82,25 @@ class CommandHelp extends Help {
 }
 
 class ShortHelp extends CommandHelp {
-  override optionDescription({ description, defaultValueDescription }: Option) {
-    return defaultValueDescription ? `${description} (default: ${defaultValueDescription})` : description;
+  override argumentDescription(argument: Argument) {
+    return this.command.usual?.[argument.name()] ?? super.argumentDescription(argument);
+  }
+
+  override optionDescription(option: Option) {
+    const { description, defaultValueDescription } = option;
+    const about = defaultValueDescription ? `${description} (default: ${defaultValueDescription})` : description;
+    return this.command.usual?.[option.name()] ?? about;
   }
 
   override formatHelp(parser: Commander) {
-    const { about } = this.command;
+    const { about, usual } = this.command;
     const isRoot = parser.parent === null;
-    const { others, named } = this.optionGroups(parser);
+    const { others, named } = usual ? this.selectOptions(parser, usual) : this.optionGroups(parser);
     const groups = this.formatGroups(named);
     const layOut = () => {
       const parts = [
         [this.wrap(capitalize(about)), this.wrap(`Usage: ${this.commandUsage()}`)],
-        this.list(listSubcommands(this.command)),
+        this.subcommandLines(),
         isRoot ? [] : this.list([...this.argumentItems(parser), ...this.optionItems(others)]),
         isRoot && groups.length > 0 ? ["Global options, before or after the command:", ...groups] : groups,
         this.examples(),
@@ -106,6 +112,19 @@ class ShortHelp extends CommandHelp {
     };
     while (groups.length > 0 && countLines(layOut()) > screenLines) groups.pop();
     return layOut();
+  }
+
+  private selectOptions(parser: Commander, names: Readonly<Record<string, string>>) {
+    const usual = Object.keys(names).flatMap((name) =>
+      this.visibleOptions(parser).filter((one) => one.name() === name),
+    );
+    return { others: usual, named: [] };
+  }
+
+  private subcommandLines() {
+    const items = listSubcommands(this.command);
+    const lines = this.list(items);
+    return items.flatMap(([, , heading], at) => [heading ?? "", lines[at] ?? ""].filter(Boolean));
   }
 
   /** Lists only the names of grouped options. */
@@ -127,14 +146,15 @@ class ShortHelp extends CommandHelp {
 const countLines = (text: string) => text.split("\n").length - 1;
 const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
+/** Commands of a group share an item. */
 const listSubcommands = ({ subcommands }: Command) => {
-  const items = new Map<string, string>();
+  const items = new Map<string, Item>();
   for (const subcommand of subcommands) {
-    const { group, summary, about } = subcommand;
-    if (!group) items.set(formatCommandTerm(subcommand), summary ?? about);
-    else items.set(group, [items.get(group), commands.lastWord(subcommand)].filter(Boolean).join(", "));
+    const { group, summary, about, heading } = subcommand;
+    if (!group) items.set(formatCommandTerm(subcommand), [formatCommandTerm(subcommand), summary ?? about, heading]);
+    else items.set(group, [group, [items.get(group)?.[1], commands.lastWord(subcommand)].filter(Boolean).join(", ")]);
   }
-  return [...items];
+  return [...items.values()];
 };
 
 const formatCommandTerm = (command: Command): string => {

@@ -4,22 +4,22 @@ import { command, globalOptions, type Program } from "../cli/index.ts";
 export const program: Program = {
   root: command({
     words: "",
-    about: "Log trajectories to a training service, list its models, and read traced calls.",
+    about: "Log trajectories, list models, read traced calls, browse two catalogs of models.",
     options: globalOptions,
-    examples: ["rollcall check groups.jsonl", "rollcall log my-model groups.jsonl --split train"],
+    examples: ["rollcall log my-model groups.jsonl --split train --local"],
   }),
   /** Imported only if needed, because importing all commands takes longer than most runs. */
   nouns: {
     log: async () => (await import("./log/command.ts")).log,
+    models: async () => (await import("./models/command.ts")).models,
+    call: async () => (await import("./call/command.ts")).call,
+    catalog: async () => (await import("./catalog/command.ts")).catalog,
     check: async () => (await import("./check/command.ts")).check,
     stats: async () => (await import("./stats/command.ts")).stats,
     compare: async () => (await import("./compare/command.ts")).compare,
     convert: async () => (await import("./convert/command.ts")).convert,
     view: async () => (await import("./view/command.ts")).view,
     ledger: async () => (await import("./ledger/command.ts")).ledger,
-    models: async () => (await import("./models/command.ts")).models,
-    call: async () => (await import("./call/command.ts")).call,
-    catalog: async () => (await import("./catalog/command.ts")).catalog,
     auth: async () => (await import("./auth/command.ts")).auth,
     config: async () => (await import("./config/command.ts")).config,
     serve: async () => (await import("./serve.ts")).serve,

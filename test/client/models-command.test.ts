@@ -20,9 +20,9 @@ const httpsService = async (options: Parameters<typeof certificate>[0] = {}) => 
 const models = async (
   url: string,
   env: Readonly<Record<string, string>> = {},
-  args: readonly string[] = [],
+  args: readonly string[] = ["--max-wait", "0s"],
 ): Promise<RunResult> =>
-  await runRollcall(["models", "--max-wait", "0s", ...args], {
+  await runRollcall(["models", ...args], {
     env: { ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1", ...env },
   });
 

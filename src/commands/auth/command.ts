@@ -214,6 +214,7 @@ const describeCredential = async (
 
 export const auth = command({
   words: "auth",
+  summary: "save and delete the keys of a profile",
   loadOutputs: () => import("./output.ts"),
   about: "save and delete the keys of a profile, and show their state",
   examples: [`rollcall auth login ${exampleUrlOption}`, "rollcall auth status"],

@@ -16,6 +16,7 @@ export type CheckOptions = Values<typeof args & typeof options>;
 
 export const check = command({
   words: "check",
+  heading: "Judge rollouts, and use them elsewhere:",
   loadOutputs: () => import("./output.ts"),
   about: "check trajectories, compute metrics, send nothing",
   args,

@@ -59,6 +59,7 @@ const loadRun = () => import("./run-ledger.ts");
 
 export const ledger = command({
   words: "ledger",
+  heading: "Keep track, and set up:",
   loadOutputs: () => import("./output.ts"),
   about: "show, verify and resolve recorded requests",
   examples: ["rollcall ledger status", "rollcall ledger verify groups.jsonl"],
