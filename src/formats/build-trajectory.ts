@@ -218,6 +218,17 @@ const parseReward = (run: FormatRun, value: Value) => {
   return rawLiteral(text.replace(/^true$/i, "1").replace(/^false$/i, "0"), [value]);
 };
 
+const partsKey = /^(?:rewards?|scores?|metrics|reward_\w+)$/;
+
+/** Finds the numbers of objects beside the reward, and numbers in columns such as `reward_format`. */
+export const findMetrics = (record: Value): Members =>
+  record.members().flatMap(([key, given]) => {
+    if (!partsKey.test(key)) return [];
+    const value = unwrap(given);
+    if (!value.isObject) return key.startsWith("reward_") && value.isNumber ? [[key, value] as const] : [];
+    return value.metricMembers().map(([name, part]) => [key === "metrics" ? name : `${key}.${name}`, part] as const);
+  });
+
 export const requireReward = (record: Value, key: string) => {
   const value = record.get(key);
   if (!value || value.canBeMetric) return value;

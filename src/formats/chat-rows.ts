@@ -5,12 +5,12 @@ import { choice, haveTexts, orderNote, orderReason, toToolCall, toTools, toTurns
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
-import { type Path, shortenName } from "../problems/positions.ts";
+import type { Path } from "../problems/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../problems/row-columns.ts";
-import { formatList } from "../sentences.ts";
 import {
   buildException,
   buildTrajectory,
+  findMetrics,
   findReward,
   listRewardIds,
   missingReward,
@@ -101,20 +101,7 @@ const convertRow = (
     readOwn,
     canLackParts: rows.canLackParts === true,
   });
-  noteOtherRewards(run, row);
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
-};
-
-/** A receipt lists these numbers, so a receipt replaces the note. */
-const noteOtherRewards = ({ options: { rewardFrom = [] }, receipt, note }: FormatRun, row: Value) => {
-  const [from] = rewardFrom;
-  const path = (receipt || !from ? undefined : readPath(row, from.path)?.path) ?? [];
-  const parent = path.slice(0, -1);
-  if (parent.length === 0 || parent[0] === "metrics" || parent[0] === "metadata") return;
-  const members = unwrap(readPath(row, parent))?.metricMembers() ?? [];
-  const names = members.flatMap(([key]) => (key === path.at(-1) ? [] : shortenName([...parent, key].join("."))));
-  if (names.length > 0)
-    note(`left out numbers next to the reward, because a trajectory has no field for them: ${formatList(names, 5)}`);
 };
 
 /** In rows of chat messages, a uid identifies the row. */
@@ -140,7 +127,9 @@ const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
   const metadata = [...top, ...completionMembers, ...row.members("metadata")].filter(([, { isScalar }]) => isScalar);
   const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
-  return { tools, metrics: isDataset ? row.metricMembers("metrics") : [], metadata };
+  const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
+  const metricIds = new Set(metrics.map(([, { id }]) => id));
+  return { tools, metrics, metadata: metadata.filter(([, { id }]) => !metricIds.has(id)) };
 };
 
 const canBeTurns = (value: Value | undefined) => value?.isText || value?.isList;

@@ -13,6 +13,7 @@ import { openDocuments } from "./documents.ts";
 import type { ConvertibleInputs, Format, FormatOptions, FormatRun, SourceRecord } from "./format.ts";
 import { groupByKeys } from "./group-by.ts";
 import * as lines from "./group-lines.ts";
+import { LostValues } from "./lost-values.ts";
 import { Receipt } from "./receipt.ts";
 import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
@@ -48,7 +49,9 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
     await input.closeSources(otherSources);
     return { sources: ownSources, skipped: listSkipped() };
   }
-  const run = openRun(options, inputs, formats.length + ownSources.length > 1);
+  const names = formats.map(({ format }) => format.name);
+  const hasSeveralFormats = formats.length + ownSources.length > 1;
+  const run = openRun({ ...options, formats: names, hasSeveralFormats }, inputs);
   const { receipt } = run;
   const results: Awaited<ReturnType<typeof convertFiles>>[] = [];
   for (const { format, files } of formats) results.push(await convertFiles(files, format, run));
@@ -66,6 +69,8 @@ export const convertInputs = async (options: FormatOptions, inputs: ConvertibleI
       recordProblems: run.problems,
       /** The number of records that are not JSON and have no known group. */
       unreadableRecords: results.reduce((sum, { unreadable }) => sum + unreadable, 0),
+      /** The values that no trajectory has, by path. */
+      lost: run.lost.list(),
       receipt: receipt && {
         data: () => receipt.data(),
         records: () => lines.listRecordMappings(results),
@@ -92,10 +97,22 @@ const reportUnusedRewards = (
 
 type ConversionRun = ReturnType<typeof openRun>;
 
-const openRun = (options: FormatOptions, inputs: ConvertibleInputs, hasSeveralFormats: boolean) => {
+type RunOptions = FormatOptions & Readonly<{ formats: readonly string[]; hasSeveralFormats: boolean }>;
+
+const openRun = ({ formats, hasSeveralFormats, ...options }: RunOptions, inputs: ConvertibleInputs) => {
   const { sources, host, skipsDigests = false } = inputs;
-  const receipt = options.hasReceipt ? new Receipt() : undefined;
-  const run = { options, hasSeveralFormats, host, skipsDigests, receipt, documents: openDocuments(sources) };
+  const receipt = options.hasReceipt ? new Receipt(formats) : undefined;
+  const lost = receipt?.lost ?? new LostValues();
+  const run = {
+    counter: receipt ?? lost,
+    lost,
+    options,
+    hasSeveralFormats,
+    host,
+    skipsDigests,
+    receipt,
+    documents: openDocuments(sources),
+  };
   return { ...run, usedRewards: new Set<string>(), problems: new Problems(), notes: new Map<string, number>() };
 };
 
@@ -109,7 +126,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
   const title =
     files.length === 1 ? files[0]?.name : `${files.length} files${run.hasSeveralFormats ? ` of ${format.name}` : ""}`;
   const { groupBy, from, messagesFrom } = run.options;
-  const { formatRun, endCounting } = openFormatRun(files, run);
+  const { formatRun, endCounting } = openFormatRun(files, format, run);
   return {
     run,
     files,
@@ -129,9 +146,9 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
 };
 
 const convertFiles = async (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
-  const { host, receipt } = run;
+  const { host } = run;
   const conversion = await openConversion(files, format, run);
-  const { output, converter, broken } = conversion;
+  const { output, converter, broken, formatRun } = conversion;
   const { groups } = output;
   try {
     if (converter.preview) {
@@ -156,7 +173,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     broken.reportAll(copies);
     const copyNote = "left out a copy of a rollout";
     if (copies.length > 0) run.notes.set(copyNote, (run.notes.get(copyNote) ?? 0) + copies.length);
-    if (receipt) await leaveOutCopies(copies, { format, converter, receipt });
+    if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
     for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
       if (!file) continue;
@@ -202,7 +219,7 @@ const convertRaw = (conversion: FormatConversion, raw: input.RawRecord, at: reco
     const flat = [...value.flatMembers(), ...value.flatMembers("metadata")].map(([key]) => key);
     conversion.keys = { all: listKeys(value) ?? [], flat: flat.filter((key) => key !== "reward") };
   }
-  run.receipt?.addRecord(format, record, isConverted ? rollouts : undefined);
+  if (conversion.formatRun.receipt) run.counter.addRecord(record, isConverted ? rollouts : undefined);
 };
 
 /** Describes a record that its format does not recognize. A record without further keys only lacks a key. */
@@ -216,8 +233,10 @@ const describeMisfit = ({ format, isFormatGiven, keys, findOthers }: FormatConve
 const listKeys = (value: Value) => (value.isText ? undefined : value.members().map(([key]) => key));
 
 /** Records are converted again after `endCounting`, which ends the counts of notes. */
-const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionRun) => {
-  const { documents, receipt, notes } = run;
+const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, run: ConversionRun) => {
+  const { documents, notes } = run;
+  // Without a receipt, the values of most columns are unknown.
+  const receipt = format.columns && !run.receipt ? undefined : run.counter;
   let isCounting = true;
   const note = (text: string) => {
     if (isCounting) notes.set(text, (notes.get(text) ?? 0) + 1);
@@ -225,6 +244,7 @@ const openFormatRun = (files: readonly records.ConvertedFile[], run: ConversionR
   const firstRecords = new Map<string, string>();
   const formatRun: FormatRun = {
     ...run,
+    receipt,
     note,
     files: files.map((file) => file.name),
     readDocument: ({ file, value }, path) => documents.require(documents.findFile(file, path), value),

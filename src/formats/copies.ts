@@ -1,6 +1,7 @@
 /** Finds copies of rollouts, and keeps the newest copy of each rollout. */
 import type { Path } from "../problems/positions.ts";
 import type { Converter, Format } from "./format.ts";
+import type { LostValues } from "./lost-values.ts";
 import type { Receipt } from "./receipt.ts";
 import * as records from "./source-records.ts";
 import type { ConvertedGroup, DroppedCopy, WrittenRollout } from "./written-rollout.ts";
@@ -57,7 +58,7 @@ const moveRollouts = (
 interface CopyOptions {
   format: Format;
   converter: Converter;
-  receipt: Receipt;
+  receipt: Receipt | LostValues;
 }
 
 /** Converts the records of the copies again, because their values were counted as converted. */

@@ -16,7 +16,8 @@ export interface ConvertibleInputs extends OpenedInputs {
 
 /** What a format says of its conversion in the receipt. */
 interface ReceiptNotes {
-  leaveOut(value: Value, reason: string): void;
+  /** @param isRepeated true if the output has the information of the value */
+  leaveOut(value: Value, reason: string, isRepeated?: boolean): void;
   addRepeated(json: Json | undefined, to: string): void;
 }
 

@@ -82,7 +82,7 @@ const sampledTurn = (run: FormatRun, message: Value) => {
   const finish = sampled?.get("finish_reason");
   if (sampled?.get("message")?.isObject && finish) {
     for (const value of ["role", "content", "tool_calls"].flatMap((key) => message.get(key) ?? []))
-      run.receipt?.leaveOut(value, "the choice of extra.response repeats it");
+      run.receipt?.leaveOut(value, "the choice of extra.response repeats it", true);
     return [sampled];
   }
   return [choice(omitExtra(message), decideFinish(run, { callsTools: hasCalls(message), stated: [finish] }))];

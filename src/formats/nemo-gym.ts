@@ -4,7 +4,7 @@ import { toTools } from "../messages/chat.ts";
 import { literal } from "../messages/output-json.ts";
 import { convertInput, convertOutput, convertPrompt } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, findMetrics, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { formatSteps, readSteps } from "./policy-steps.ts";
 import { convertMessages } from "./tau2.ts";
@@ -68,7 +68,10 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
     reward,
     turns: convertTurns(run, row),
     tools: toTools(params.get("tools")) ?? toTools(response.get("tools")),
-    metrics: members.filter(([key, value]) => isMetric(key, value)),
+    metrics: [
+      ...members.filter(([key, value]) => isMetric(key, value)),
+      ...findMetrics(row).filter(([key]) => !row.has(key)),
+    ],
     metadata: [
       ...members.filter(([key, value]) => !isMetric(key, value)),
       ["agent_ref.name", row.get("agent_ref", "name")],
@@ -90,7 +93,7 @@ const convertTurns = (run: FormatRun, row: Value) => {
     return [...before, ...convertInput(run, input, isTau2(row)), ...convertOutput(run, response)];
   run.note("read the turns from `result.messages`, because `input` contains sampled turns");
   for (const repeated of [...input.items(), response.require("output")])
-    run.receipt?.leaveOut(repeated, "`result.messages` has the turns");
+    run.receipt?.leaveOut(repeated, "`result.messages` has the turns", true);
   const recorded = messages[0]?.textAt("role") === "system" ? [] : convertPrompt(run, input);
   return [...before, ...recorded, ...convertMessages(run, messages)];
 };

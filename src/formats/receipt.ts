@@ -2,7 +2,8 @@
 
 import { additionReasonOf, childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
 import { Value } from "../messages/value.ts";
-import type { Format, Rollout, SourceRecord } from "./format.ts";
+import type { Rollout, SourceRecord } from "./format.ts";
+import { LostValues, tokenIds } from "./lost-values.ts";
 
 interface ReceiptEntry {
   /** A carried value keeps its bytes, or repeats such a value. A changed value has another form. */
@@ -52,7 +53,8 @@ export interface ReceiptData {
 }
 
 export class Receipt {
-  readonly #formats = new Set<string>();
+  readonly lost = new LostValues();
+  readonly #formats: readonly string[];
   /** Paths have no indexes (`completion[].content`). */
   readonly #counts = new Map<string, Counted<ReceiptEntry & { file: string; path: string }>>();
   readonly #additions = new Map<string, Counted<Addition>>();
@@ -61,22 +63,30 @@ export class Receipt {
   /** Several records can refer to one document, which counts once. */
   readonly #documents = new Set<string>();
 
-  leaveOut(value: Value, reason: string) {
+  /** @param formats the names of the formats */
+  constructor(formats: readonly string[]) {
+    this.#formats = formats;
+  }
+
+  leaveOut(value: Value, reason: string, isRepeated = false) {
+    this.lost.leaveOut(value, reason, isRepeated);
     this.#setOutcome(value, { list: "left_out", text: reason });
   }
 
   /** Records that the values of the record in `json` identify or repeat the value at the path `to`. */
   addRepeated(json: Json | undefined, to: string) {
+    this.lost.addRepeated(json);
     if (json !== undefined) this.#setTargets(json, to);
   }
 
-  addRecord(format: Format, record: SourceRecord, rollouts?: readonly Rollout[]) {
-    this.#formats.add(format.name);
+  addRecord(record: SourceRecord, rollouts: readonly Rollout[] | undefined) {
+    this.lost.addRecord(record, rollouts);
     this.#countRecord(record, rollouts, 1);
   }
 
   /** Counts copies in a counted record as left out. @param convert converts the record again */
   removeCopies(record: SourceRecord, convert: () => readonly Rollout[], copies: ReadonlySet<number>) {
+    this.lost.removeCopies(record, convert, copies);
     this.#countRecord(record, convert(), -1);
     const rollouts = convert();
     const isWhole = copies.size === rollouts.length;
@@ -86,6 +96,7 @@ export class Receipt {
     }
     const kept = rollouts.map((rollout, at) => (copies.has(at) ? { documents: rollout.documents ?? [] } : rollout));
     this.#countRecord(record, kept, 1);
+    this.lost.forgetRecord();
   }
 
   data(): ReceiptData {
@@ -95,7 +106,7 @@ export class Receipt {
     const left_out = listTargets("left_out").map(({ to: reason, count, ...at }) => ({ ...at, reason, count }));
     const [read, left] = [sumCounts(all), sumCounts(left_out)];
     return {
-      format: [...this.#formats].join(", "),
+      format: this.#formats.join(", "),
       leaves: { read, placed: read - left, left_out: left },
       left_out,
       changed: listTargets("changed"),
@@ -191,9 +202,6 @@ function* listLeaves(root: Value, outcomes: ReadonlyMap<number, ReceiptEntry>): 
 
 const isChoice = (turn: Json) =>
   turn instanceof Value ? turn.has("finish_reason") : childrenOf(turn).some(([key]) => key === "finish_reason");
-
-/** Token ids are not left out silently, but a trajectory needs none. */
-const tokenIds = /(?:^|\.)(?:\w*token_ids|mask|(?:tokens|masks)(?=\[))(?:\[\])*$/;
 
 /** Lists the values that make a conversion inexact. */
 export const listInexactValues = ({ left_out, changed, added }: ReceiptData) => ({

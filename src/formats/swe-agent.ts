@@ -79,7 +79,7 @@ const convertTurn = (run: FormatRun, message: Value, isSampled: boolean) => {
   const turn = { role, content: message.get("content") ?? null, tool_calls, tool_call_id };
   for (const key of ["thought", "action"]) {
     const repeated = message.get(key);
-    if (repeated) run.receipt?.leaveOut(repeated, "SWE-agent parsed it from the turn");
+    if (repeated) run.receipt?.leaveOut(repeated, "SWE-agent parsed it from the turn", true);
   }
   const withThoughts = { ...turn, ...Object.fromEntries(thoughts) };
   if (!isSampled || role.text !== "assistant" || message.get("is_demo")?.isTrue) return withThoughts;

@@ -138,7 +138,7 @@ const agentTurn = (run: FormatRun, message: Value, isOpening: boolean) => {
   const first = raw?.get("choices", 0);
   const recorded = [raw, first].find((value) => value?.get("finish_reason")?.isText && value.get("message")?.isObject);
   if (recorded) {
-    run.receipt?.leaveOut(message, "the choice in raw_data repeats it");
+    run.receipt?.leaveOut(message, "the choice in raw_data repeats it", true);
     return recorded;
   }
   const stated = [first?.get("finish_reason")];

@@ -2,7 +2,7 @@
 
 import { toTools, toTurns, unwrap } from "../messages/chat.ts";
 import type { Members, Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, findReward, requireReward } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, findMetrics, findReward, requireReward } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { formatSteps, readSteps } from "./policy-steps.ts";
 
@@ -37,7 +37,8 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;
   if (error) return { id: rolloutId, exception: buildError(error) };
-  const metrics = convertMetrics(row);
+  const own = convertMetrics(row);
+  const metrics = [...own, ...findMetrics(row).filter(([key]) => !own.some(([name]) => name === key))];
   const trajectory = buildTrajectory({
     reward: findReward(run, { record: row, ids: [id], readOwn: () => requireReward(row, "reward") }),
     turns: convertTurns(run, row),

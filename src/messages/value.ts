@@ -188,6 +188,13 @@ export class Value {
     return this.#nested(() => createText(json.expandNumbers(this.#in.table, this.#node), undefined, this));
   }
 
+  /** The length of an array of only numbers, unless its elements were read. */
+  get numberCount() {
+    const { table, nested } = this.#in;
+    const isSingleNode = this.isList && json.nodeAfter(table, this.#node) === this.#node + nodeSize;
+    return isSingleNode && !nested?.has(this.#node) ? json.countNumbers(table, this.#node) : undefined;
+  }
+
   #numbers(): readonly Value[] {
     const array = this.#expandNumbers();
     if (!array) return [];

@@ -10,6 +10,7 @@ import type { RemoteAccess } from "../input/index.ts";
 import { findNearest } from "../nearest.ts";
 import type { InputOptions } from "../options/input-options.ts";
 import { parseStrictness } from "../problems/index.ts";
+import { shortenName } from "../problems/positions.ts";
 import { formatList, pluralize } from "../sentences.ts";
 import type { Settings } from "../settings/index.ts";
 import { formatPercent } from "../units.ts";
@@ -134,6 +135,15 @@ const parseFormatOptions = async (typed: InputOptions, { hasReceipt, host }: { h
 };
 
 const maxNames = 3;
+const maxLostPaths = 5;
+
+/** The receipt of `convert` lists all values, also null, empty and repeated ones. */
+const formatLostValues = (lost: readonly { path: string; count: number }[]) => {
+  const total = lost.reduce((sum, { count }) => sum + count, 0);
+  const paths = lost.map(({ path, count }) => `${shortenName(path)} (${count})`);
+  const verb = total === 1 ? "value was" : "values were";
+  return `${total} ${verb} not converted: ${formatList(paths, maxLostPaths)} (rollcall convert --receipt <file> lists them)`;
+};
 
 export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
   const { conversion, scan, sources, problems } = dataset;
@@ -153,6 +163,7 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
       screen.notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
     for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
+    if (conversion.lost.length > 0) screen.notice(formatLostValues(conversion.lost));
   }
   const rewardOption = rewardFrom.length === 0 ? "--rewards" : "--reward-from";
   if (!conversion && problems.errors === 0 && (rewardFrom.length > 0 || rewards !== undefined))

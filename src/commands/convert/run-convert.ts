@@ -125,7 +125,6 @@ const printResult = async (
 ) => {
   const { groups, trajectories, problems, filteredOut: not_chosen } = result;
   const { leaves = null, left_out = [], added = [], format = null } = data ?? {};
-  if (data && data.leaves.left_out > 0) screen.notice(formatOmittedValues(data, typed));
   if (rows) printRowNotes(screen, rows);
   if (redactor?.counts[0]) {
     screen.notice(`redacted ${pluralize(sumCounts(redactor.counts), "secret")}`);
@@ -165,14 +164,6 @@ const requireExact = (receipt: ReceiptData) => {
     last === 0 ? [] : `the record does not state the finish_reason of ${pluralize(last, "last turn")}`,
   ].flat();
   if (faults.length > 0) throw conversionInexact(faults);
-};
-
-const formatOmittedValues = ({ leaves, left_out }: ReceiptData, { receipt }: ConvertOptions) => {
-  const counts = new Map<string, number>();
-  for (const { path, count } of left_out) counts.set(path, (counts.get(path) ?? 0) + count);
-  const paths = [...counts].sort(([, a], [, b]) => b - a).map(([path, count]) => `${path} (${count})`);
-  const where = receipt === undefined ? "; list all with --receipt <file>" : "";
-  return `${leaves.left_out} of ${leaves.read} values not converted: ${formatList(paths, 5)}${where}`;
 };
 
 const printRowNotes = (screen: Screen, rowCounts: TrainingRows) => {
