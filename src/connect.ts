@@ -1,6 +1,7 @@
 /** Reads a command's settings, and opens a client of the service. */
 import type { Client, Retry } from "./client/index.ts";
 import type { Context, GlobalFlags } from "./context.ts";
+import type { Endpoint, PathValues } from "./contract/endpoint.ts";
 import type { Problem } from "./failure.ts";
 import { toOptionArgs } from "./sentences.ts";
 import type { Service } from "./service/index.ts";
@@ -64,6 +65,23 @@ export const openServiceClient = async (context: Context, settings: Settings, re
       return attempt;
     },
   };
+};
+
+/**
+ * Checks all of a request that depends on neither input nor network, so that a failure costs no input: settings, URL,
+ * plain http, proxy, path, project and, if the request will be sent, its credential. Runs no command.
+ */
+export const checkRequest = async <Path extends string>(
+  context: Context,
+  settings: Settings,
+  endpoint: Endpoint<Path>,
+  { parameters, isSent = true }: { parameters: PathValues<Path>; isSent?: boolean },
+) => {
+  toRequestOptions(context, settings);
+  if (settings.local) return void (await settings.service());
+  const client = await openServiceClient(context, settings);
+  const { url } = client.describeRequest(endpoint, { parameters });
+  if (isSent && endpoint.use) await settings.requireCredential(endpoint.use, new URL(url).origin);
 };
 
 const localServices = new WeakMap<Context, Promise<Service>>();

@@ -34,3 +34,8 @@ export const conflictingOptions = (first: string, second: string, why: string, h
 
 export const requiredOptionMissing = (option: string, needs: string) =>
   new Failure("usage", "required-option-missing", `${option} requires ${needs}`);
+
+export const rejectsPathMissing = () =>
+  new Failure("usage", "rejects-path-missing", "standard input and URLs have no default rejects file", {
+    hint: "pass --rejects <file>",
+  });

@@ -154,9 +154,24 @@ export const hasContent = (file: string) => {
   return facts?.isFile() === true && facts.size > 0;
 };
 
+/** @throws Failure `output-exists`, `output-unwritable` */
 export const requireUnusedFile = (file: string) => {
   const hint = "choose another file, or remove this one";
   if (hasContent(file)) throw new Failure("usage", "output-exists", `${file} already exists`, { hint });
+  requireWritableFolder(file);
+};
+
+/** Accepts devices such as `/dev/fd/3`. @throws Failure `output-unwritable` */
+export const requireWritableFolder = (file: string) => {
+  const isDevice = fs.statSync(file, { throwIfNoEntry: false })?.isFile() === false;
+  if (!isDevice) writeUserFile(file, () => fs.accessSync(dirname(file), fs.constants.W_OK));
+};
+
+/** Accepts a missing folder that can be made. @throws Failure `output-unwritable` */
+export const requireCreatable = (file: string) => {
+  let folder = dirname(resolve(file));
+  while (!fs.existsSync(folder)) folder = dirname(folder);
+  writeUserFile(file, () => fs.accessSync(folder, fs.constants.W_OK));
 };
 
 /** @throws Failure `output-unwritable`, or the failure of `write` */

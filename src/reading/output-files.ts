@@ -2,8 +2,8 @@
 
 import type { Context } from "../context.ts";
 import { type Dataset, listParts } from "../dataset/index.ts";
-import { conflictingOptions } from "../failures.ts";
-import { identifyFile, requireUnusedFile, savePieces } from "../files.ts";
+import { conflictingOptions, rejectsPathMissing } from "../failures.ts";
+import { identifyFile, requireUnusedFile, requireWritableFolder, savePieces } from "../files.ts";
 import { combineModes, isRemote, locateLine } from "../input/index.ts";
 import type { InputOptions, ReportRequest } from "../options/input-options.ts";
 import { requireReportFile, type Screen } from "../output/index.ts";
@@ -19,7 +19,11 @@ export const checkReportFiles = (
     throw conflictingOptions(first, second, "both go to standard output");
   const uses = reports.map(({ form, file }): FileUse => [`--report ${form}=`, file]);
   requireSeparateFiles(uses, inputs);
-  for (const { file } of reports) if (file !== undefined) requireReportFile(file, screen);
+  for (const { file } of reports) {
+    if (file === undefined) continue;
+    requireReportFile(file, screen);
+    requireWritableFolder(file);
+  }
 };
 
 type FileUse = readonly [text: string, file: string | undefined];
@@ -27,16 +31,19 @@ type FileUse = readonly [text: string, file: string | undefined];
 type OutputOptions = Pick<InputOptions, "file" | "onInvalid"> &
   Readonly<Record<"receipt" | "rejects", string | undefined> & { onRefused?: "stop" | "skip" | undefined }>;
 
-/** @throws Failure `conflicting-options`, `output-exists` */
+/** @throws Failure `conflicting-options`, `output-exists`, `output-unwritable`, `rejects-path-missing` */
 export const checkOutputFiles = (typed: OutputOptions, ...others: readonly FileUse[]) => {
   const { file: inputs, receipt, rejects, onInvalid, onRefused } = typed;
   const [first = "-"] = inputs;
   const skips = onInvalid === "skip" || onRefused === "skip";
-  const rejected = rejects ?? (!skips || first === "-" || isRemote(first) ? undefined : `${first}.rejected`);
+  if (skips && rejects === undefined && (first === "-" || isRemote(first))) throw rejectsPathMissing();
+  const rejected = rejects ?? (skips ? `${first}.rejected` : undefined);
   const reasons = rejected && `${rejected}.reasons`;
   const uses = { "--receipt ": receipt, "--rejects ": rejected, "the reasons file ": reasons };
   requireSeparateFiles([...others, ...Object.entries(uses)], inputs);
   if (receipt !== undefined) requireUnusedFile(receipt);
+  // A file can be read again if the rejects file cannot be written.
+  if (rejects !== undefined && first === "-") requireWritableFolder(rejects);
 };
 
 const requireSeparateFiles = (outputs: readonly FileUse[], inputs: readonly string[]) => {

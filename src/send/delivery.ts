@@ -1,9 +1,8 @@
 /** Connects the sender with the ledger and the rejects file. */
-import { collectContents, type Dataset, dedupKeyBytes, isRemote, subtractFromMetrics } from "../dataset/index.ts";
+import { collectContents, type Dataset, dedupKeyBytes, subtractFromMetrics } from "../dataset/index.ts";
 import { isFailure } from "../failure.ts";
 import { type Entry, findGroups } from "../ledger/index.ts";
 import { canResend } from "./attempt-request.ts";
-import { rejectsPathMissing } from "./failures.ts";
 import { type BodyLimit, createEnvelope, planRequest } from "./plan.ts";
 import { openRejects } from "./rejects.ts";
 import type { DeliverOptions, DeliveryState } from "./send-options.ts";
@@ -94,8 +93,4 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
   };
 };
 
-/** @throws Failure `rejects-path-missing` if stdin or a URL needs a default path */
-export const resolveRejectsPath = (firstInput: string, rejects: string | undefined) => {
-  if (rejects === undefined && (firstInput === "-" || isRemote(firstInput))) throw rejectsPathMissing();
-  return rejects ?? `${firstInput}.rejected`;
-};
+export const resolveRejectsPath = (firstInput: string, rejects = `${firstInput}.rejected`) => rejects;

@@ -52,11 +52,6 @@ export const rejectsExist = (file: string) =>
     },
   );
 
-export const rejectsPathMissing = () =>
-  new Failure("usage", "rejects-path-missing", "standard input and URLs have no default rejects file", {
-    hint: "pass --rejects <file>",
-  });
-
 export const rejectsUnwritable = (file: string, cause: unknown) => {
   const message = `cannot write ${file}: ${sentences.describeSystemCode(getErrorCode(cause))}`;
   return new Failure("storage", "rejects-unwritable", message, { hint: otherRejectsHint, cause });

@@ -1,8 +1,10 @@
 /** Finds the credential of a request. */
 import { spawn } from "node:child_process";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
 import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
-import { getErrorCode, readUpTo } from "../files.ts";
+import { getErrorCode, ignoreErrors, readUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { describeSystemCode, toOptionName } from "../sentences.ts";
@@ -57,6 +59,12 @@ export const openCredentials = (sources: SettingsSources, layers: Layers, readVa
       if (isRerun) rerunIds.add(id);
       resolved.set(id, resolving);
       return await resolving;
+    },
+    /** Requires that a command's program exists, but does not run it. @throws Failure `auth`, `usage` */
+    async requireCredential(use: CredentialUse, origin: string) {
+      const { state, failure } = await findCredential(context, { use, origin });
+      if (failure) throw failure;
+      if (state === "command") requireProgram(readValue(layers, "credential_command") ?? "", sources.host);
     },
     credentialSource: async (use: CredentialUse, origin: string) => await findCredential(context, { use, origin }),
   };
@@ -247,6 +255,24 @@ type CommandTarget = Readonly<{
   use: CredentialUse | "ledger" | "store";
   origin: string;
 }>;
+
+/** @throws Failure `credential-command-failed` */
+const requireProgram = (line: string, { platform, env }: Host) => {
+  const windows = platform === "win32";
+  const [program = ""] = splitCommandLine(line, { windows }) ?? [];
+  // Without PATH, the system chooses the folders.
+  if (!/[/\\]/.test(program) && !env.PATH) return;
+  const folders = /[/\\]/.test(program) ? [""] : (env.PATH ?? "").split(delimiter);
+  const suffixes = windows ? ["", ".exe", ".com"] : [""];
+  const files = folders.flatMap((folder) => suffixes.map((suffix) => resolve(folder, program + suffix)));
+  const canStart = (file: string) => {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  };
+  if (files.some((file) => ignoreErrors(() => canStart(file)))) return;
+  const code = files.some((file) => existsSync(file)) ? "EACCES" : "ENOENT";
+  throw failures.credentialCommandFailed(program, `it cannot be started (${describeSystemCode(code)})`);
+};
 
 /** Runs the command without a shell. */
 export const runCredentialCommand = async (commandLine: string, { host, hide, use, origin }: CommandTarget) => {

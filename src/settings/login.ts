@@ -28,10 +28,17 @@ export const findOrigin = (settings: Settings, use: CredentialUse) => {
 };
 
 /** If `only` is undefined, the key is for all uses with a URL. */
-type LoginOptions = Readonly<{ only: CredentialUse | undefined; username?: string | undefined; withToken: boolean }>;
+type LoginOptions = Readonly<{
+  only: CredentialUse | undefined;
+  username?: string | undefined;
+  withToken: boolean;
+  /** Throws if the key could not be tested for these uses. */
+  checkTest?: (settings: Settings, uses: readonly CredentialUse[]) => Promise<void>;
+}>;
 
-export const startLogin = async (sources: SettingsSources, ask: Ask, { only, username, withToken }: LoginOptions) => {
+export const startLogin = async (sources: SettingsSources, ask: Ask, options: LoginOptions) => {
   const { host } = sources;
+  const { only, username, withToken, checkTest } = options;
   if (username !== undefined) {
     if (only && only !== "calls")
       throw conflictingOptions("--username", `--for ${only}`, "only calls need a user name");
@@ -71,6 +78,10 @@ export const startLogin = async (sources: SettingsSources, ask: Ask, { only, use
   for (const name of otherLoginSettings) settings.get(name);
   const known = findLogins();
   if (known.length === 0) throw settingMissing(findMissing()[0] ?? "base_url", settings.profile, false);
+  await checkTest?.(
+    settings,
+    known.map(({ use }) => use),
+  );
   const key = await readKey({ ...sources, ask }, known, withToken);
   const credential: Settings["credential"] = async () => ({ secret: key, from: "this login", username });
   return {

@@ -1,5 +1,5 @@
 import { choice, command, flag, text } from "../../cli/index.ts";
-import { openServiceClient } from "../../connect.ts";
+import { checkRequest, openServiceClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure, type Problem } from "../../failure.ts";
@@ -31,7 +31,12 @@ const login = command({
     const { host, screen } = context;
     const ask = (label: string, isHidden: boolean) => askForLines(host, label, isHidden);
     const flags = { ...context.flags, analysis_provider: analysisProvider, router_provider: routerProvider };
-    const started = await config.startLogin({ ...context, flags }, ask, { only, username, withToken });
+    const started = await config.startLogin({ ...context, flags }, ask, {
+      only,
+      username,
+      withToken,
+      ...(!noCheck && { checkTest: async (...about) => await checkTest(context, ...about) }),
+    });
     const { profile } = started.settings;
     let uses: readonly CredentialUse[] = [];
     let state: KeyState = "untried";
@@ -111,7 +116,7 @@ export const testCredential = async (
   retries = true,
 ): Promise<{ state: KeyState; use?: CredentialUse; failure?: Failure }> => {
   const project = settings.get("project");
-  const use = uses.find((each) => each === "inference" || (each === "calls" && project !== undefined));
+  const use = findTestableUse(settings, uses);
   if (use === undefined) return { state: "untried" };
   const client = await openServiceClient(context, settings, retries);
   try {
@@ -128,6 +133,20 @@ export const testCredential = async (
     if (use === "calls" && failure.code === "not_found") return { state: "taken" };
     return { state: failure.code === "auth" ? "refused" : "unclear", use, failure };
   }
+};
+
+const findTestableUse = (settings: config.Settings, uses: readonly CredentialUse[]) =>
+  uses.find((use) => use === "inference" || (use === "calls" && settings.get("project") !== undefined));
+
+/** Checks what a test of the key needs before the key is read. */
+const checkTest = async (context: Context, settings: config.Settings, uses: readonly CredentialUse[]) => {
+  const use = findTestableUse(settings, uses);
+  if (use === undefined) return;
+  const endpoint =
+    use === "inference"
+      ? (await import("../../contract/models.ts")).listModels
+      : (await import("../../contract/call.ts")).readCall;
+  await checkRequest(context, settings, endpoint, { parameters: {}, isSent: false });
 };
 
 const logOut = command({

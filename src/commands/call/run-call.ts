@@ -2,7 +2,7 @@
 
 import { addAbortSignal, Readable } from "node:stream";
 import { isRunning, omitContent, parseCallIds } from "../../calls/index.ts";
-import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
+import { checkRequest, openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { Failure } from "../../failure.ts";
@@ -34,6 +34,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const project = settings.require("project");
   const vendorPrefix = settings.require("vendor_prefix");
   const maxWaitMs = settings.require("max_wait");
+  await checkRequest(context, settings, readCall, { parameters: {} });
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
   const counts = { requested: 0, filteredOut: 0, failedInARow: 0 };

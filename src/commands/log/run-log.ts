@@ -4,9 +4,10 @@ import { missingSplit } from "../../dataset/failures.ts";
 import { collectDistributions, type Dataset } from "../../dataset/index.ts";
 import { isFailure } from "../../failure.ts";
 import { conflictingOptions, invalidOptionValue } from "../../failures.ts";
-import { checkDatabaseMode } from "../../files.ts";
+import { checkDatabaseMode, isDatabaseUrl, requireCreatable } from "../../files.ts";
 import { isRolloutFile } from "../../input/index.ts";
-import { formatLease } from "../../ledger/failures.ts";
+import { formatLease, ledgerMissing } from "../../ledger/failures.ts";
+import { openExistingLedger } from "../../ledger/index.ts";
 import { checkFactFields } from "../../lists/print-facts.ts";
 import { outputFailed } from "../../output/failures.ts";
 import { checkOutputFiles, writeReceipt } from "../../reading/output-files.ts";
@@ -43,28 +44,50 @@ const openRun = async (context: Context, typed: LogOptions): Promise<LogRun> => 
     throw invalidOptionValue("<model-id>", modelId, "a model id, found a file (write the model id before the files)");
   checkOutputFiles(typed, ["the ledger ", ledger?.path]);
   if (ledger) checkDatabaseMode(ledger.path, context.screen.warn);
+  if (ledger && (typed.file[0] ?? "-") === "-") await checkLedger(context, ledger, settings.require("max_wait"));
   const compress = settings.require("compress");
   const compression = compress === "none" ? undefined : compress;
   await send.checkCompression(compression);
   checkFactFields(context.screen);
+  if (typed.body !== undefined && context.host.terminal.stdout)
+    throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
+  if (!(typed.dryRun && connect.hasNoLogUrl(settings))) {
+    const { logTrajectories } = await import("../../contract/log.ts");
+    const parameters = { model_id: modelId };
+    await connect.checkRequest(context, settings, logTrajectories, { parameters, isSent: !typed.dryRun });
+  }
   const meter = context.screen.startMeter(progress);
   const printsEvents = progress === "lines" || progress === "json";
   return { context, settings, typed, follow, ledger, meter, compression, printsEvents };
 };
 
+/** Input that can be read only once must not be read for a ledger that cannot be opened. */
+const checkLedger = async ({ host }: Context, location: NonNullable<LogRun["ledger"]>, maxWaitMs: number) => {
+  const { path, require } = location;
+  if (isDatabaseUrl(path)) return;
+  const ledger = await openExistingLedger(location, {
+    host,
+    maxWaitMs,
+    isForReading: true,
+    onUnavailable: () => undefined,
+  });
+  await ledger?.close();
+  if (!ledger && require) throw ledgerMissing(path);
+  if (!ledger) requireCreatable(path);
+};
+
 const logFiles = async (run: LogRun) => {
   const { context, typed, meter } = run;
-  const { screen, host } = context;
+  const { screen } = context;
   const { receipt, body: number } = typed;
+  const options = toDeliveryOptions(run);
   const dataset = await readFiles(run);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   if (receipt !== undefined) await writeReceipt(context, receipt, dataset);
-  if (number !== undefined && host.terminal.stdout)
-    throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
   const body = number === undefined ? undefined : { number, write: screen.printBytes };
   const result = await send
-    .deliverGroups(dataset, { ...toDeliveryOptions(run), split: dataset.split ?? "", body })
+    .deliverGroups(dataset, { ...options, split: dataset.split ?? "", body })
     .finally(meter.stop)
     .catch(async (thrown: unknown) => {
       if (isFailure(thrown, "invalid-input")) await printWarnings(context, dataset, dataset.problems.sorted());
@@ -75,7 +98,7 @@ const logFiles = async (run: LogRun) => {
 
 const readFiles = async (run: LogRun) => {
   const { context, settings, typed, meter } = run;
-  const { modelId, dryRun } = typed;
+  const { modelId } = typed;
   const split = settings.get("split");
   const reading = readInputs(context, {
     settings,
@@ -85,8 +108,6 @@ const readFiles = async (run: LogRun) => {
     hasReceipt: typed.receipt !== undefined,
     onProgress: ({ bytes, of: ofBytes }) => meter.show({ phase: "checking", bytes, ofBytes }),
     onFetched: ({ bytes, of: ofBytes }) => meter.show({ phase: "fetching", bytes, ofBytes }),
-    // Reports a missing URL before rollcall checks a large input.
-    onOpened: () => void (dryRun || settings.local || settings.serviceUrl("log")),
   });
   return await reading.finally(meter.stop).catch(async (thrown: unknown) => {
     if (!isFailure(thrown, "interrupted")) throw thrown;
@@ -103,7 +124,6 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
   const { context, settings, typed, meter } = run;
   const split = settings.get("split");
   if (split === undefined) throw missingSplit([]);
-  if (!settings.local) settings.serviceUrl("log");
   const delivery = toDeliveryOptions(run);
   const state = { phase: "following", bytes: 0, ofBytes: undefined, groups: 0 };
   const { dataset, result } = await send
