@@ -8,6 +8,7 @@ import {
   textAt,
   withoutAbsent,
 } from "../json/raw-json.ts";
+import { OpenCalls } from "../messages/open-calls.ts";
 
 export type Turn = Readonly<{
   /** The index in the list of messages and choices. */
@@ -42,24 +43,20 @@ export const composeMessage = (role: string, content: RawJson) =>
 export const findMessage = (item: RawJson | undefined) =>
   [item, findValue(item, "message")].find((value) => textAt(value, "role") !== undefined);
 
-/** Removes the next tool message with this call id, and returns it as a turn. */
-type ToolResultFinder = (id: string | undefined) => Turn | undefined;
+/** Returns the tool message that answers a call, as a turn. */
+type ToolResultFinder = (call: RawJson) => Turn | undefined;
 
-/** A tool message becomes the result of the call with the same id. */
+/** A tool message becomes the result of the call that it answers. */
 export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] => {
-  /** Call ids of tool messages. Null means that the message became a result. */
-  const answerIds: (string | null | undefined)[] = items.map((item, at) =>
-    at >= from && textAt(item, "role") === "tool" ? textAt(item, "tool_call_id") : undefined,
-  );
+  const answers = findAnswers(items, from);
+  const answerIndexes = new Set(answers.values());
   const toTurn = (item: RawJson, at: number): Turn => {
     const message = findMessage(item);
     const isSampled = message !== undefined && message !== item;
-    const takeAnswer: ToolResultFinder = (id = "") => {
-      const next = answerIds.indexOf(id, at + 1);
-      const answer = items[next];
-      if (!answer) return undefined;
-      answerIds[next] = null;
-      return toTurn(answer, next);
+    const takeAnswer: ToolResultFinder = (call) => {
+      const next = answers.get(call);
+      const answer = items[next ?? -1];
+      return next === undefined || !answer ? undefined : toTurn(answer, next);
     };
     return {
       at,
@@ -71,7 +68,22 @@ export const toTurns = (items: readonly RawJson[], from = 0): readonly Turn[] =>
       parts: message ? readParts(message, takeAnswer) : [{ kind: "said", value: item }],
     };
   };
-  return items.flatMap((item, at) => (at < from || answerIds[at] === null ? [] : [toTurn(item, at)]));
+  return items.flatMap((item, at) => (at < from || answerIndexes.has(at) ? [] : [toTurn(item, at)]));
+};
+
+/** For each call that is answered, the index of the tool message. */
+const findAnswers = (items: readonly RawJson[], from: number): ReadonlyMap<RawJson, number> => {
+  const answers = new Map<RawJson, number>();
+  const calls = new OpenCalls<RawJson>((call) => textAt(call, "id") || undefined);
+  for (const [at, item] of items.entries()) {
+    if (at < from) continue;
+    const message = findMessage(item);
+    const isResult = message === item && textAt(item, "role") === "tool";
+    const call = isResult ? calls.take(textAt(item, "tool_call_id") || undefined) : undefined;
+    if (call && findName(call) !== undefined) answers.set(call, at);
+    if (!isResult) for (const made of itemsOf(findValue(message, "tool_calls"))) calls.add(made);
+  }
+  return answers;
 };
 
 const thoughtKeys = ["reasoning_content", "reasoning", "thinking"];
@@ -91,14 +103,17 @@ const readParts = (message: RawJson, takeAnswer: ToolResultFinder): readonly Con
   ];
 };
 
+const findCallee = (call: RawJson) => findValue(call, "function") ?? findValue(call, "custom") ?? call;
+
+const findName = (call: RawJson) => textAt(findCallee(call), "name");
+
 const toToolCall = (call: RawJson, takeAnswer: ToolResultFinder) => {
   const kind = "call" as const;
-  const callee = findValue(call, "function") ?? findValue(call, "custom") ?? call;
-  const [name, id] = [textAt(callee, "name"), textAt(call, "id")];
+  const [callee, name, id] = [findCallee(call), findName(call), textAt(call, "id")];
   // Without a name, the whole call is shown as arguments.
   if (name === undefined) return { kind, name, id: undefined, callArguments: call, result: undefined };
   const callArguments = findValue(callee, "arguments") ?? findValue(callee, "input");
-  return { kind, name, id, callArguments, result: takeAnswer(id) };
+  return { kind, name, id, callArguments, result: takeAnswer(call) };
 };
 
 const toTextPart = (kind: "thought" | "refusal", text = ""): readonly ContentPart[] =>

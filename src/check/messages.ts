@@ -5,6 +5,7 @@ import { nodeSize } from "../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
+import { OpenCalls } from "../messages/open-calls.ts";
 import { finishReasons, roles } from "../problems/hints.ts";
 import { shortenName } from "../problems/positions.ts";
 import type { RuleReporter } from "../problems/rules.ts";
@@ -103,7 +104,7 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     }
     if (roleIndex === tool) {
       const idNode = messageShape.at(table, slots.tool_call_id);
-      addEvent(facts, 0, kindOf(table, idNode) === Kind.string ? idNode : 0, resultMark);
+      addEvent(facts, 0, kindOf(table, idNode) === Kind.string ? nonEmptyNode(table, idNode) : 0, resultMark);
     }
     if (callsKind !== Kind.array) continue;
     if (json.nodeAfter(table, entry) === end) facts.lastCallsIndex = facts.eventCount;
@@ -169,7 +170,8 @@ const addToolCalls = (table: JsonTable, list: number, facts: MessageFacts) => {
   }
 };
 
-const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);
+/** Returns 0 for an empty string, which is no id and no name. */
+export const nonEmptyNode = (table: JsonTable, node: number) => (json.detailOf(table, node) > 0 ? node : 0);
 
 const readToolName = (table: JsonTable, at: number) => {
   const nameNode = events[at + 2] ?? 0;
@@ -209,11 +211,12 @@ export const inspectToolCalls = (
 const areAnsweredInOrder = (table: JsonTable, { eventCount }: MessageFacts) => {
   let oldest = 0;
   for (let at = 0; at <= eventCount; at += eventSize) {
-    // A call without an id needs no result.
-    while (oldest < at && (events[oldest + 2] === resultMark || events[oldest + 1] === 0)) oldest += eventSize;
+    while (oldest < at && (events[oldest + 2] === resultMark || (at === eventCount && events[oldest + 1] === 0)))
+      oldest += eventSize;
     if (at === eventCount || oldest === at || events[at + 2] !== resultMark) continue;
     const idNode = events[at + 1] ?? 0;
-    if (idNode > 0 && !haveSameSpelling(table, events[oldest + 1] ?? 0, idNode)) return false;
+    const callId = events[oldest + 1] ?? 0;
+    if (idNode > 0 && (callId === 0 || !haveSameSpelling(table, callId, idNode))) return false;
     oldest += eventSize;
   }
   return oldest === eventCount;
@@ -228,24 +231,22 @@ const haveSameSpelling = (table: JsonTable, a: number, b: number) => {
   return true;
 };
 
-/** A result without an id answers the first call of the id that has waited longest. */
 const matchToolCalls = (table: JsonTable, end: number) => {
-  const waiting = new Map<string, number[]>();
+  const readId = (at: number) => {
+    const idNode = events[at + 1] ?? 0;
+    return idNode > 0 ? json.readString(table, idNode) : undefined;
+  };
+  const calls = new OpenCalls(readId);
   const answeredTools = new Set<string>();
   for (let at = 0; at < end; at += eventSize) {
-    const idNode = events[at + 1] ?? 0;
-    const id = idNode > 0 ? json.readString(table, idNode) : undefined;
     if (events[at + 2] !== resultMark) {
-      if (id !== undefined && waiting.get(id)?.push(at) === undefined) waiting.set(id, [at]);
+      calls.add(at);
       continue;
     }
-    const key = id ?? waiting.keys().next().value ?? "";
-    const calls = waiting.get(key) ?? [];
-    for (const call of id === undefined ? calls.splice(0, 1) : calls.splice(0)) {
-      const name = readToolName(table, call);
-      if (name !== undefined) answeredTools.add(name);
-    }
-    if (calls.length === 0) waiting.delete(key);
+    const call = calls.take(readId(at));
+    const name = call === undefined ? undefined : readToolName(table, call);
+    if (name !== undefined) answeredTools.add(name);
   }
-  return { waiting: [...waiting.values()].flat(), answeredTools };
+  // A call without an id needs no result.
+  return { waiting: calls.open().filter((at) => events[at + 1] !== 0), answeredTools };
 };

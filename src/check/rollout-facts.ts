@@ -1,5 +1,6 @@
 /** Reads the facts of a valid trajectory from its table (metrics.md). */
 
+import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
 import { errorStatus, hasError, isErrorText, maxExceptionLength } from "../index/tool-errors.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
@@ -9,6 +10,8 @@ import { cacheReader, nodeSize } from "../json/reader.ts";
 import { Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
 import * as json from "../json/table.ts";
+import { OpenCalls } from "../messages/open-calls.ts";
+import { nonEmptyNode } from "./messages.ts";
 import { inspectTrajectory } from "./trajectory.ts";
 import { openPromptReader } from "./trajectory-prompt.ts";
 
@@ -43,7 +46,7 @@ export type MeasuredKeys = Readonly<{
   by?: string | undefined;
   /** Default: no key, because a million keys take much memory. */
   key?: readonly string[] | undefined;
-  /** True if each fact has the digest of its prompt. */
+  /** True if each fact has the digest of its prompt, and the keys of tasks that all facts have. */
   hasPrompts?: boolean;
   /** True if the caller wants no turns, characters, tokens and tools, which a walk over all messages finds. */
   isShort?: boolean;
@@ -51,12 +54,24 @@ export type MeasuredKeys = Readonly<{
 
 export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
   const [readBy, readKey] = [openKeyReader(keys.by === undefined ? undefined : [keys.by]), openKeyReader(keys.key)];
-  const readPrompt = keys.hasPrompts ? openPromptReader() : () => undefined;
+  const readPrompt = openPromptReader();
+  const taskReaders = new Map(groupKeyNames.map((name) => [name, openKeyReader([name])]));
+  const readTasks = (holder: json.JsonValue, node: number, { rows, tasks }: WalkedColumns) => {
+    const values = new Map<string, string>();
+    for (const name of rows === 0 ? groupKeyNames : tasks.keys()) {
+      const value = taskReaders.get(name)?.(holder, node);
+      if (value !== undefined) values.set(name, value);
+    }
+    return values;
+  };
   const walk = new RolloutWalk(keys.isShort);
   return (holder, facts, into) => {
     const { table } = holder;
     walk.run(table, facts, into);
-    into.addRow(walk, readBy(holder, facts.node), readKey(holder, facts.node), readPrompt(table, facts));
+    const [by, key] = [readBy(holder, facts.node), readKey(holder, facts.node)];
+    if (!keys.hasPrompts) return into.addRow(walk, { by, key });
+    const tasks = readTasks(holder, facts.node, into);
+    into.addRow(walk, { by, key, prompt: readPrompt(table, facts), isGreeted: facts.hasGreeting, tasks });
   };
 };
 
@@ -86,7 +101,7 @@ class RolloutWalk implements WalkedFacts {
   #table: JsonTable = json.emptyTable;
   #hasChoices = false;
   #into = new WalkedColumns();
-  readonly #open: OpenCall[] = [];
+  readonly #open = new OpenCalls<OpenCall>(({ id }) => readText(this.#table, id));
   readonly #names = new ToolNames();
   readonly #isShort: boolean;
 
@@ -102,7 +117,7 @@ class RolloutWalk implements WalkedFacts {
     this.#table = table;
     this.#hasChoices = choices > 0;
     this.#into = into;
-    this.#open.length = 0;
+    this.#open.reset();
     if (this.#isShort) return;
     const end = json.nodeAfter(table, list);
     for (let entry = list + nodeSize; entry < end; ) {
@@ -110,7 +125,7 @@ class RolloutWalk implements WalkedFacts {
       if (kindAt(table, entry) === Kind.object) this.#addEntry(entry, next === end);
       entry = next;
     }
-    for (const { name, isSampled } of this.#open) if (isSampled) this.#into.countUse("unanswered", name);
+    for (const { name, isSampled } of this.#open.open()) if (isSampled) this.#into.countUse("unanswered", name);
   }
 
   /** A call in the last message needs no result. */
@@ -152,7 +167,7 @@ class RolloutWalk implements WalkedFacts {
   #addCall(call: number, isSampled: boolean, isLast: boolean) {
     const table = this.#table;
     const kinds = callShape.read(table, call);
-    const id = kinds.id === Kind.string ? callShape.at(table, callShape.slots.id) : 0;
+    const id = kinds.id === Kind.string ? nonEmptyNode(table, callShape.at(table, callShape.slots.id)) : 0;
     let name: string | undefined;
     if (kinds.function === Kind.object) {
       functionShape.read(table, callShape.at(table, callShape.slots.function));
@@ -160,21 +175,27 @@ class RolloutWalk implements WalkedFacts {
       if (isSampled) this.characters += countCharacters(table, functionShape.at(table, functionShape.slots.arguments));
     }
     if (isSampled) this.#into.countUse("calls", name);
-    if (!isLast) this.#open.push({ id, name, isSampled });
+    if (!isLast) this.#open.add({ id, name, isSampled });
   }
 
-  /** A result without an id answers the call that has waited longest. */
   #addResult(message: number) {
     const table = this.#table;
     const { slots } = resultShape;
     const kinds = resultShape.read(table, message);
-    const id = kinds.tool_call_id === Kind.string ? resultShape.at(table, slots.tool_call_id) : 0;
+    const id = kinds.tool_call_id === Kind.string ? nonEmptyNode(table, resultShape.at(table, slots.tool_call_id)) : 0;
     const nameNode = kinds.name === Kind.string ? resultShape.at(table, slots.name) : 0;
     const isError = isErrorResult(table, kinds);
-    const at = id === 0 ? 0 : this.#open.findIndex((call) => call.id > 0 && haveSameText(table, call.id, id));
-    const [call] = at < 0 ? [] : this.#open.splice(at, 1);
+    const call = this.#takeCall(id);
     if (isError && call?.isSampled !== false)
       this.#into.countUse("errors", call ? call.name : readText(table, nameNode));
+  }
+
+  /** Comparing the bytes of ids in their order is faster than decoding them. @param id a node; 0 without an id */
+  #takeCall(id: number) {
+    const { oldest } = this.#open;
+    if (id === 0 || (oldest && oldest.id > 0 && haveSameText(this.#table, oldest.id, id)))
+      return this.#open.takeOldest();
+    return this.#open.take(json.readString(this.#table, id));
   }
 
   #addTokens(node: number) {

@@ -48,10 +48,18 @@ export {
   getPart,
   locateGroup,
   locatePart,
+  locateTrajectory,
   locateValue,
 } from "./locate.ts";
-export { readPromptAndKey, readPromptAndKeyAt, type TrajectoryPosition } from "./prompt-text.ts";
+export {
+  openRowReader,
+  readFailedKey,
+  readPromptAndKey,
+  readPromptAndKeyAt,
+  type TrajectoryPosition,
+} from "./prompt-text.ts";
 export { countUnreadable, type Dataset, type ReadOptions, readDataset, readSources } from "./read-dataset.ts";
+export { Breaks } from "./select/breaks.ts";
 export type { SearchQuery } from "./select/search-groups.ts";
 export type { Selection } from "./select/select-groups.ts";
 export { reportSplitLeaks } from "./split-leaks.ts";

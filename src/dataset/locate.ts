@@ -120,6 +120,33 @@ export const locatePart = (dataset: IndexedGroups, at: number) => {
   return locateLine(source, part.line);
 };
 
+type SelectedGroups = IndexedGroups & {
+  readonly unselected?: IndexedGroups | undefined;
+  readonly originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };
+};
+
+/** Returns the position of a trajectory: its line, or its path in a document of another tool. */
+export const locateTrajectory = async (
+  dataset: SelectedGroups,
+  part: number,
+  trajectory: number,
+): Promise<{ file: string; line: number; path: Path }> => {
+  const { unselected, originalOf } = dataset;
+  if (unselected && originalOf) {
+    const { group, selected } = originalOf(dataset.groups.groupOf(part));
+    const [at, parts] = [selected?.[trajectory] ?? trajectory, unselected.groups.partsOf(group)];
+    const isBare = unselected.groups.isBare(group);
+    return await locateTrajectory(unselected, parts[isBare ? at : 0] ?? 0, isBare ? 0 : at);
+  }
+  const first = locatePart(dataset, part);
+  const groupPart = getPart(dataset, part);
+  if (!groupPart.source.originals || groupPart.part.kind !== "group") return { ...first, path: [] };
+  // A group without trajectories has exceptions.
+  const list = groupPart.part.trajectories === 0 ? "exceptions" : "trajectories";
+  const { file = first.file, line = first.line, path = [] } = await locateValue(groupPart, [list, trajectory]);
+  return { file, line, path };
+};
+
 export const findPartAt = (
   { columns, count }: Parts,
   source: number,

@@ -1,7 +1,7 @@
 /** Reads the text of a group's prompt, and its key. */
 
 import { findPromptOf } from "../check/index.ts";
-import { findGroupKey } from "../index/group-key.ts";
+import { findGroupKey, openGroupKeyReader, parseKeyText } from "../index/group-key.ts";
 import { isObject } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
 import * as table from "../json/table.ts";
@@ -32,11 +32,51 @@ export const readPromptAndKeyAt = (
   const bytes = readPartStart(getPart(dataset, part), isCut ? largeStartBytes : undefined);
   const root = table.readRoot(bytes) ?? parseTruncated(bytes);
   const trajectory = table.findAt(root, ["trajectories", at]) ?? root;
-  return {
-    prompt: trajectory ? parsePrompt(trajectory) : "",
-    // A trajectory without the key has that of its group.
-    key: findGroupKey(parseSmallMembers(trajectory), groupBy) ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null,
+  return readValues(trajectory, root, groupBy);
+};
+
+const readValues = (
+  trajectory: table.JsonValue | undefined,
+  root: table.JsonValue | undefined,
+  groupBy: readonly string[] | undefined,
+) => ({
+  prompt: trajectory ? parsePrompt(trajectory) : "",
+  // A trajectory without the key has that of its group.
+  key: findGroupKey(parseSmallMembers(trajectory), groupBy) ?? findGroupKey(parseSmallMembers(root), groupBy) ?? null,
+});
+
+/**
+ * Reads each part once, in the order of its trajectories. The returned function throws Failure `input-changed`.
+ * @param names other keys whose values are wanted
+ */
+export const openRowReader = (
+  dataset: IndexedGroups,
+  { groupBy, names }: { readonly groupBy: readonly string[] | undefined; readonly names: readonly string[] },
+) => {
+  const readers = names.map((name) => ({ name, read: openGroupKeyReader([name]) }));
+  let open: { part: number; root: table.JsonValue | undefined; trajectories: readonly table.JsonValue[] } | undefined;
+  return (part: number, at: number) => {
+    if (open?.part !== part) {
+      const root = table.readRoot(readPartStart(getPart(dataset, part)));
+      open = { part, root, trajectories: table.elementsOf(root && table.memberAt(root, "trajectories")) };
+    }
+    const { root, trajectories } = open;
+    const trajectory = trajectories[at] ?? root;
+    const keys = new Map<string, unknown>();
+    for (const { name, read } of readers) {
+      const key = [trajectory, root].map((value) => value && read(value, () => undefined)).find((text) => text);
+      if (key !== undefined) keys.set(name, parseKeyText(key));
+    }
+    return { ...readValues(trajectory, root, groupBy), keys };
   };
+};
+
+/** Reads the key of a group without trajectories, in its line or first record. @throws Failure `input-changed` */
+export const readFailedKey = async (dataset: IndexedGroups, group: number, name: string) => {
+  const groupPart = getPart(dataset, dataset.groups.firstOf(group));
+  const [record] = (await groupPart.source.originals?.recordsOf(groupPart.part.line)) ?? [];
+  const root = table.readRoot(record?.bytes ?? readPartStart(groupPart));
+  return root && openGroupKeyReader([name])(root, () => undefined);
 };
 
 const parseSmallMembers = (value: table.JsonValue | undefined) => {

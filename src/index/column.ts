@@ -9,8 +9,9 @@ const blockBits = 14;
 const blockLength = 2 ** blockBits;
 const blockMask = blockLength - 1;
 
-/** The first block starts with this length, because many columns store a single group. */
-const firstLength = 16;
+/** The first block grows in these steps, because many columns store few numbers. */
+const lengths = [16, 512, blockLength];
+const lengthFor = (position: number) => lengths.find((length) => position < length) ?? blockLength;
 
 /** A block that contains only defaults takes no memory. */
 export class NumberColumn {
@@ -41,9 +42,9 @@ export class NumberColumn {
     return this.blocks[position >>> blockBits]?.[position & blockMask] ?? this.#default;
   }
 
-  pick(positions: readonly number[]): readonly number[] {
+  pick(positions: ArrayLike<number>): readonly number[] {
     const values: number[] = [];
-    for (const position of positions) values.push(this.at(position));
+    for (let at = 0; at < positions.length; at++) values.push(this.at(positions[at] ?? 0));
     return values;
   }
 
@@ -53,7 +54,7 @@ export class NumberColumn {
     let block = this.blocks[index];
     if (!block || at >= block.length) {
       if (Object.is(value, this.#default)) return;
-      const grown = new arrays[this.#type](position < firstLength ? firstLength : blockLength).fill(this.#default);
+      const grown = new arrays[this.#type](lengthFor(position)).fill(this.#default);
       grown.set(block ?? []);
       block = grown;
       this.blocks[index] = block;
@@ -114,7 +115,7 @@ export class NumberTable {
     const index = row >>> blockBits;
     const block = this.#blocks[index];
     if (block && (row & blockMask) * this.#width < block.length) return row;
-    const grown = new Uint32Array((row < firstLength ? firstLength : blockLength) * this.#width);
+    const grown = new Uint32Array(lengthFor(row) * this.#width);
     grown.set(block ?? []);
     this.#blocks[index] = grown;
     return row;

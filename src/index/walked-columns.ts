@@ -19,6 +19,39 @@ export class Names {
   }
 }
 
+/** Texts of rows. */
+export class TextColumn {
+  readonly names = new Names();
+  readonly #numbers = new NumberColumn("u32");
+
+  set(row: number, text: string | undefined) {
+    if (text !== undefined) this.#numbers.set(row, this.names.numberOf(text));
+  }
+
+  /** Returns a number in `names`; 0 without a text. */
+  numberAt(row: number) {
+    return this.#numbers.at(row);
+  }
+
+  at(row: number) {
+    return this.names.at(this.numberAt(row));
+  }
+}
+
+/** The texts by which rows are divided and paired. */
+export interface RowKeys {
+  /** The value of `--by` as JSON. */
+  readonly by?: string | undefined;
+  /** The key of the group as JSON. */
+  readonly key?: string | undefined;
+  /** The digest of the prompt as a value; undefined if it is unknown. */
+  readonly prompt?: string | undefined;
+  /** True if a simulated user may have written a part of the prompt. */
+  readonly isGreeted?: boolean;
+  /** Values of `groupKeyNames` as JSON. */
+  readonly tasks?: ReadonlyMap<string, string>;
+}
+
 /** The calls of one tool in one trajectory. */
 export interface ToolUse {
   calls: number;
@@ -46,30 +79,34 @@ const useFields = { tool: 0, calls: 1, errors: 2, unanswered: 3 };
 
 /** Takes 20 bytes for a row, and 16 for each of its tools. */
 export class WalkedColumns {
-  /** Numbers in `byValues`, `keys` and `prompts`. */
-  readonly by = new NumberColumn("u32");
-  readonly key = new NumberColumn("u32");
-  readonly prompt = new NumberColumn("u32");
+  readonly by = new TextColumn();
+  readonly key = new TextColumn();
+  readonly prompt = new TextColumn();
+  /** The values of those `groupKeyNames` that all rows have. */
+  readonly tasks = new Map<string, TextColumn>();
   readonly finishReasons = new Names();
-  readonly byValues = new Names();
-  readonly keys = new Names();
-  readonly prompts = new Names();
   readonly toolNames = new Names();
+  readonly #isGreeted = new NumberColumn("u8");
   readonly #facts = new NumberTable(5);
   readonly #uses = new NumberTable(4);
+  /** For each tool, its last row in `#uses`. */
+  readonly #lastUse: number[] = [];
 
   /** Counts a use of a tool by the next row. */
   countUse(kind: keyof ToolUse, name: string | undefined, count = 1) {
     const number = this.toolNames.numberOf(name);
     const uses = this.#uses;
-    let at = this.#usesBefore(this.#facts.length);
-    while (at < uses.length && uses.at(at, useFields.tool) !== number) at++;
-    if (at === uses.length) uses.set(uses.addRow(), useFields.tool, number);
+    let at = this.#lastUse[number] ?? -1;
+    if (at < this.#usesBefore(this.#facts.length)) {
+      at = uses.addRow();
+      uses.set(at, useFields.tool, number);
+      this.#lastUse[number] = at;
+    }
     uses.set(at, useFields[kind], uses.at(at, useFields[kind]) + count);
   }
 
   /** Adds a row, after its uses of tools. */
-  addRow(walked: Readonly<WalkedFacts>, by?: string, key?: string, prompt?: string) {
+  addRow(walked: Readonly<WalkedFacts>, { by, key, prompt, isGreeted = false, tasks }: RowKeys = {}) {
     const facts = this.#facts;
     const row = facts.addRow();
     facts.set(row, fields.turns, walked.turns);
@@ -77,9 +114,20 @@ export class WalkedColumns {
     facts.set(row, fields.tokens, walked.tokens + 1);
     facts.set(row, fields.finishReason, this.finishReasons.numberOf(walked.finishReason));
     facts.set(row, fields.usesEnd, this.#uses.length);
-    if (by !== undefined) this.by.set(row, this.byValues.numberOf(by));
-    if (key !== undefined) this.key.set(row, this.keys.numberOf(key));
-    if (prompt !== undefined) this.prompt.set(row, this.prompts.numberOf(prompt));
+    this.by.set(row, by);
+    this.key.set(row, key);
+    this.prompt.set(row, prompt);
+    this.#isGreeted.set(row, isGreeted ? 1 : 0);
+    if (row === 0) for (const name of tasks?.keys() ?? []) this.tasks.set(name, new TextColumn());
+    for (const [name, column] of this.tasks) {
+      const value = tasks?.get(name);
+      if (value === undefined) this.tasks.delete(name);
+      else column.set(row, value);
+    }
+  }
+
+  get rows() {
+    return this.#facts.length;
   }
 
   turnsOf(row: number) {
@@ -111,12 +159,9 @@ export class WalkedColumns {
       characters: this.charactersOf(row),
       tokens: this.tokensOf(row),
       finishReason: this.finishReasons.at(this.finishReasonOf(row)),
-      /** The value of `--by` as JSON. */
-      by: this.byValues.at(this.by.at(row)),
-      /** The key of the group as JSON. */
-      key: this.keys.at(this.key.at(row)),
-      /** The digest of the prompt as a value; undefined if it is unknown. */
-      prompt: this.prompts.at(this.prompt.at(row)),
+      by: this.by.at(row),
+      key: this.key.at(row),
+      prompt: this.prompt.at(row),
       tools,
     };
   }
@@ -136,12 +181,18 @@ export class WalkedColumns {
     return row === 0 ? 0 : this.#facts.at(row - 1, fields.usesEnd);
   }
 
+  /** True if a simulated user may have written a part of the prompt. */
+  isGreeted(row: number) {
+    return this.#isGreeted.at(row) === 1;
+  }
+
   copyRows(from: WalkedColumns, rows: readonly number[]) {
     for (const row of rows) {
       const { tools, ...values } = from.at(row);
+      const tasks = new Map(Array.from(from.tasks, ([name, column]) => [name, column.at(row) ?? ""]));
       for (const [name, use] of tools)
         for (const kind of ["calls", "errors", "unanswered"] as const) this.countUse(kind, name, use[kind]);
-      this.addRow(values, values.by, values.key, values.prompt);
+      this.addRow(values, { ...values, isGreeted: from.isGreeted(row), tasks });
     }
   }
 }

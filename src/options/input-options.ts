@@ -140,6 +140,19 @@ export const solvedOptions = cli.inGroup("solved", {
   }),
 });
 
+/** Options of commands that compute statistics. */
+export const statisticsOptions = {
+  ...cli.inGroup("exceptions", {
+    "exceptions-as": cli.custom("count each exception as a trajectory with this reward", "reward", parseNumber, {
+      forAgents: true,
+    }),
+  }),
+  "on-invalid": cli.withDefault(
+    cli.choice("with skip, exit with 0 if some groups are invalid", ["stop", "skip"]),
+    "stop",
+  ),
+};
+
 /** Returns the numbers of tries of pass@k, ascending. */
 export const readTries = (typed: readonly number[]): readonly number[] =>
   typed.length === 0 ? defaultTries : [...new Set(typed)].sort((a, b) => a - b);

@@ -2,6 +2,7 @@
 import { isAscii } from "node:buffer";
 import type { Problem } from "../failure.ts";
 import { endOfLine } from "../json/json-bytes.ts";
+import type { Path } from "../json/table.ts";
 import { cutText } from "../sentences.ts";
 
 type Position = Readonly<Record<"line" | "column" | "offset", number>>;
@@ -69,6 +70,9 @@ export class PositionCounter {
 
 export const toFileLine = ({ file = "the input", line = 1 }: Pick<Problem, "file" | "line">) =>
   `${file === "-" ? "standard input" : file}:${line}`;
+
+/** Returns the name of a file with the path of a record in it, such as `results.json#simulations.7`. */
+export const toFilePath = (file: string, path: Path = []) => (path.length === 0 ? file : `${file}#${path.join(".")}`);
 
 export type { Path } from "../json/table.ts";
 

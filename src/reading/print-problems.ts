@@ -1,12 +1,13 @@
 /** Selects the problems to show, folds similar problems, and adds excerpts. */
 
 import type { Context } from "../context.ts";
-import type { Dataset, Distributions } from "../dataset/index.ts";
+import type { CheckResult, Dataset, Distributions } from "../dataset/index.ts";
 import { Failure, type Problem } from "../failure.ts";
 import { findText, readRange, type Source } from "../input/index.ts";
 import { endOfLine, newline } from "../json/json-bytes.ts";
 import type { Screen } from "../output/index.ts";
 import { getRuleSubject, type RuleCount, redactSecrets } from "../problems/index.ts";
+import { pluralize } from "../sentences.ts";
 
 /** output.md promises this number. */
 const maxProblems = 20;
@@ -35,6 +36,17 @@ export const noteWarnings = ({ screen }: Context, { problems }: Dataset, input: 
   const warnings = problems.counts.filter(({ severity }) => severity === "warning");
   const rules = warnings.map(({ rule, count }) => `${count} ${rule}`).join(", ");
   if (rules !== "" && !screen.isForProgram) screen.notice(`${input} has warnings: ${rules} (see \`rollcall check\`)`);
+};
+
+/** Returns the failure of an input, unless `--on-invalid skip` leaves valid groups. Then a notice counts the others. */
+export const skipInvalidGroups = (
+  { screen }: Context,
+  { failure, groups: { read, rejected } }: CheckResult,
+  { onInvalid, input }: { readonly onInvalid: "stop" | "skip"; readonly input: string },
+) => {
+  if (!failure || onInvalid === "stop" || rejected >= read) return failure;
+  screen.notice(`skipped ${pluralize(rejected, "invalid group")} of ${input} (see \`rollcall check\`)`);
+  return undefined;
 };
 
 export const listSkippedFiles = ({ problems }: Dataset) =>

@@ -1,64 +1,74 @@
-/** Compares the rewards, metrics and finish reasons of two datasets by prompt (metrics.md). */
+/** Compares the rewards, metrics and finish reasons of two datasets by key or prompt (metrics.md). */
 
-import type { Dataset, TrajectoryPosition } from "../dataset/index.ts";
+import { Breaks, type Dataset } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
-import { computeMean, meanOfFinite } from "../index/sums.ts";
-import { getFacts } from "./facts.ts";
+import { computeMean, meanOfFinite, meanOfSum } from "../index/sums.ts";
+import { choosePairing, openSide, type Pool, pairByKey, type Side } from "./compare-sides.ts";
 import { GroupedValues } from "./intervals.ts";
-import { estimatePass, type StatsOptions } from "./stats-slice.ts";
+import { estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
-/** The trajectories of a dataset with the same prompt, or the same key. */
-interface Pool {
-  /** The first such trajectory. */
-  readonly first: TrajectoryPosition;
-  readonly rows: number[];
-}
+type Sides = Readonly<Record<"a" | "b", Side>>;
+/** `name` is the prompt's digest, or the key as JSON. */
+type Pair = Readonly<Record<"a" | "b", Pool> & { name: string }>;
 
-/** The keys are those of the document of `rollcall compare`, except `ownMetrics` and `changed`. */
-export type Comparison = ReturnType<typeof compareDatasets>;
+/** The keys are those of the document of `rollcall compare`, and others. */
+export type Comparison = Awaited<ReturnType<typeof compareDatasets>>;
 
 type PairedMeans = Readonly<Record<"a" | "b" | "difference", number>>;
 
 const noDifference = { a: null, b: null, difference: null, ci95: null };
 
-/** Expects datasets with the facts that `pairBy` names. */
-export const compareDatasets = (
-  a: Dataset,
-  b: Dataset,
-  { pairBy, ...options }: StatsOptions & { readonly pairBy: "prompt" | "key" },
-) => {
-  const sides = { a: openSide(a, pairBy), b: openSide(b, pairBy) };
-  const names = [...sides.a.pools.keys()].filter((name) => sides.b.pools.has(name));
-  const pairs = names.flatMap((name) => {
-    const [poolA, poolB] = [sides.a.pools.get(name), sides.b.pools.get(name)];
-    return poolA && poolB ? { a: poolA, b: poolB } : [];
-  });
-  const rewardsOf = (side: keyof typeof sides, pool: Pool) => sides[side].facts.columns.reward.pick(pool.rows);
-  const rewarded = pairs.flatMap((pair) => {
-    const means = { a: meanOfFinite(rewardsOf("a", pair.a)), b: meanOfFinite(rewardsOf("b", pair.b)) };
-    if (means.a === null || means.b === null || !Number.isFinite(means.b - means.a)) return [];
-    const first = { a: pair.a.first, b: pair.b.first };
-    return { a: means.a, b: means.b, difference: means.b - means.a, first };
-  });
+interface CompareOptions extends StatsOptions {
+  /** A measured key. Default: recorded keys of tasks, else prompts. */
+  readonly pairBy: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Expects datasets with the facts that `pairBy` names. @throws the signal's reason */
+export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, ...options }: CompareOptions) => {
+  const breaks = new Breaks(signal);
+  const { pairing, candidate } =
+    pairBy === undefined ? await choosePairing(a, b, breaks) : { pairing: pairByKey(pairBy), candidate: undefined };
+  const sides: Sides = { a: await openSide(a, pairing, breaks), b: await openSide(b, pairing, breaks) };
+  const counts = countPools(sides, options);
+  const rewardsOf = (side: keyof Sides, { rows, exceptions }: Pool) =>
+    withExceptions(sides[side].facts.columns.reward.pick(rows), exceptions, options.exceptionsAs);
+  const rewarded: (PairedMeans & { readonly pair: Pair })[] = [];
+  const estimates = options.tries.map((k): { k: number; pairs: MaybePair[] } => ({ k, pairs: [] }));
+  for (const pair of counts.pairs) {
+    if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
+    const rewards = { a: rewardsOf("a", pair.a), b: rewardsOf("b", pair.b) };
+    for (const { k, pairs } of estimates) {
+      const estimate = { a: estimateOf(rewards.a, k, options.pass), b: estimateOf(rewards.b, k, options.pass) };
+      if (estimate.a !== null && estimate.b !== null) pairs.push(estimate);
+    }
+    const means = { a: meanOfFinite(rewards.a), b: meanOfFinite(rewards.b) };
+    if (means.a === null || means.b === null || !Number.isFinite(means.b - means.a)) continue;
+    rewarded.push({ a: means.a, b: means.b, difference: means.b - means.a, pair });
+  }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
+  const metrics = await compareMetrics(sides, counts.pairs, breaks);
+  await breaks.take();
   return {
     a: sides.a.counts,
     b: sides.b.counts,
-    paired: pairs.length,
-    only_a: sides.a.pools.size - pairs.length,
-    only_b: sides.b.pools.size - pairs.length,
+    exceptions: { a: sides.a.counts.exceptions, b: sides.b.counts.exceptions },
+    paired: counts.pairs.length,
+    only_a: counts.only_a,
+    only_b: counts.only_b,
+    failed_a: counts.failed_a,
+    failed_b: counts.failed_b,
     without_prompt: sides.a.unknown + sides.b.unknown,
     reward: compareRewards(rewarded),
-    pass: options.tries.map((k) => {
-      const estimates = pairs.map((pair) => ({
-        a: estimateOf(rewardsOf("a", pair.a), k, options.pass),
-        b: estimateOf(rewardsOf("b", pair.b), k, options.pass),
-      }));
-      const { pairs: count, ...difference } = compareMeans(estimates) ?? { pairs: 0, ...noDifference };
+    pass: estimates.map(({ k, pairs }) => {
+      const { pairs: count, ...difference } = compareMeans(pairs) ?? { pairs: 0, ...noDifference };
       return { k, pairs: count, ...difference };
     }),
-    metrics: compareMetrics(sides.a, sides.b, pairs),
+    metrics,
     finish_reasons: compareFinishes(sides.a, sides.b),
+    pairing: { name: pairing.name, candidate },
+    /** The means over all trajectories. */
+    meansOfAll: { a: meanOfAll(sides.a), b: meanOfAll(sides.b) },
     /** The names of the metrics of one dataset only. */
     ownMetrics: { a: listOwnMetrics(sides.a, sides.b), b: listOwnMetrics(sides.b, sides.a) },
     /** All pairs with rewards, by the size of their difference. */
@@ -66,38 +76,27 @@ export const compareDatasets = (
   };
 };
 
-type Side = ReturnType<typeof openSide>;
+const meanOfAll = ({ rewards }: Side) => (rewards.count === 0 ? null : meanOfSum(rewards));
 
-const openSide = (dataset: Dataset, pairBy: "prompt" | "key") => {
-  const facts = getFacts(dataset);
-  const { columns, walked } = facts;
-  const [numbers, names] = pairBy === "prompt" ? [walked.prompt, walked.prompts] : [walked.key, walked.keys];
-  const { groups } = dataset;
-  /** By the number of the name. */
-  const poolsByNumber: Pool[] = [];
-  const finishes = new Map<string | null, number>();
-  const counts = { groups: 0, trajectories: 0 };
-  let unknown = 0;
-  for (let group = 0; group < groups.count; group++) {
-    if (!groups.isValid(group)) continue;
-    counts.groups++;
-    for (const part of groups.partsOf(group)) {
-      for (const [trajectory, row] of columns.rowsOf([part]).entries()) {
-        counts.trajectories++;
-        const reason = walked.finishReasons.at(walked.finishReasonOf(row)) ?? null;
-        finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
-        const number = numbers.at(row);
-        const pool = poolsByNumber[number];
-        if (number === 0) unknown++;
-        else if (pool) pool.rows.push(row);
-        else poolsByNumber[number] = { first: { part, trajectory }, rows: [row] };
-      }
-    }
+/** A pool whose rollouts all failed has a mean only if exceptions have a reward. */
+const countPools = ({ a, b }: Sides, { exceptionsAs }: StatsOptions) => {
+  const hasFailed = (pool: Pool | undefined) => pool !== undefined && pool.rows.length === 0;
+  const isPaired = (pool: Pool) => pool.rows.length > 0 || exceptionsAs !== undefined;
+  const pairs: Pair[] = [];
+  for (const [name, poolA] of a.pools) {
+    const poolB = b.pools.get(name);
+    if (poolB && isPaired(poolA) && isPaired(poolB)) pairs.push({ name, a: poolA, b: poolB });
   }
-  const pools = new Map(poolsByNumber.flatMap((pool, number) => [[names.at(number) ?? "", pool] as const]));
-  /** The sorted names of the metrics. */
-  const metrics = new Set(columns.listMetricNames().sort());
-  return { facts, metrics, pools, finishes, counts, unknown };
+  const countOnly = (own: Side, other: Side) =>
+    [...own.pools].filter(([name, pool]) => !hasFailed(pool) && !other.pools.has(name)).length;
+  const countFailed = (own: Side) => [...own.pools.values()].filter(hasFailed).length;
+  return {
+    pairs,
+    only_a: countOnly(a, b),
+    only_b: countOnly(b, a),
+    failed_a: countFailed(a),
+    failed_b: countFailed(b),
+  };
 };
 
 const estimateOf = (rewards: readonly number[], k: number, pass: number) => {
@@ -133,15 +132,37 @@ const compareRewards = (pairs: readonly PairedMeans[]) => {
 
 const listOwnMetrics = ({ metrics }: Side, other: Side) => [...metrics].filter((name) => !other.metrics.has(name));
 
-const compareMetrics = (a: Side, b: Side, pairs: readonly Readonly<Record<"a" | "b", Pool>>[]) => {
-  const names = [...a.metrics].filter((name) => b.metrics.has(name));
-  const compared = names.flatMap((name) => {
-    const meanIn = ({ facts: { columns } }: Side, { rows }: Pool) =>
-      meanOfFinite(rows.map((row) => columns.metricOf(row, name)));
-    const difference = compareMeans(pairs.map((pair) => ({ a: meanIn(a, pair.a), b: meanIn(b, pair.b) })));
-    return difference ? [[name, difference] as const] : [];
-  });
+const compareMetrics = async ({ a, b }: Sides, pairs: readonly Pair[], breaks: Breaks) => {
+  const pairsByName = new Map<string, MaybePair[]>();
+  for (const pair of pairs) {
+    const [valuesA, valuesB] = [listMetrics(a, pair.a), listMetrics(b, pair.b)];
+    if (breaks.isDue(1000 * (valuesA.size + valuesB.size))) await breaks.take();
+    for (const [name, values] of valuesA) {
+      const others = valuesB.get(name);
+      if (!others) continue;
+      const own = pairsByName.get(name) ?? [];
+      if (own.push({ a: meanOfFinite(values), b: meanOfFinite(others) }) === 1) pairsByName.set(name, own);
+    }
+  }
+  const compared: (readonly [string, NonNullable<ReturnType<typeof compareMeans>>])[] = [];
+  for (const name of [...pairsByName.keys()].sort()) {
+    if (breaks.isDue()) await breaks.take();
+    const difference = compareMeans(pairsByName.get(name) ?? []);
+    if (difference) compared.push([name, difference]);
+  }
   return compared.length === 0 ? null : Object.fromEntries(compared);
+};
+
+/** Returns the values of each metric. */
+const listMetrics = ({ facts: { columns } }: Side, { rows }: Pool) => {
+  const values = new Map<string, number[]>();
+  for (const row of rows) {
+    for (const [at, name] of columns.metricNamesOf(row).entries()) {
+      const own = values.get(name) ?? [];
+      if (own.push(columns.metricAt(row, at)) === 1) values.set(name, own);
+    }
+  }
+  return values;
 };
 
 /** Returns the share of the trajectories with each finish reason. */

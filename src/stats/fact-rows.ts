@@ -1,10 +1,10 @@
 /** Lists trajectories and groups as rows, whose keys are those of the documents of `rollcall stats --each`. */
 
-import { type Dataset, getPart, locatePart, locateValue } from "../dataset/index.ts";
-import { formatKeyText } from "../index/group-key.ts";
+import { type Dataset, locateTrajectory, openRowReader } from "../dataset/index.ts";
 import { isSolved } from "../index/metrics.ts";
 import { meanOfFinite, standardDeviation } from "../index/sums.ts";
 import { nameFacts, sumUses } from "../index/walked-columns.ts";
+import { toFilePath } from "../problems/positions.ts";
 import { getFacts, type RolloutFact, readFact } from "./facts.ts";
 import type { StatsOptions } from "./stats-slice.ts";
 
@@ -15,25 +15,42 @@ export const readGroupFacts = (dataset: Dataset, group: number): readonly Rollou
   return rows.map((row) => readFact(facts, row));
 };
 
-/** Returns the facts of a trajectory by their names in rows. @param mean of the finite rewards of its group */
+/** Returns the mean of the finite rewards of a group, before the selection. */
+export const meanOfGroup = (dataset: Dataset, group: number) => {
+  const { scan, groups } = dataset.unselected ?? dataset;
+  const original = dataset.originalOf?.(group).group ?? group;
+  return meanOfFinite(scan.parts.facts.reward.pick(groups.rowsOf(original)));
+};
+
+/** Returns the facts of a trajectory by their names in rows. @param mean of its group */
 export const toFactValues = (fact: RolloutFact, mean: number | null) => {
   const reward = Number.isFinite(fact.reward) ? fact.reward : null;
   return { reward, advantage: reward === null || mean === null ? null : reward - mean, ...nameFacts(fact) };
 };
 
-type RowOptions = Pick<StatsOptions, "pass"> & { readonly signal: AbortSignal };
+export interface RowOptions extends Pick<StatsOptions, "pass"> {
+  /** Default: a key that groups usually have. */
+  readonly groupBy: readonly string[] | undefined;
+  /** Other keys whose values are wanted. */
+  readonly names: readonly string[];
+  readonly signal: AbortSignal;
+}
 
-/** Yields a row for each valid group. */
-export async function* listGroupRows(dataset: Dataset, { pass, signal }: RowOptions) {
+/** Yields a row for each valid group, with the values of `names`. @throws Failure `input-changed` */
+export async function* listGroupRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
+  const readRow = openRowReader(dataset, wanted);
   for (const group of listValidGroups(dataset, signal)) {
     const facts = readGroupFacts(dataset, group);
     const { calls, errors, unanswered } = sumUses(facts.flatMap(({ tools }) => [...tools.values()]));
     const rewards = facts.map(({ reward }) => reward).filter(Number.isFinite);
-    const { file, line } = locatePart(dataset, dataset.groups.firstOf(group));
-    yield {
-      file,
+    const part = dataset.groups.firstOf(group);
+    const { file, line, path } = await locateTrajectory(dataset, part, 0);
+    const { keys, key, prompt } = readRow(part, 0);
+    const row = {
+      file: toFilePath(file, path),
       line,
-      key: formatKeyText(facts[0]?.key),
+      key,
+      prompt,
       trajectories: facts.length,
       exceptions: dataset.groups.exceptionsOf(group),
       reward: meanOfFinite(rewards),
@@ -46,31 +63,35 @@ export async function* listGroupRows(dataset: Dataset, { pass, signal }: RowOpti
       tool_errors: errors,
       unanswered,
     };
+    yield { row, keys };
   }
 }
 
-/** Yields a row for each trajectory of valid groups. */
-export async function* listTrajectoryRows(dataset: Dataset, { pass, signal }: RowOptions) {
+/** Yields a row for each trajectory of valid groups, with the values of `names`. @throws Failure `input-changed` */
+export async function* listTrajectoryRows(dataset: Dataset, { pass, signal, ...wanted }: RowOptions) {
   const facts = getFacts(dataset);
+  const readRow = openRowReader(dataset, wanted);
   for (const group of listValidGroups(dataset, signal)) {
     let trajectory = 0;
-    const mean = meanOfFinite(facts.columns.reward.pick(dataset.groups.rowsOf(group)));
+    const mean = meanOfGroup(dataset, group);
     for (const part of dataset.groups.partsOf(group)) {
       for (const [at, row] of facts.columns.rowsOf([part]).entries()) {
-        const fact = readFact(facts, row);
-        const { reward, advantage, ...others } = toFactValues(fact, mean);
-        const solved = reward === null ? null : isSolved(reward, pass);
-        const { file, line } = await locateTrajectory(dataset, part, at);
-        yield {
-          file,
+        signal.throwIfAborted();
+        const { reward, advantage, ...others } = toFactValues(readFact(facts, row), mean);
+        const { file, line, path } = await locateTrajectory(dataset, part, at);
+        const { keys, key, prompt } = readRow(part, at);
+        const values = {
+          file: toFilePath(file, path),
           line,
-          key: formatKeyText(fact.key),
+          key,
+          prompt,
           reward,
           advantage,
-          solved,
+          solved: reward === null ? null : isSolved(reward, pass),
           ...others,
           trajectory: ++trajectory,
         };
+        yield { row: values, keys };
       }
     }
   }
@@ -82,12 +103,3 @@ function* listValidGroups({ groups }: Dataset, signal: AbortSignal) {
     if (groups.isValid(group)) yield group;
   }
 }
-
-/** A group of converted records has its trajectories on several lines. */
-const locateTrajectory = async (dataset: Dataset, part: number, trajectory: number) => {
-  const first = locatePart(dataset, part);
-  const groupPart = getPart(dataset, part);
-  if (!groupPart.source.originals || groupPart.part.kind !== "group") return first;
-  const { file = first.file, line = first.line } = await locateValue(groupPart, ["trajectories", trajectory]);
-  return { file, line };
-};

@@ -13,6 +13,8 @@ export interface StatsOptions {
   readonly pass: number;
   /** The numbers of tries of pass@k, ascending. */
   readonly tries: readonly number[];
+  /** The reward of each exception. Default: exceptions are in no mean. */
+  readonly exceptionsAs?: number | undefined;
 }
 
 /** The keys are those of the document of `rollcall stats`. */
@@ -28,6 +30,10 @@ export const estimatePass = ({ tries: n, solved: c }: { tries: number; solved: n
   for (let at = 0; at < k; at++) failed *= (n - c - at) / (n - at);
   return 1 - failed;
 };
+
+/** Appends the rewards of the exceptions. */
+export const withExceptions = (rewards: readonly number[], exceptions: number, as: number | undefined) =>
+  as === undefined || exceptions === 0 ? rewards : rewards.concat(Array<number>(exceptions).fill(as));
 
 /** The trajectories of the input, or of one value of `--by`. */
 export class StatsSlice {
@@ -58,21 +64,32 @@ export class StatsSlice {
     this.#passes = options.tries.map((k) => ({ k, sum: createSum() }));
   }
 
-  /** Adds rows of one group. */
-  addGroup(rows: readonly number[], exceptions: number) {
-    const rewards = this.#facts.columns.reward.pick(rows);
-    if (!this.#isTallied) this.#addToTally(rows, { rewards, exceptions });
-    this.#addTries(rewards);
+  /** The caller then adds the rows. @param rows of one group */
+  startGroup(rows: ArrayLike<number>, exceptions: number) {
     const group = this.#groups++;
-    for (const row of rows) {
-      this.#addRow(group, row);
-      this.#addMetrics(group, row);
+    const rewards = withExceptions(this.#facts.columns.reward.pick(rows), exceptions, this.#options.exceptionsAs);
+    if (!this.#isTallied) this.#tally.addGroup({ rewards, exceptions });
+    this.#addTries(rewards);
+    for (let at = rows.length; at < rewards.length; at++) {
+      const reward = rewards[at] ?? 0;
+      this.#rewards.add(group, reward);
+      addToSum(this.#tally.reward, reward);
     }
   }
 
-  #addToTally(rows: readonly number[], group: Parameters<Tally["addGroup"]>[0]) {
-    this.#tally.addGroup(group);
-    for (const row of rows) this.#tally.addMeasured(this.#facts.columns.read(row, this.#read));
+  /** Adds a row of the last group. */
+  addRow(row: number) {
+    const { columns, walked } = this.#facts;
+    const reward = columns.reward.at(row);
+    if (!this.#isTallied) this.#tally.addMeasured(columns.read(row, this.#read));
+    this.#rows.push(row);
+    this.#rewards.add(this.#groups - 1, reward);
+    const number = walked.finishReasonOf(row);
+    const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: createSum() };
+    if (finish.trajectories++ === 0) this.#finishes.set(number, finish);
+    if (Number.isFinite(reward)) addToSum(finish.rewards, reward);
+    walked.forEachUse(row, this.#addUse);
+    this.#addMetrics(this.#groups - 1, row);
   }
 
   #addTries(rewards: readonly number[]) {
@@ -84,18 +101,6 @@ export class StatsSlice {
     if (tries === 0) return;
     this.#solved[solved === 0 ? "never" : solved === tries ? "always" : "sometimes"]++;
     for (const { k, sum } of this.#passes) if (k <= tries) addToSum(sum, estimatePass({ tries, solved }, k));
-  }
-
-  #addRow(group: number, row: number) {
-    const { columns, walked } = this.#facts;
-    const reward = columns.reward.at(row);
-    this.#rows.push(row);
-    this.#rewards.add(group, reward);
-    const number = walked.finishReasonOf(row);
-    const finish = this.#finishes.get(number) ?? { trajectories: 0, rewards: createSum() };
-    if (finish.trajectories++ === 0) this.#finishes.set(number, finish);
-    if (Number.isFinite(reward)) addToSum(finish.rewards, reward);
-    walked.forEachUse(row, this.#addUse);
   }
 
   readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {

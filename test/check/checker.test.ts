@@ -360,7 +360,8 @@ describe("the checker", () => {
 
   for (const { what, answers, ids = ["a", "b"], count, inHistory = false } of [
     { what: "counts a result without an id for the oldest call", answers: [undefined, "b"], count: 0 },
-    { what: "counts one result for all calls of one id", answers: ["a"], ids: ["a", "a"], count: 0 },
+    { what: "counts one result for one of two calls of one id", answers: ["a"], ids: ["a", "a"], count: 1 },
+    { what: "counts two results for two calls of one id", answers: ["a", "a"], ids: ["a", "a"], count: 0 },
     {
       what: "counts a result without an id for one of several calls of one id",
       answers: [undefined],
@@ -368,10 +369,10 @@ describe("the checker", () => {
       count: 1,
     },
     {
-      what: "counts a result without an id for the next call of the oldest id",
-      answers: [undefined, undefined],
+      what: "counts results without an id for the calls that have waited longest",
+      answers: ["a", undefined, "a"],
       ids: ["a", "b", "a"],
-      count: 1,
+      count: 0,
     },
     { what: "counts no result for the calls of its own message", answers: ["c"], count: 3 },
     { what: "counts no calls of histories", answers: ["a", "b"], count: 0, inHistory: true },

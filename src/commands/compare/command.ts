@@ -11,6 +11,7 @@ const options = {
   "group-by": inputs.groupByOption,
   "pair-by": cli.text("pair trajectories by this key instead of by their prompts", "key", { forAgents: true }),
   ...inputs.solvedOptions,
+  ...inputs.statisticsOptions,
   limit: cli.withDefault(limitOption, "10"),
   ...cli.inGroup("exit code", {
     "exit-code": cli.flag("exit with 10 if the mean reward of the second run is lower"),

@@ -37,17 +37,22 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
 
 /** Returns the counts of each input, and of the pairs. */
 export const listCounts = (
-  { a, b, paired, only_a, only_b, without_prompt }: CompareDocument,
+  { a, b, paired, only_a, only_b, failed_a, failed_b, without_prompt }: CompareDocument,
   files: Pick<CompareOptions, "a" | "b">,
 ): readonly Line[] => {
   const count = ({ groups, trajectories }: CompareDocument["a"]) =>
     `${pluralize(groups, "group")}, ${pluralize(trajectories, "trajectory", "trajectories")}`;
+  const failed = failed_a + failed_b > 0 ? `, ${failed_a} failed in a, ${failed_b} failed in b` : "";
+  const hasExceptions = a.exceptions + b.exceptions > 0;
   const unpaired = pluralize(without_prompt, "trajectory", "trajectories");
   const unknown = without_prompt > 0 ? `, ${unpaired} without a prompt or key` : "";
   return [
     { label: "a", text: `${files.a}: ${count(a)}` },
     { label: "b", text: `${files.b}: ${count(b)}` },
-    { label: "pairs", text: `${paired}, ${only_a} only in a, ${only_b} only in b${unknown}` },
+    { label: "pairs", text: `${paired}, ${only_a} only in a, ${only_b} only in b${failed}${unknown}` },
+    ...(hasExceptions
+      ? [{ label: "exceptions", text: `a ${a.exceptions}, b ${b.exceptions}`, tone: "warning" as const }]
+      : []),
   ];
 };
 

@@ -4,7 +4,7 @@ import type { KeyColumn } from "../../output/index.ts";
 import type { CompareDocument } from "./output.ts";
 
 type Named<Compared> = Compared & { readonly name: string };
-type Measure = Named<Omit<CompareDocument["pass"][number], "k">>;
+type Measure = Named<Omit<CompareDocument["pass"][number], "k" | "pairs"> & { readonly pairs: number | null }>;
 /** A measure of at least one pair. */
 export type ChangedMeasure = Named<NonNullable<CompareDocument["metrics"]>[string]>;
 
@@ -16,10 +16,22 @@ export const listMeasures = ({ reward, pass, metrics }: Measures): readonly Meas
   ...Object.entries(metrics ?? {}).map(([name, compared]) => ({ name, ...compared })),
 ];
 
+/** The exceptions of all groups, paired or not. */
+export const toExceptionMeasure = ({ exceptions: { a, b } }: CompareDocument): Measure => ({
+  name: "exceptions",
+  pairs: null,
+  a,
+  b,
+  difference: b - a,
+  ci95: null,
+});
+
 export const listChanges = (measures: Measures): readonly ChangedMeasure[] =>
   listMeasures(measures).flatMap((measure) => {
-    const { a, b, difference } = measure;
-    return a === null || b === null || difference === null ? [] : { ...measure, a, b, difference };
+    const { a, b, difference, pairs } = measure;
+    return a === null || b === null || difference === null || pairs === null
+      ? []
+      : { ...measure, a, b, difference, pairs };
   });
 
 export const formatSigned = (value: number) => (value > 0 ? `+${formatForDisplay(value)}` : formatForDisplay(value));

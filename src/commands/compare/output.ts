@@ -3,16 +3,19 @@ import * as s from "../../document-schemas.ts";
 import { count, describe, list, named, nullable, number, object, text } from "../../document-schemas.ts";
 import { notes } from "../check/output.ts";
 
-const side = object({ groups: count, trajectories: count });
+const side = object({ groups: count, trajectories: count, exceptions: count });
 const interval = describe("95 % interval; null for fewer than two pairs", nullable(list(number)));
 const difference = { a: number, b: number, difference: describe("b − a", number), ci95: interval };
 
 const compare = object({
   a: side,
   b: side,
-  paired: describe("prompts, or values of the key, that both inputs have", count),
+  exceptions: object({ a: count, b: count }),
+  paired: describe("values of a key, or prompts, that both inputs have", count),
   only_a: count,
   only_b: count,
+  failed_a: describe("keys whose rollouts all failed in a", count),
+  failed_b: count,
   without_prompt: describe("trajectories without a known prompt, or without the key", count),
   reward: nullable(object({ pairs: count, ...difference, ...s.sameKeys(count, "better", "worse", "equal") })),
   pass: list(

@@ -1,22 +1,29 @@
 import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { composeCheckResult, type Dataset, locatePart, readPromptAndKeyAt } from "../../dataset/index.ts";
-import { roundForDisplay } from "../../decimal.ts";
+import {
+  composeCheckResult,
+  type Dataset,
+  locateTrajectory,
+  readPromptAndKeyAt,
+  type TrajectoryPosition,
+} from "../../dataset/index.ts";
+import { formatForDisplay, roundForDisplay } from "../../decimal.ts";
 import { Failure, toWarningDocuments } from "../../failure.ts";
 import { conflictingOptions } from "../../failures.ts";
+import { formatKeyText } from "../../index/group-key.ts";
 import { readTries } from "../../options/input-options.ts";
 import { printDocument, printObjects, type Screen } from "../../output/index.ts";
-import { toFileLine } from "../../problems/positions.ts";
+import { toFileLine, toFilePath } from "../../problems/positions.ts";
 import { checkReportFiles } from "../../reading/output-files.ts";
-import { noteWarnings, withExcerpts } from "../../reading/print-problems.ts";
+import { noteWarnings, skipInvalidGroups, withExcerpts } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
-import { formatList } from "../../sentences.ts";
+import { formatList, pluralize } from "../../sentences.ts";
 import { type Comparison, compareDatasets } from "../../stats/index.ts";
 import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
 import { printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
-import { listMeasures, measureColumns } from "./measures.ts";
+import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { isRegression } from "./verdict.ts";
 
@@ -30,19 +37,26 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
       await printReports(screen, { typed, failure: thrown });
     throw thrown;
   });
-  const pairBy = typed.pairBy === undefined ? "prompt" : "key";
-  const options = { pairBy, pass: typed.pass, tries: readTries(typed.k) } as const;
-  const comparison = compareDatasets(datasets.a, datasets.b, options);
+  const { pairBy, pass, exceptionsAs } = typed;
+  const options = { pairBy, pass, exceptionsAs, tries: readTries(typed.k), signal: context.host.signal };
+  const comparison = await compareDatasets(datasets.a, datasets.b, options);
+  noteExceptions(context, comparison, typed);
   notePairs(context, comparison, typed);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
-  const [failure, ...others] = results.flatMap((result) => result.failure ?? []);
+  const [failure, ...others] = results.flatMap((result, at) => {
+    const input = at === 0 ? typed.a : typed.b;
+    return skipInvalidGroups(context, result, { ...typed, input }) ?? [];
+  });
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, ownMetrics: _, ...rest } = comparison;
+  const { changed, ownMetrics, pairing, meansOfAll, ...rest } = comparison;
+  const listed: CompareDocument["changed"][number][] = [];
+  for (const pair of changed.slice(0, typed.limit))
+    listed.push(await describePair(datasets, pair, { ...typed, key: pairing.name }));
   const document: CompareDocument = {
     ...rest,
-    changed: changed.slice(0, typed.limit).map((pair) => describePair(datasets, pair, typed)),
+    changed: listed,
     warnings: toWarningDocuments(problems),
     notes: screen.notices,
   };
@@ -82,7 +96,10 @@ const readBoth = async (context: Context, typed: CompareOptions): Promise<Datase
 const printResult = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
   if (screen.format === "table") await printComparePage(screen, document, typed);
   else if (screen.isForProgram) await printDocument<CompareDocument>(screen, document);
-  else await printObjects(screen, { data: listMeasures(document) }, { member: "data", columns: measureColumns });
+  else {
+    const data = [...listMeasures(document), toExceptionMeasure(document)];
+    await printObjects(screen, { data }, { member: "data", columns: measureColumns });
+  }
 };
 
 const printReports = async (screen: Screen, comparison: ReportedComparison) => {
@@ -91,23 +108,65 @@ const printReports = async (screen: Screen, comparison: ReportedComparison) => {
   await printComparisonReports(screen, comparison);
 };
 
+const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Comparison, typed: CompareOptions) => {
+  const counts = `${pluralize(a.exceptions, "exception")} in a and ${b.exceptions} in b`;
+  if (a.exceptions + b.exceptions > 0 && typed.exceptionsAs === undefined)
+    screen.notice(`${counts} have no reward, so means and pass@k leave them out (count them with --exceptions-as)`);
+  else if (a.exceptions + b.exceptions > 0)
+    screen.notice(`means and pass@k count ${counts} with the reward ${typed.exceptionsAs}`);
+  for (const [side, failed] of Object.entries({ a: failed_a, b: failed_b }))
+    if (failed > 0) screen.notice(`all rollouts of ${pluralize(failed, "task")} failed in ${side}`);
+};
+
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {
-  const { paired, changed, ownMetrics } = comparison;
-  if (paired === 0)
+  const { paired, changed, ownMetrics, pairing, meansOfAll } = comparison;
+  if (paired > 0 && pairBy === undefined)
     screen.notice(
-      `no ${pairBy === undefined ? "prompt" : `value of ${pairBy}`} is in both inputs, so nothing is compared`,
+      `the pairs are ${pairing.name === undefined ? "prompts" : `values of the key ${pairing.name}`}: ${paired}`,
     );
+  if (paired === 0) {
+    const unit = pairing.name === undefined ? "prompt" : `value of ${pairing.name}`;
+    const means = Object.entries(meansOfAll).map(
+      ([side, mean]) => `${side} ${mean === null ? "none" : formatForDisplay(mean)}`,
+    );
+    screen.notice(
+      `no ${unit} is in both inputs, so nothing is compared. The mean rewards are ${means.join(", ")}. To pair by ${pairBy === undefined ? "a" : "another"} key, pass --pair-by ${pairing.candidate ?? "<key>"}`,
+    );
+  }
   for (const [side, names] of Object.entries(ownMetrics))
     if (names.length > 0) screen.notice(`metrics that only ${side} has are not compared: ${formatList(names)}`);
   if (changed.length > limit && (screen.format === "table" || screen.isForProgram))
     screen.notice(`listed the first ${limit} of ${changed.length} prompts whose reward changed`);
 };
 
-const describePair = ({ a, b }: Datasets, pair: Comparison["changed"][number], { pairBy, groupBy }: CompareOptions) => {
-  const { prompt, key } = readPromptAndKeyAt(a, pair.first.a, pairBy === undefined ? groupBy : [pairBy]);
-  const { difference, first } = pair;
-  const [at_a, at_b] = [toFileLine(locatePart(a, first.a.part)), toFileLine(locatePart(b, first.b.part))];
-  return { key, prompt, a: pair.a, b: pair.b, difference, at_a, at_b };
+interface DescribedBy {
+  /** The key of the pairs; undefined if they are prompts. */
+  readonly key: string | undefined;
+  readonly groupBy: readonly string[] | undefined;
+}
+
+const describePair = async (
+  { a, b }: Datasets,
+  { pair, difference, ...means }: Comparison["changed"][number],
+  { key, groupBy }: DescribedBy,
+) => {
+  const inA = readPromptAndKeyAt(a, pair.a.first, groupBy);
+  // A group without trajectories has no prompt.
+  const prompt = inA.prompt || readPromptAndKeyAt(b, pair.b.first, groupBy).prompt;
+  return {
+    key: key === undefined ? inA.key : formatKeyText(pair.name),
+    prompt,
+    ...means,
+    difference,
+    at_a: await formatPosition(a, pair.a.first),
+    at_b: await formatPosition(b, pair.b.first),
+  };
+};
+
+/** A document is one line, so its path says more. */
+const formatPosition = async (dataset: Dataset, { part, trajectory }: TrajectoryPosition) => {
+  const { file, line, path } = await locateTrajectory(dataset, part, trajectory);
+  return path.length > 0 && line === 1 ? toFilePath(file, path) : toFileLine({ file: toFilePath(file, path), line });
 };
 
 /** @throws Failure `run-is-worse`, `pairs-missing` */

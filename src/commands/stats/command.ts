@@ -11,6 +11,7 @@ const options = {
     { forAgents: true },
   ),
   ...inputs.solvedOptions,
+  ...inputs.statisticsOptions,
   each: {
     ...cli.choice("print a row for each group or trajectory", ["group", "trajectory"]),
     conflicts: { by: "a row has no result for other rows" },

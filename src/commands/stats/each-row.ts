@@ -4,30 +4,47 @@ import type { toProblemDocument } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import type { OrderOptions } from "../../options/list-options.ts";
-import { type KeyColumn, printList } from "../../output/index.ts";
+import { findColumn, type KeyColumn, printList } from "../../output/index.ts";
 import * as stats from "../../stats/index.ts";
 import type { GroupRow, TrajectoryRow } from "./output.ts";
 
-type RowOptions = OrderOptions & Readonly<{ pass: number }>;
+type RowOptions = OrderOptions & Readonly<{ pass: number; groupBy: readonly string[] | undefined }>;
 type Warnings = readonly ReturnType<typeof toProblemDocument>[];
 
-/** Checks `--sort` before the input is read. @throws Failure `invalid-option-value` */
 export const openRows = (each: "group" | "trajectory", options: RowOptions) =>
   each === "group"
     ? openList(options, "groups", groupColumns, stats.listGroupRows)
     : openList(options, "trajectories", trajectoryColumns, stats.listTrajectoryRows);
 
+type RowLister<Row> = (
+  dataset: Dataset,
+  options: stats.RowOptions,
+) => AsyncGenerator<{ readonly row: Row; readonly keys: ReadonlyMap<string, unknown> }>;
+
 const openList = <Row extends object>(
-  { sort, limit, pass }: RowOptions,
+  { sort, limit, pass, groupBy }: RowOptions,
   noun: string,
   columns: readonly KeyColumn<Row>[],
-  listRows: (dataset: Dataset, options: { pass: number; signal: AbortSignal }) => AsyncGenerator<Row>,
+  listRows: RowLister<Row>,
 ) => {
-  const order = parseOrder(sort, columns);
+  const sorted = new Set(sort.map((name) => name.replace(/^-/, "")));
+  /** Keys of the input, such as a step. */
+  const names = [...sorted].filter((name) => findColumn(name, columns) === undefined);
   return {
+    /** @throws Failure `input-changed`; `invalid-option-value` for a name that is no column and no key of a row */
     async print({ screen, host: { signal } }: Context, dataset: Dataset, warnings: Warnings) {
       const all: Row[] = [];
-      for await (const row of listRows(dataset, { pass, signal })) all.push(row);
+      const keysOf = new WeakMap<Row, ReadonlyMap<string, unknown>>();
+      const known = new Set<string>();
+      for await (const { row, keys } of listRows(dataset, { pass, groupBy, names, signal })) {
+        all.push(row);
+        if (names.length > 0) keysOf.set(row, keys);
+        for (const name of keys.keys()) known.add(name);
+      }
+      const keyColumns = names.flatMap((name) =>
+        known.has(name) || all.length === 0 ? [{ name, rank: 0, value: (row: Row) => keysOf.get(row)?.get(name) }] : [],
+      );
+      const order = parseOrder(sort, [...columns, ...keyColumns]);
       const data = sortRows(all, order).slice(0, limit);
       noteSelection(screen, { of: all, matching: all, shown: data }, noun);
       const wire = { document: toRawJson({ data, warnings, notes: screen.notices }), member: "data" };
@@ -42,6 +59,7 @@ const trajectoryColumns: readonly KeyColumn<TrajectoryRow>[] = [
   { name: "file", rank: 0 },
   { name: "line", rank: 0, align: "right" },
   { name: "key", rank: 4 },
+  { name: "prompt", rank: 9 },
   { name: "reward", rank: 0, ...numbers },
   { name: "advantage", rank: 5, ...numbers },
   { name: "solved", rank: 7 },
@@ -59,6 +77,7 @@ const groupColumns: readonly KeyColumn<GroupRow>[] = [
   { name: "file", rank: 0 },
   { name: "line", rank: 0, align: "right" },
   { name: "key", rank: 4 },
+  { name: "prompt", rank: 9 },
   { name: "trajectories", rank: 2, ...numbers },
   { name: "exceptions", rank: 8, ...numbers },
   { name: "reward", rank: 0, ...numbers },

@@ -63,7 +63,12 @@ const stats = object({
 export type StatsDocument = s.Infer<typeof stats>;
 export type SliceDocument = s.Infer<typeof slice>;
 
-const rowKeys = { file: text, line: s.position, key: nullable(text) };
+const rowKeys = {
+  file: describe("with the path of a record in a document, such as results.json#simulations.7", text),
+  line: s.position,
+  key: nullable(text),
+  prompt: describe("the beginning of the prompt", text),
+};
 const optionalNumber = nullable(number);
 
 const trajectoryRow = object({

@@ -10,39 +10,37 @@ import {
 import { toWarningDocuments } from "../../failure.ts";
 import { parseKeyText } from "../../index/group-key.ts";
 import { readTries } from "../../options/input-options.ts";
-import { printDocument, printObjects } from "../../output/index.ts";
-import { noteWarnings } from "../../reading/print-problems.ts";
+import { findColumn, printDocument, printObjects } from "../../output/index.ts";
+import { noteWarnings, skipInvalidGroups } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import { pluralize } from "../../sentences.ts";
 import { computeStats, type DatasetStats, isSolved } from "../../stats/index.ts";
 import type { StatsCommandOptions } from "./command.ts";
 import { openRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";
-import { printStatsPage, sliceColumns } from "./stats-page.ts";
+import { printStatsPage, sliceColumns, toColumnValues } from "./stats-page.ts";
 
 export const printStats = async (context: Context, typed: StatsCommandOptions) => {
   const { by, each } = typed;
   const rows = each && openRows(each, typed);
   const settings = await readEffectiveSettings(context, {});
-  const measures = {
-    by: by === "file" ? undefined : by,
-    key: each === undefined ? undefined : (typed.groupBy ?? ["group_id"]),
-  };
+  const measures = { by: by === "file" ? undefined : by };
   const request = { settings, typed, label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
   const dataset = await readInputs(context, request);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);
   const result = composeCheckResult(dataset);
+  const failure = skipInvalidGroups(context, result, { ...typed, input: "the input" });
   if (rows) await rows.print(context, dataset, toWarningDocuments(result.problems));
   else {
-    const tries = readTries(typed.k);
-    const splitBy = by === undefined ? undefined : by === "file" ? "file" : "key";
-    const stats = computeStats(dataset, { pass: typed.pass, tries, by: splitBy });
+    const { pass, exceptionsAs } = typed;
+    const { signal } = context.host;
+    const stats = await computeStats(dataset, { pass, exceptionsAs, tries: readTries(typed.k), by, signal });
     noteStats(context, dataset, stats, typed);
     await printResult(context, stats, { by, result, distributions: () => collectDistributions(dataset) });
   }
   noteWarnings(context, dataset, "the input");
-  if (result.failure) throw result.failure;
+  if (failure) throw failure;
 };
 
 const noteStats = (
@@ -52,12 +50,17 @@ const noteStats = (
   typed: StatsCommandOptions,
 ) => {
   const { reward, solved, exceptions } = whole;
-  if (exceptions > 0)
-    screen.notice(
-      `${pluralize(exceptions, "exception")} without a reward: means, solved groups and pass@k leave exceptions out`,
-    );
+  const counted = pluralize(exceptions, "exception");
+  if (exceptions > 0 && typed.exceptionsAs === undefined)
+    screen.notice(`${counted} without a reward: means, solved groups and pass@k leave exceptions out`);
+  else if (exceptions > 0)
+    screen.notice(`means, solved groups and pass@k count ${counted} with the reward ${typed.exceptionsAs}`);
   if (reward && solved && !isSolved(reward.max, solved.at))
     screen.notice(`no reward reaches ${solved.at} (the highest is ${reward.max}), so no group is solved: set --pass`);
+  if (reward && solved && solved.at > 0 && reward.min >= 2 * solved.at)
+    screen.notice(
+      `each reward is far above ${solved.at} (the lowest is ${reward.min}), so each group is solved: set --pass`,
+    );
   const withoutKey = byValue.find(({ value }) => value === undefined);
   if (typed.by !== undefined && withoutKey && byValue.length === 1 && dataset.groups.count > 0)
     screen.notice(`no trajectory has the key ${typed.by}`);
@@ -75,11 +78,16 @@ const printResult = async (
   { by, result: { unreadable, filteredOut, problems }, distributions }: PrintedFacts,
 ) => {
   const slices = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
-  if (screen.format === "table")
+  const { fields } = screen;
+  if (screen.format === "table" && !fields)
     return await printStatsPage(screen, { whole, slices, by, rewards: distributions().rewards });
-  if (!screen.isForProgram) {
-    const rows = by === undefined ? [{ value: null, ...whole }] : slices;
-    return await printObjects(screen, { data: rows }, { member: "data", columns: sliceColumns(by, whole) });
+  const columns = sliceColumns(by, whole);
+  const rows = by === undefined ? [{ value: null, ...whole }] : slices;
+  const isOfSlices = by !== undefined && fields?.every((name) => findColumn(name, columns));
+  if (!screen.isForProgram || isOfSlices) {
+    const values = rows.map((row) => toColumnValues(columns, row));
+    const named = columns.map(({ name, heading = name, rank }) => ({ name, heading, rank }));
+    return await printObjects(screen, { by: values, notes: screen.notices }, { member: "by", columns: named });
   }
   await printDocument<StatsDocument>(screen, {
     ...whole,
@@ -88,5 +96,10 @@ const printResult = async (
     not_chosen: filteredOut,
     warnings: toWarningDocuments(problems),
     notes: screen.notices,
+    ...(fields &&
+      toColumnValues(
+        columns.filter(({ hasKey = true }) => !hasKey),
+        { value: null, ...whole },
+      )),
   });
 };

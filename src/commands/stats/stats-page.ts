@@ -1,6 +1,6 @@
 import type { Distributions } from "../../dataset/index.ts";
 import { formatForDisplay as format } from "../../decimal.ts";
-import { type KeyColumn, type Line, printPage, type Screen, type Section } from "../../output/index.ts";
+import { type KeyColumn, type Line, printPage, readValue, type Screen, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Stats } from "../../stats/index.ts";
 import { formatPercent } from "../../units.ts";
@@ -130,16 +130,20 @@ const listSlices = (slices: readonly SliceDocument[]): readonly Line[] => {
   });
 };
 
+/** `hasKey` is false if JSON has the value at another path than the name. */
+type SliceColumn = KeyColumn<SliceDocument> & { readonly hasKey?: boolean };
+
+/** Returns the values of the columns by their names. */
+export const toColumnValues = (columns: readonly SliceColumn[], row: SliceDocument) =>
+  Object.fromEntries(columns.map((column) => [column.name, readValue(column, row) ?? null]));
+
 /** The columns of TSV and CSV: a row for each value of `--by`, or one for the input. */
-export const sliceColumns = (
-  by: string | undefined,
-  { solved }: Pick<Stats, "solved">,
-): readonly KeyColumn<SliceDocument>[] => [
+export const sliceColumns = (by: string | undefined, { solved }: Pick<Stats, "solved">): readonly SliceColumn[] => [
   ...(by === undefined ? [] : [{ name: "value" as const, heading: by, rank: 0 }]),
   ...(["groups", "trajectories", "exceptions"] as const).map((name) => ({ name, rank: 1 })),
   { name: "reward.mean", rank: 0, value: ({ reward }) => reward?.mean },
-  { name: "reward.ci95_low", rank: 1, value: ({ reward }) => reward?.ci95?.[0] },
-  { name: "reward.ci95_high", rank: 1, value: ({ reward }) => reward?.ci95?.[1] },
+  { name: "reward.ci95_low", rank: 1, value: ({ reward }) => reward?.ci95?.[0], hasKey: false },
+  { name: "reward.ci95_high", rank: 1, value: ({ reward }) => reward?.ci95?.[1], hasKey: false },
   ...(["always", "sometimes", "never"] as const).map((name) => ({
     name: `solved.${name}`,
     rank: 1,
@@ -148,6 +152,7 @@ export const sliceColumns = (
   ...(solved?.pass ?? []).map(({ k }) => ({
     name: `pass@${k}`,
     rank: 1,
+    hasKey: false,
     value: (row: SliceDocument) => row.solved?.pass.find((one) => one.k === k)?.value,
   })),
   ...(["turns", "characters", "tokens"] as const).map((name) => ({

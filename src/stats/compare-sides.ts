@@ -1,0 +1,128 @@
+/** Divides two datasets into pools of trajectories with the same key or prompt. */
+
+import { type Breaks, type Dataset, readFailedKey, type TrajectoryPosition } from "../dataset/index.ts";
+import { groupKeyNames } from "../index/ambiguous-groups.ts";
+import { addToSum, createSum, type ExactSum } from "../index/sums.ts";
+import type { TextColumn } from "../index/walked-columns.ts";
+import { type Facts, getFacts } from "./facts.ts";
+
+/** The trajectories of a dataset with the same prompt, or the same key. */
+export interface Pool {
+  /** The first such trajectory, or a group without trajectories. */
+  readonly first: TrajectoryPosition;
+  readonly rows: number[];
+  exceptions: number;
+}
+
+export interface Side {
+  readonly facts: Facts;
+  /** The sorted names of the metrics. */
+  readonly metrics: ReadonlySet<string>;
+  readonly pools: ReadonlyMap<string, Pool>;
+  readonly finishes: ReadonlyMap<string | null, number>;
+  readonly counts: Readonly<Record<"groups" | "trajectories" | "exceptions", number>>;
+  readonly rewards: ExactSum;
+  /** The number of trajectories without a key or prompt. */
+  readonly unknown: number;
+}
+
+/** How pairs are found. Without a name, pairs are prompts. */
+export interface Pairing {
+  readonly name: string | undefined;
+  readonly columnOf: (facts: Facts) => TextColumn | undefined;
+}
+
+export const pairByKey = (name: string): Pairing => ({ name, columnOf: ({ walked }) => walked.key });
+
+const pairByPrompt: Pairing = { name: undefined, columnOf: ({ walked }) => walked.prompt };
+
+/**
+ * Pairs by a recorded key that all trajectories have, if each common value stands for one prompt or an unknown one.
+ * `candidate` is a key with common values that stand for several prompts.
+ */
+export const choosePairing = async (a: Dataset, b: Dataset, breaks: Breaks) => {
+  let best: { pairing: Pairing; common: number } = { pairing: pairByPrompt, common: 0 };
+  let candidate: string | undefined;
+  for (const name of groupKeyNames) {
+    const columnOf = ({ walked }: Facts) => walked.tasks.get(name);
+    const [common, isUnique] = await compareKeys([getFacts(a), getFacts(b)], columnOf, breaks);
+    if (isUnique && common > best.common) best = { pairing: { name, columnOf }, common };
+    if (common > 0) candidate ??= name;
+  }
+  return { pairing: best.pairing, candidate };
+};
+
+/** Returns the number of common keys, and whether each stands for at most one known prompt. */
+const compareKeys = async (
+  sides: readonly Facts[],
+  columnOf: Pairing["columnOf"],
+  breaks: Breaks,
+): Promise<readonly [common: number, isUnique: boolean]> => {
+  const keys = new Map<string, { readonly sides: Set<Facts>; prompt: string | undefined; isUnique: boolean }>();
+  for (const facts of sides) {
+    const column = columnOf(facts);
+    if (!column) return [0, false];
+    for (let row = 0; row < facts.columns.rows; row++) {
+      if (breaks.isDue()) await breaks.take();
+      const name = column.at(row) ?? "";
+      const prompt = facts.walked.isGreeted(row) ? undefined : facts.walked.prompt.at(row);
+      const key = keys.get(name) ?? { sides: new Set(), prompt, isUnique: true };
+      if (key.sides.size === 0) keys.set(name, key);
+      key.sides.add(facts);
+      if (prompt !== undefined && key.prompt !== undefined && key.prompt !== prompt) key.isUnique = false;
+      key.prompt ??= prompt;
+    }
+  }
+  const common = [...keys.values()].filter((key) => key.sides.size === sides.length);
+  return [common.length, common.every(({ isUnique }) => isUnique)];
+};
+
+export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, breaks: Breaks): Promise<Side> => {
+  const facts = getFacts(dataset);
+  const { columns, walked } = facts;
+  const column = columnOf(facts);
+  const { groups } = dataset;
+  const pools = new Map<string, Pool>();
+  const poolOf = (key: string, part: number, trajectory: number, rows: number[]) => {
+    const known = pools.get(key);
+    for (const row of known ? rows : []) known?.rows.push(row);
+    // A list that starts with its rows takes a tenth of the memory of an empty list that grows.
+    const pool = known ?? { first: { part, trajectory }, rows, exceptions: 0 };
+    if (!known) pools.set(key, pool);
+    return pool;
+  };
+  const finishes = new Map<string | null, number>();
+  const counts = { groups: 0, trajectories: 0, exceptions: 0 };
+  const rewards = createSum();
+  let unknown = 0;
+  for (let group = 0; group < groups.count; group++) {
+    if (breaks.isDue()) await breaks.take();
+    if (!groups.isValid(group)) continue;
+    counts.groups++;
+    const exceptions = groups.exceptionsOf(group);
+    counts.exceptions += exceptions;
+    let own: Pool | undefined;
+    for (const part of groups.partsOf(group)) {
+      for (const [trajectory, row] of columns.rowsOf([part]).entries()) {
+        if (breaks.isDue()) await breaks.take();
+        counts.trajectories++;
+        const reward = columns.reward.at(row);
+        if (Number.isFinite(reward)) addToSum(rewards, reward);
+        const reason = walked.finishReasons.at(walked.finishReasonOf(row)) ?? null;
+        finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
+        const key = column?.at(row);
+        if (key === undefined) unknown++;
+        else {
+          const pool = poolOf(key, part, trajectory, [row]);
+          own ??= pool;
+        }
+      }
+    }
+    // A group without trajectories has no prompt.
+    const isFailed = exceptions > 0 && groups.trajectoriesOf(group) === 0;
+    const failedKey = isFailed && name !== undefined ? await readFailedKey(dataset, group, name) : undefined;
+    if (failedKey !== undefined) own = poolOf(failedKey, groups.firstOf(group), 0, []);
+    if (own) own.exceptions += exceptions;
+  }
+  return { facts, metrics: new Set(columns.listMetricNames().sort()), pools, finishes, counts, rewards, unknown };
+};

@@ -1,0 +1,119 @@
+/** Computes the statistics of the whole input, and of each value of `--by`. */
+
+import { Breaks, type Dataset, getPart, locateGroup, readFailedKey } from "../dataset/index.ts";
+import { NumberColumn } from "../index/column.ts";
+import { parseKeyText } from "../index/group-key.ts";
+import { Names } from "../index/walked-columns.ts";
+import { getFacts } from "./facts.ts";
+import { tooManyValues } from "./failures.ts";
+import { type StatsOptions, StatsSlice } from "./stats-slice.ts";
+
+export type DatasetStats = Awaited<ReturnType<typeof computeStats>>;
+
+/** The statistics of each value take about 2 kB, and a list of more values is not readable. */
+const maxValues = 10_000;
+
+interface SplitOptions extends StatsOptions {
+  /** A key, or `file`. */
+  readonly by: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Expects a dataset with facts. `byValue` is in natural order. Its value for trajectories without the key is undefined.
+ * @throws Failure `too-many-values`; the signal's reason
+ */
+export const computeStats = async (dataset: Dataset, { by, signal, ...options }: SplitOptions) => {
+  const facts = getFacts(dataset);
+  const { groups, scan } = dataset;
+  const breaks = new Breaks(signal);
+  const whole = new StatsSlice(facts, options, options.exceptionsAs === undefined ? scan.tally : undefined);
+  const values = by === undefined ? undefined : new DividedGroups(by);
+  const names = by === "file" ? new Names() : facts.walked.by.names;
+  const addTo = async (slice: StatsSlice, rows: ArrayLike<number>, exceptions: number) => {
+    slice.startGroup(rows, exceptions);
+    for (let at = 0; at < rows.length; at++) {
+      slice.addRow(rows[at] ?? 0);
+      if (breaks.isDue()) await breaks.take();
+    }
+    if (breaks.isDue()) await breaks.take();
+  };
+  for (let group = 0; group < groups.count; group++) {
+    if (!groups.isValid(group)) continue;
+    const [rows, exceptions] = [groups.rowsOf(group), groups.exceptionsOf(group)];
+    await addTo(whole, rows, exceptions);
+    if (by === "file") values?.add(names.numberOf(JSON.stringify(findFile(dataset, group))), rows, exceptions);
+    else if (by !== undefined && rows.length === 0)
+      values?.add(names.numberOf(await readFailedKey(dataset, group, by)), rows, exceptions);
+    else values?.divide(rows, exceptions, (row) => facts.walked.by.numberAt(row));
+  }
+  // One value after the other, because a slice takes much memory.
+  const byValue: { value: string | undefined; stats: ReturnType<StatsSlice["compute"]> }[] = [];
+  for (const [number, own] of values?.byNumber ?? []) {
+    const slice = new StatsSlice(facts, options);
+    for (const at of own) await addTo(slice, values?.rowsOf(at) ?? [], values?.exceptions.at(at) ?? 0);
+    byValue.push({ value: names.at(number), stats: slice.compute() });
+  }
+  const result = { whole: whole.compute(), byValue: byValue.sort((a, b) => compareNaturally(a.value, b.value)) };
+  await breaks.take();
+  return result;
+};
+
+/** The groups of each value, and the parts of groups with several values. */
+class DividedGroups {
+  /** For each number of a value, the indexes of its groups. */
+  readonly byNumber = new Map<number, number[]>();
+  readonly exceptions = new NumberColumn("u32");
+  readonly #by: string;
+  readonly #rows = new NumberColumn("u32");
+  readonly #ends = new NumberColumn("u32");
+
+  constructor(by: string) {
+    this.#by = by;
+  }
+
+  /** @throws Failure `too-many-values` */
+  add(number: number, rows: readonly number[], exceptions: number) {
+    const own = this.byNumber.get(number) ?? [];
+    if (own.push(this.exceptions.length) === 1) this.byNumber.set(number, own);
+    if (this.byNumber.size > maxValues) throw tooManyValues(this.#by, maxValues);
+    for (const row of rows) this.#rows.push(row);
+    this.#ends.push(this.#rows.length);
+    this.exceptions.push(exceptions);
+  }
+
+  /** The exceptions of a group count where its first trajectory does. @throws Failure `too-many-values` */
+  divide(rows: readonly number[], exceptions: number, numberOf: (row: number) => number) {
+    const byNumber = new Map<number, number[]>();
+    for (const row of rows) {
+      const own = byNumber.get(numberOf(row)) ?? [];
+      if (own.push(row) === 1) byNumber.set(numberOf(row), own);
+    }
+    let left = exceptions;
+    for (const [number, own] of byNumber) {
+      this.add(number, own, left);
+      left = 0;
+    }
+  }
+
+  rowsOf(at: number) {
+    return this.#rows.values(at === 0 ? 0 : this.#ends.at(at - 1), this.#ends.at(at));
+  }
+}
+
+/** A row of a Parquet file, or a member of an archive, belongs to its file. */
+const findFile = (dataset: Dataset, group: number) => {
+  const { source } = getPart(dataset, dataset.groups.firstOf(group));
+  const [file, ...others] = source.originals?.files ?? [];
+  return file !== undefined && others.length === 0 ? file : locateGroup(dataset, group).file;
+};
+
+const natural = new Intl.Collator("en", { numeric: true });
+
+/** Numbers come first, then texts, in which numbers are compared as numbers. The missing value is last. */
+const compareNaturally = (a: string | undefined, b: string | undefined) => {
+  const [one, two] = [parseKeyText(a), parseKeyText(b)];
+  if (typeof one === "number" && typeof two === "number") return one - two;
+  const rank = (value: unknown) => (typeof value === "number" ? 0 : value === null ? 2 : 1);
+  return rank(one) - rank(two) || natural.compare(String(one), String(two));
+};
