@@ -25,7 +25,7 @@ import { anyValue, checkElements, defineObjectType, reportWrongType, requiredFie
 
 export interface Block {
   readonly table: JsonTable;
-  readonly reader: Pick<JsonReader, "findRun" | "fingerprintOf" | "countEqual">;
+  readonly reader: Pick<JsonReader, "findRun" | "findMark" | "fingerprintOf" | "countEqual">;
   /** Byte offset of the table's text in the source. */
   readonly start: number;
   readonly positions: Pick<PositionCounter, "mark" | "locate">;
@@ -33,7 +33,7 @@ export interface Block {
 
 export const emptyBlock: Block = {
   table: json.emptyTable,
-  reader: { findRun: (_, end) => end, fingerprintOf: () => 0, countEqual: () => 0 },
+  reader: { findRun: (_, end) => end, findMark: (_, end) => end, fingerprintOf: () => 0, countEqual: () => 0 },
   start: 0,
   positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
 };

@@ -72,6 +72,7 @@ interface KernelExports {
   fingerprint(start: number, end: number): number;
   countEqual(a: number, b: number, length: number): number;
   findRun(from: number, end: number, length: number): number;
+  findMark(from: number, end: number): number;
   addRunPrefix(prefix: number): void;
   setKeyUse(id: number, use: number): void;
   keyAddress(): number;
@@ -102,7 +103,7 @@ export interface KeyUses {
   readonly leafKeys?: readonly string[];
   /** The texts that become part of a shape, by key. A text without an id at such a key prevents a shape. */
   readonly shapeTexts?: Readonly<Record<string, Iterable<string>>>;
-  /** The first two bytes of runs that `findRun` finds, as little-endian numbers. */
+  /** The first three bytes of secrets that `findRun` finds, as little-endian numbers. */
   readonly runPrefixes?: Iterable<number>;
 }
 
@@ -216,10 +217,15 @@ export class JsonReader {
 
   /**
    * Returns the start of the first run, or `end`. A run has at least `length` (≥ 16) letters, digits, `_`, `-` and `.`.
-   * A run begins with one of `runPrefixes`, or follows a backslash.
+   * A run contains one of `runPrefixes`, or follows a name such as `x-api-key`.
    */
   findRun(from: number, end: number, length: number) {
     return this.#exports.findRun(this.#input + from, this.#input + end, length) - this.#input;
+  }
+
+  /** Returns the next `@` after a password in a URL, B of `-BEGIN`, or 0 of an escape such as `\u0041`; or `end`. */
+  findMark(from: number, end: number) {
+    return this.#exports.findMark(this.#input + from, this.#input + end) - this.#input;
   }
 
   fingerprintOf(start: number, end: number) {

@@ -1,8 +1,8 @@
 /** Redacts the secrets in JSON that the rule `secret-in-content` finds, in each spelling. */
-import { openBrace, quote, type Span } from "../json/json-bytes.ts";
-import { cacheReader, readTable } from "../json/reader.ts";
+import { openBrace, quote } from "../json/json-bytes.ts";
+import { readTable } from "../json/reader.ts";
 import * as json from "../json/table.ts";
-import { findSecrets, redactText, type SecretSpan, secretPrefixes } from "./known-secrets.ts";
+import { findInBytes, redactText, type SecretSpan } from "./known-secrets.ts";
 
 export class Redactor {
   readonly #counts = new Map<string, { kind: string; path: string; count: number }>();
@@ -17,7 +17,7 @@ export class Redactor {
     let bytes = line;
     // The bytes after a redaction can begin another secret.
     for (;;) {
-      const found = findInSpellings(bytes, 0);
+      const found = findInBytes(bytes);
       if (found.length === 0) return bytes;
       bytes = this.#replace(bytes, found);
     }
@@ -52,51 +52,3 @@ export class Redactor {
 
 const formatPath = (path: json.Path) =>
   redactText(path.map((step) => (typeof step === "number" ? "[]" : `.${step}`)).join("")).replace(/^\./, "");
-
-const withSecretReader = cacheReader({ runPrefixes: secretPrefixes });
-
-/** Bounds the depth of JSON in strings. */
-const maxDepth = 8;
-
-const findInSpellings = (bytes: Buffer, depth: number): readonly SecretSpan[] => {
-  const found = withSecretReader((reader) => {
-    reader.reserve(bytes.length).set(bytes);
-    return findSecrets(bytes, { start: 0, end: bytes.length }, reader);
-  });
-  const plain = depth < maxDepth && bytes.includes("\\u") ? decode(bytes) : undefined;
-  if (!plain) return found;
-  const inPlain = findInSpellings(plain.bytes, depth + 1).map(({ start, end, kind }) => ({
-    start: plain.toOriginal(start).start,
-    end: plain.toOriginal(end - 1).end,
-    kind,
-  }));
-  return [...found, ...inPlain];
-};
-
-/** Only these escapes can spell a part of a secret, or of an escape. The others stay, as line ends. */
-const escapes = /\\(?:u([\da-f]{4})|["\\/])/gi;
-
-/** Replaces escapes by their characters. A character that no secret contains becomes a line end. */
-const decode = (bytes: Buffer) => {
-  const text = bytes.toString("latin1");
-  const replaced: (Span & { from: number; to: number })[] = [];
-  const parts: string[] = [];
-  let [copied, length] = [0, 0];
-  for (const { 0: spelled, 1: hex, index } of text.matchAll(escapes)) {
-    const unit = hex === undefined ? spelled.charCodeAt(1) : Number.parseInt(hex, 16);
-    const character = unit >= 0x20 && unit < 0x7f ? String.fromCharCode(unit) : "\\n";
-    const from = length + index - copied;
-    parts.push(text.slice(copied, index), character);
-    [copied, length] = [index + spelled.length, from + character.length];
-    replaced.push({ start: index, end: copied, from, to: length });
-  }
-  if (replaced.length === 0) return undefined;
-  /** Returns the bytes that spell the byte at an offset. */
-  const toOriginal = (offset: number): Span => {
-    const before = replaced.findLast(({ from }) => from <= offset);
-    if (before && offset < before.to) return before;
-    const start = before ? before.end + offset - before.to : offset;
-    return { start, end: start + 1 };
-  };
-  return { bytes: Buffer.from(parts.join("") + text.slice(copied), "latin1"), toOriginal };
-};

@@ -33,6 +33,14 @@ const depths = fc.array(numbers, { minLength: 1, maxLength: 3 });
 
 const redact = (json: string) => new Redactor().redact(Buffer.from(json)).toString();
 
+/** The rules about secrets that the check reports for a message. */
+const rulesOf = async (content: string): Promise<readonly string[]> => {
+  const line = JSON.stringify({ messages_and_choices: [{ role: "assistant", content }], reward: 1 });
+  const { stdout } = await runHere(["check", "--json"], { stdin: line });
+  const { problems } = JSON.parse(stdout);
+  return problems.map(({ rule }: { rule: string }) => rule).filter((rule: string) => rule.startsWith("secret"));
+};
+
 describe("the redaction of JSON", () => {
   itHolds(
     "replaces a secret in any spelling, in values, keys and JSON in strings, and keeps all other bytes",
@@ -75,9 +83,71 @@ describe("the redaction of JSON", () => {
     expect(redact(`{"wandb_api_key":${digits},"b":1.0}`)).toBe(`{"wandb_api_key":"${mark}","b":1.0}`);
   });
 
-  it("redacts a whole private key, also of JSON in a string", () => {
-    const key = `-----BEGIN PRIVATE KEY-----\n${"MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9OiJ\n".repeat(30)}-----END PRIVATE KEY-----\nbye`;
-    for (const text of [key, JSON.stringify({ key })])
-      expect(redact(JSON.stringify([text])).replaceAll("\\", "")).toMatch(/KEY-----n\[redacted: a private key\]nbye/);
+  const lines = "MIIEpAIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9OiJ\n".repeat(30);
+  it.each([
+    ["an end", `-----BEGIN PRIVATE KEY-----\n${lines}-----END PRIVATE KEY-----`],
+    [
+      "line ends of Windows and headers",
+      `-----BEGIN RSA PRIVATE KEY-----\r\nProc-Type: 4,ENCRYPTED\r\n\r\n${lines}-----END RSA PRIVATE KEY-----`,
+    ],
+    [
+      "indents and line numbers",
+      `-----BEGIN EC PRIVATE KEY-----\n${lines.replaceAll("\n", "\n  12 | ")}-----END EC PRIVATE KEY-----`,
+    ],
+    [
+      "quotes",
+      `-----BEGIN OPENSSH PRIVATE KEY-----\\n"\n  "${lines.replaceAll("\n", '\\n"\n  "')}-----END OPENSSH PRIVATE KEY-----`,
+    ],
+    [
+      "a block of PGP",
+      `-----BEGIN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n${lines}=aB3d\n-----END PGP PRIVATE KEY BLOCK-----`,
+    ],
+  ])("redacts a whole private key with %s, also of JSON in a string", async (_, key) => {
+    for (const text of [`a ${key} b`, JSON.stringify({ key: `a ${key} b` })]) {
+      expect(redact(JSON.stringify([text]))).toContain("a [redacted: a private key] b");
+      expect(await rulesOf(text)).toEqual(["secret-in-content"]);
+    }
+  });
+
+  it("redacts a private key without an end up to the end of its string, and no mention of one", async () => {
+    const head = "-----BEGIN PRIVATE KEY-----";
+    expect(redact(JSON.stringify([`a ${head}\n${lines}`, "b"]))).toBe('["a [redacted: a private key]","b"]');
+    const mention = JSON.stringify([`if "${head}" in text`, "b"]);
+    expect(redact(mention)).toBe(mention);
+  });
+
+  const random = "bIJgCDdqpnffFICvUYT0PqNHDWfKFQao4RFs";
+  it.each([
+    ["after a letter", `xghp_${random}`, `ghp_${random}`],
+    ["after a point", `x.hf_${random}`, `hf_${random}`],
+    ["after a dash", `x-AKIAKTTCDN6QDMZNIMPI`, "AKIAKTTCDN6QDMZNIMPI"],
+    ["after an underscore", `x_sk-${random}`, `sk-${random}`],
+    ["after a backslash", `C:\\keys\\sk-${random}`, `sk-${random}`],
+    ["after an escape", `\u0085sk-${random}`, `sk-${random}`],
+    ["in a header", `curl -H "Authorization: Bearer ${random}+/=" x`, `${random}+/=`],
+    ["in a header of another name", `{'X-API-Key': '${random}'}`, random],
+    ["in the URL of a database", `postgres://admin:${random}@db:5432/app`, random],
+    ["in the URL of a webhook", `https://hooks.slack.com/services/T01ABCDEF/B01ABCDEFGH/${random}`, random],
+    [
+      "named in the environment",
+      "EXA_API_KEY=0b1f7c52-9d3e-4a86-b5c0-2f6e8d7a9b14",
+      "0b1f7c52-9d3e-4a86-b5c0-2f6e8d7a9b14",
+    ],
+  ])("finds a secret %s, as the check does", async (_, text, secret) => {
+    for (const content of [text, JSON.stringify([text])]) {
+      const json = JSON.stringify([content]);
+      for (const line of [json, json.replaceAll(/[\u0080-\uffff]/g, "\\u0085"), json.replaceAll("/", "\\/")]) {
+        expect(JSON.parse(redact(line))[0]).not.toContain(secret);
+        expect(JSON.parse(redact(line))[0]).toContain("[redacted: ");
+      }
+      expect(await rulesOf(content)).toEqual(["secret-in-content"]);
+    }
+  });
+
+  it("finds no secret in words, names and addresses", async () => {
+    const text =
+      "task-implementation-of-the-thing-2024, me@example.com, postgres://postgres:postgres@localhost/db, https://x.com/@a1b2c3d4e5f6";
+    expect(redact(JSON.stringify(text))).toBe(JSON.stringify(text));
+    expect(await rulesOf(text)).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
-/** Finds long runs of letters, digits, `_`, `-` and `.`, such as secrets. */
-import { backslash, byteAt } from "./bytes";
+/** Finds the places of JSON that can contain secrets. */
+import { backslash, byteAt, quote } from "./bytes";
 
 /** Bits for each value of half a byte. A byte belongs to a run if both halves share a bit. */
 const byLow: usize = memory.data<u8>([26, 30, 30, 30, 30, 30, 30, 30, 30, 30, 28, 4, 4, 5, 5, 12]);
@@ -27,16 +27,48 @@ function longRuns(bits: u64): u64 {
   return runs & (runs >> 8);
 }
 
-/** Maps an added prefix of two bytes to 1. */
+/** Maps the hash of three bytes that begin a secret to 1. */
 const prefixes: usize = memory.data(1 << 16);
 
-export function addRunPrefix(prefix: u32): void {
-  store<u8>(prefixes + usize(prefix), 1);
+function prefixAt(bytes: u32): usize {
+  return prefixes + usize(((bytes & 0xffffff) * 0x9e3779b1) >>> 16);
 }
 
-/** A run after a backslash begins with the letter of an escape, so the prefix is unknown. */
-function isWanted(run: usize): bool {
-  return load<u8>(prefixes + usize(load<u16>(run))) !== 0 || byteAt(run - 1) === backslash;
+export function addRunPrefix(prefix: u32): void {
+  store<u8>(prefixAt(prefix), 1);
+}
+
+function isWanted(run: usize, stop: usize, length: usize): bool {
+  for (let at = run; at + length <= stop; at++) if (load<u8>(prefixAt(load<u32>(at))) !== 0) return true;
+  return followsName(run);
+}
+
+const space: u32 = 0x20;
+const apostrophe: u32 = 0x27;
+const slash: u32 = 0x2f;
+const colon: u32 = 0x3a;
+const equals: u32 = 0x3d;
+const atSign: u32 = 0x40;
+
+function isSeparator(byte: u32): bool {
+  return (
+    byte === space || byte === quote || byte === apostrophe || byte === colon || byte === equals || byte === backslash
+  );
+}
+
+const maxSeparators: usize = 8;
+
+/** True after `…key: ` and `Bearer `, and for the last part of the URL of a webhook. */
+function followsName(run: usize): bool {
+  let at = run - 1;
+  if (byteAt(at) === slash) {
+    for (let part = run - 14; part < run - 8; part++) if (load<u16>(part) === 0x422f) return true;
+    return false;
+  }
+  while (run - at <= maxSeparators && isSeparator(byteAt(at))) at--;
+  if (at === run - 1) return false;
+  const name = (load<u32>(at - 2) & 0xffffff) | 0x202020;
+  return name === 0x79656b || name === 0x726572;
 }
 
 /** `JsonReader.findRun` in src/json/reader.ts describes the result. */
@@ -54,8 +86,58 @@ export function findRun(from: usize, end: usize, length: usize): usize {
     while (start > from && isRunByte(byteAt(start - 1))) start--;
     while (stop < end && isRunByte(byteAt(stop))) stop++;
     if (stop > end) return end;
-    if (stop - start >= length && isWanted(start)) return start;
+    if (stop - start >= length && isWanted(start, stop, length)) return start;
     at = stop;
   }
   return end;
+}
+
+/** Marks `@`, the B of `-B`, and the 0 of `u0`. */
+function markBits(at: usize): v128 {
+  const bytes = v128.load(at);
+  const before = v128.load(at - 1);
+  const begins = v128.and(i8x16.eq(bytes, i8x16.splat(0x42)), i8x16.eq(before, i8x16.splat(0x2d)));
+  const escapes = v128.and(i8x16.eq(bytes, i8x16.splat(0x30)), i8x16.eq(before, i8x16.splat(0x75)));
+  return v128.or(i8x16.eq(bytes, i8x16.splat(0x40)), v128.or(begins, escapes));
+}
+
+/** `JsonReader.findMark` in src/json/reader.ts describes the result. */
+export function findMark(from: usize, end: usize): usize {
+  for (let at = from; at < end; at += windowBytes) {
+    const first = v128.or(markBits(at), markBits(at + 16));
+    if (!v128.any_true(v128.or(first, v128.or(markBits(at + 32), markBits(at + 48))))) continue;
+    const stop = min(at + windowBytes, end);
+    for (let mark = at; mark < stop; mark++) if (isMark(mark)) return mark;
+  }
+  return end;
+}
+
+function isMark(at: usize): bool {
+  const byte = byteAt(at);
+  if (byte === atSign) return isAfterPassword(at);
+  // `-BEG`
+  if (byte === 0x42) return load<u32>(at - 1) === 0x4745422d;
+  // `\u00`
+  if (byte !== 0x30 || load<u32>(at - 2) !== 0x3030755c) return false;
+  const code = (hexDigit(byteAt(at + 2)) << 4) | hexDigit(byteAt(at + 3));
+  // Writers escape `&`, `'`, `<` and `>`, which no secret contains.
+  return code >= space && code < 0x7f && (code & 0xfe) !== 0x26 && (code & 0xfd) !== 0x3c;
+}
+
+function hexDigit(byte: u32): u32 {
+  return byte <= 0x39 ? byte & 15 : (byte & 15) + 9;
+}
+
+const maxPasswordBytes: usize = 256;
+
+/** True after `://user:password`. A slash can follow a backslash. */
+function isAfterPassword(at: usize): bool {
+  let hasColon = false;
+  for (let before = at - 1; at - before <= maxPasswordBytes; before--) {
+    const byte = byteAt(before);
+    if (byte <= space || byte === quote || byte === atSign) return false;
+    if (byte === slash) return hasColon;
+    if (byte === colon) hasColon = true;
+  }
+  return false;
 }
