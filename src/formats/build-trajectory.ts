@@ -14,7 +14,7 @@ import {
 import { ConversionError, type Members, Value } from "../messages/value.ts";
 import { findNearest } from "../nearest.ts";
 import { type Path, shortenName } from "../problems/positions.ts";
-import { findRewardColumns } from "../problems/row-columns.ts";
+import { findRewardCandidates } from "../problems/row-columns.ts";
 import { formatList } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
 import type { FormatRun, RewardPart, Rollout, SourceRecord } from "./format.ts";
@@ -142,7 +142,7 @@ export const findReward = (run: FormatRun, query: RewardQuery): Reward => {
   const { rewardFrom, rewards } = run.options;
   if (rewardFrom) return addParts(run, query, rewardFrom);
   if (rewards) {
-    const names = ids.flatMap((id) => (id instanceof Value ? id.plain : (id ?? [])));
+    const names = [...new Set(ids.flatMap((id) => (id instanceof Value ? id.plain : (id ?? []))))];
     const [first, ...more] = names.flatMap((name) => rewards.get(name) ?? []);
     if (more.some((json) => json !== first))
       throw record.error(`--rewards has several rewards for ${names.join(" and ")} (omit the reward of one id)`);
@@ -244,7 +244,7 @@ export const missingReward = (record: Value, paths: readonly string[] = []) => {
 };
 
 const suggestReward = (members: Members) =>
-  suggestPaths(findRewardColumns(listValues(members, isNumeric).map(([path]) => path)));
+  suggestPaths(findRewardCandidates(listValues(members, isNumeric).map(([path]) => path)));
 
 /** Names all paths, because another path would be another reward. */
 export const suggestPaths = (paths: readonly string[]) => {

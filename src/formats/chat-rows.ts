@@ -1,7 +1,18 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
-import { choice, haveTexts, orderNote, orderReason, toToolCall, toTools, toTurns, unwrap } from "../messages/chat.ts";
+import {
+  choice,
+  haveTexts,
+  isMasked,
+  noteRowMasks,
+  orderNote,
+  orderReason,
+  toNamedCall,
+  toTools,
+  toTurns,
+  unwrap,
+} from "../messages/chat.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
@@ -101,6 +112,7 @@ const convertRow = (
     readOwn,
     canLackParts: rows.canLackParts === true,
   });
+  if (rows.isDataset) noteRowMasks(run, row);
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
 };
 
@@ -171,7 +183,10 @@ export const messageRows = (path: Path): Format => {
       const messages = unwrap(readPath(row, path));
       return haveTexts(messages, "role") && !isOtherRow(row, messages);
     },
-    readPrompt: (row) => takeBefore(requireMessages(row).items(), (message) => message.textAt("role") === "assistant"),
+    readPrompt: (row) =>
+      takeBefore(requireMessages(row).items(), (message) =>
+        /^(?:assistant|tool_call)$/.test(message.textAt("role") ?? ""),
+      ),
     readTurns: (run, row) => toTurns(run, requireMessages(row), { name, sampled: { record: row } }),
   });
 };
@@ -281,8 +296,8 @@ const convertCompletions = (run: FormatRun, record: SourceRecord) => {
 const roleNames = {
   system: ["system"],
   user: ["human", "user"],
-  assistant: ["gpt", "assistant", "function_call"],
-  tool: ["tool", "observation", "function_response"],
+  assistant: ["gpt", "assistant", "function_call", "tool_call"],
+  tool: ["tool", "observation", "function_response", "tool_response"],
 };
 const roles = new Map(Object.entries(roleNames).flatMap(([role, names]) => names.map((name) => [name, role] as const)));
 
@@ -309,6 +324,10 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
   const recorded = row.requireItems("conversations");
   const finish = openFinish(run, { record: row }, recorded.filter(isAnswer).length);
   let answers = 0;
+  const sampledTurn = (turn: Value, message: Json, callsTools: boolean) => {
+    const reason = finish(answers++, { callsTools });
+    return isMasked(run, turn) ? message : choice(message, reason);
+  };
   return recorded.map((turn, at) => {
     const from = turn.require("from");
     const value = turn.require("value");
@@ -317,17 +336,16 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
     const id = knownRole === "tool" ? unansweredIds.shift() : undefined;
     const role = knownRole === "tool" && id === undefined ? "user" : knownRole;
     if (role !== knownRole) run.note("converted tool results to user messages, because their calls are not recorded");
-    if (from.text === "function_call") {
-      if (!value.embeddedJson?.get("name")) throw value.error("value is not a call with a function name");
-      unansweredIds.push(`call_${at}`);
+    if (/^(?:function|tool)_call$/.test(from.text ?? "")) {
+      const list = unwrap(value);
+      const calls = list.isList ? list.items() : [value];
+      const ids = calls.map((_, index) => (calls.length === 1 ? `call_${at}` : `call_${at}_${index}`));
+      unansweredIds.push(...ids);
       run.note(orderNote);
-      const tool_calls = [toToolCall(value, addition(`call_${at}`, orderReason))];
-      return choice(
-        { role: literal("assistant", from), content: null, tool_calls },
-        finish(answers++, { callsTools: true }),
-      );
+      const tool_calls = calls.map((call, index) => toNamedCall(call, addition(ids[index], orderReason)));
+      return sampledTurn(turn, { role: literal("assistant", from), content: null, tool_calls }, true);
     }
     const message = { role: literal(role, from), tool_call_id: id && addition(id, orderReason), content: value };
-    return role === "assistant" ? choice(message, finish(answers++, { callsTools: false })) : message;
+    return role === "assistant" ? sampledTurn(turn, message, false) : message;
   });
 };

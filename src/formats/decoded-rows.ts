@@ -199,27 +199,33 @@ const requireTurns = (row: Value) => {
   return turns;
 };
 
-/** Returns the start and the end of each answer in the list of tokens. */
+/** Returns the start and the end of each answer in the list of tokens. Tokens of others have the log probability 0. */
 const findAnswers = (row: Value) => {
-  const mask = unbatch(row.get("token_loss_mask"))?.items() ?? [];
-  const isSampled = [...mask.map(({ number }) => number === 1), false];
+  const [mask, logprobs] = ["token_loss_mask", "generation_logprobs"].map(
+    (key) => unbatch(row.get(key))?.items() ?? [],
+  );
+  const isOwn = mask?.map(({ number }) => number === 1) ?? [];
+  const isSampled = [...(isOwn.length > 0 ? isOwn : (logprobs ?? []).map(({ number }) => number !== 0)), false];
   const starts = isSampled.flatMap((is, at) => (is && isSampled[at - 1] !== true ? at : []));
-  return starts.map((start) => [start, isSampled.indexOf(false, start)] as const);
+  const answers = starts.map((start) => [start, isSampled.indexOf(false, start)] as const);
+  const length = Math.min(unbatch(row.get("input_lengths"))?.number ?? Number.POSITIVE_INFINITY, isSampled.length - 1);
+  return { answers, isLastSampled: (answers.at(-1)?.[1] ?? -1) >= length };
 };
 
-/** The trainer's environments answer each turn of the assistant, also the last one. */
+/** Texts of an environment follow each answer, except an answer that ends the rollout. */
 const countPromptTurns = (row: Value, turns: readonly Value[]) => {
   const firstAnswer = turns.findIndex((turn) => turn.textAt("role") === "assistant");
   if (firstAnswer >= 0) return firstAnswer;
-  const { length: answers } = findAnswers(row);
-  const hasSystem = answers > 0 ? turns.length === 2 * answers + 2 : turns.length > 2 && turns.length % 2 === 0;
-  return hasSystem ? 2 : 1;
+  const { answers, isLastSampled } = findAnswers(row);
+  const before = turns.length - 2 * answers.length + (isLastSampled ? 1 : 0);
+  if (answers.length > 0 && (before === 1 || before === 2)) return before;
+  return turns.length > 2 && turns.length % 2 === 0 ? 2 : 1;
 };
 
 /** Versions before 0.6 record no token ids. */
 const readLogprobs = (row: Value, count: number) => {
   const [list, tokens] = [unbatch(row.get("generation_logprobs")), unbatch(row.get("token_ids"))];
-  const answers = findAnswers(row);
+  const { answers } = findAnswers(row);
   if (!list || !tokens || answers.length !== count) return [];
   const [allValues, allIds] = [list.items(), tokens.items()];
   return answers.map((range) => {

@@ -2,6 +2,7 @@
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { invalidRewards } from "../input/failures.ts";
+import { isObject, parseJson } from "../json/json-bytes.ts";
 import { digitsAt, findMember, tryParseRawJson } from "../json/raw-json.ts";
 import { describeSystemCode } from "../sentences.ts";
 import { formatCommandLine } from "../shell-words.ts";
@@ -26,15 +27,17 @@ export const readRewardsFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file, Number.POSITIVE_INFINITY, host, (code) =>
     invalidRewards(`cannot read --rewards ${file}: ${describeSystemCode(code)}`),
   );
-  const rewards = new Map<string, string>();
   const text = bytes?.toString("utf8") ?? "";
+  const report = readReport(text, file);
+  if (report) return report;
+  const rewards = new Map<string, string>();
   for (const [at, line] of text.split("\n").entries()) {
     if (line.trim() === "") continue;
     const value = tryParseRawJson(line);
     const [name, reward] = [findMember(value, "id")?.text, digitsAt(value, "reward")];
     if (name === undefined || reward === undefined)
       throw invalidRewards(
-        `${file}:${at + 1}: expected a line such as {"id": "a", "reward": 1}`,
+        `${file}:${at + 1}: expected a line such as {"id": "a", "reward": 1}, or a report of SWE-bench`,
         findCommand(text, file),
       );
     if (rewards.has(name) && rewards.get(name) !== reward)
@@ -44,12 +47,32 @@ export const readRewardsFile = async (file: string, host: Host) => {
   return rewards;
 };
 
-/** Results of SWE-bench: a line for each instance, or a report with lists of their ids. */
-const findCommand = (text: string, file: string) => {
-  const filter = /"resolved"\s*:/.test(text)
-    ? "{id: .instance_id, reward: (if .resolved then 1 else 0 end)}"
-    : /"resolved_ids"\s*:/.test(text) && "{id: .resolved_ids[], reward: 1}, {id: .unresolved_ids[], reward: 0}";
-  return filter ? `convert it: \`${formatCommandLine(["jq", "-c", filter, file])} > rewards.jsonl\`` : undefined;
+/** The lists of a report of SWE-bench, which counts empty patches and errors as not resolved. */
+const reportLists = { resolved_ids: "1", unresolved_ids: "0", empty_patch_ids: "0", error_ids: "0" };
+
+const readReport = (text: string, file: string) => {
+  const report: unknown = /"resolved_ids"/.test(text) ? parseJson(text)?.value : undefined;
+  if (!isObject(report)) return undefined;
+  const rewards = new Map<string, string>();
+  for (const [key, reward] of Object.entries(reportLists)) {
+    const ids = report[key];
+    // Older reports have no list of empty patches.
+    if (ids === undefined) continue;
+    if (!Array.isArray(ids) || ids.some((id) => typeof id !== "string"))
+      throw invalidRewards(`--rewards ${file}: ${key} is not a list of ids`);
+    for (const id of ids.map(String)) {
+      if (rewards.has(id) && rewards.get(id) !== reward)
+        throw invalidRewards(`--rewards ${file}: ${id} is resolved and not resolved`);
+      rewards.set(id, reward);
+    }
+  }
+  return rewards;
 };
+
+/** Results of SWE-bench: a line for each instance. */
+const findCommand = (text: string, file: string) =>
+  /"resolved"\s*:/.test(text)
+    ? `convert it: \`${formatCommandLine(["jq", "-c", "{id: .instance_id, reward: (if .resolved then 1 else 0 end)}", file])} > rewards.jsonl\``
+    : undefined;
 
 export { formatNames, loadFormats } from "./recognize.ts";

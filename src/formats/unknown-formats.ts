@@ -51,6 +51,16 @@ const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undef
       record.hasAny("span_kind", "parent_id", "parentSpanId", "attributes")),
   "preference rows (`chosen` and `rejected`), because they compare two answers instead of rating each": (record) =>
     record.has("chosen") && record.has("rejected"),
+  "details of lighteval, because they are one row for each answer of a metric, without the turns": (record) =>
+    record.get("doc")?.isObject && record.get("model_response")?.isObject && record.has("metric"),
+  "results of letta-evals, because their trajectories have messages of Letta instead of the model's turns": (record) =>
+    record.hasAny("sample_id", "sample") &&
+    record.hasAny("grades", "grade", "submissions") &&
+    record.hasAny("trajectory", "agent_id"),
+  "rollouts of open-instruct, because they contain only token ids": (record) =>
+    record.get("prompt_tokens")?.isList && record.get("response_tokens")?.isList,
+  "summaries of the Tinker cookbook, because they have no messages": (record) =>
+    record.has("group_idx") && record.has("traj_idx") && record.hasAny("steps", "total_reward"),
   "episodes of rLLM, because their steps repeat the conversation in several forms": (record) => {
     const [first] = record.items("trajectories");
     const isEmpty = !first && record.has("trajectories") && record.hasAny(...episodeKeys);

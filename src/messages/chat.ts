@@ -1,7 +1,7 @@
 /** Converts chat messages, tools, tool calls and logprobs, or throws ConversionError. */
 import { pluralize } from "../sentences.ts";
 import { openFinish, type SampledRecord } from "./finish-reason.ts";
-import { addition, type Json, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
 import { Value } from "./value.ts";
 
 /** Receives the values that a conversion derives or leaves out. */
@@ -53,36 +53,81 @@ export const toTurns = (
   const roles = messages.map((message) => message.textAt("role"));
   const unknown = messages[roles.indexOf(undefined)];
   if (unknown) throw unknown.error(`a message of ${name} has no role`);
-  const finish = sampled && openFinish(run, sampled, roles.filter((role) => role === "assistant").length);
+  const isAnswer = (at: number) => roles[at] === "assistant" || (roles[at] === callRole && roles[at - 1] !== callRole);
+  const finish = sampled && openFinish(run, sampled, messages.filter((_, at) => isAnswer(at)).length);
   let answers = 0;
-  let caller: Value | undefined;
+  let callIds: readonly string[] = [];
   let answeredIds: string[] = [];
-  return messages.map((message, at) => {
-    if (roles[at] === "tool") {
+  return messages.flatMap((message, at): Json | readonly Json[] => {
+    const role = roles[at] ?? "";
+    if (resultRoles.has(role)) {
       const recordedId = message.textAt("tool_call_id");
-      const id = recordedId ?? listCallIds(caller).find((callId) => !answeredIds.includes(callId));
+      const id = recordedId ?? callIds.find((callId) => !answeredIds.includes(callId));
       if (id === undefined) throw message.error("tool_call_id is missing, and every earlier call has a result");
       answeredIds.push(id);
-      if (recordedId !== undefined) return toRowMessage(message);
+      const renamed = role === "tool" ? {} : { role: literal("tool", message.get("role")) };
+      if (recordedId !== undefined) return toRowMessage(message, renamed);
       run.note(orderNote);
-      return toRowMessage(message, { tool_call_id: addition(id, orderReason) });
+      return toRowMessage(message, { ...renamed, tool_call_id: addition(id, orderReason) });
     }
-    if (roles[at] !== "assistant") return toRowMessage(message);
-    caller = message;
+    if (role === callRole && !isAnswer(at)) return [];
+    if (!isAnswer(at)) return toRowMessage(message);
     answeredIds = [];
-    const turn = toRowMessage(message);
+    const end = roles.findIndex((other, index) => index > at && other !== callRole);
+    const calls = role === callRole ? messages.slice(at, end < 0 ? undefined : end) : [];
+    callIds = role === callRole ? calls.map((_, index) => `call_${at + index}`) : listCallIds(message);
+    const turn = role === callRole ? joinCalls(calls, callIds) : toRowMessage(message);
     if (!finish) return turn;
     const position = answers++;
-    if (message.get("weight")?.number === 0) {
-      run.note("kept turns with the weight 0 as messages, because such turns are not trained");
-      return turn;
-    }
-    return choice(turn, finish(position, { callsTools: hasCalls(message), message }));
+    if (isMasked(run, message)) return turn;
+    return choice(turn, finish(position, { callsTools: calls.length > 0 || hasCalls(message), message }));
   });
 };
 
-const listCallIds = (caller: Value | undefined) =>
-  caller?.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []) ?? [];
+/** In rows of ms-swift, each call is a message with this role. */
+const callRole = "tool_call";
+const resultRoles: ReadonlySet<string> = new Set(["tool", "tool_response"]);
+
+const joinCalls = (messages: readonly Value[], ids: readonly string[]) => ({
+  role: literal("assistant", ...messages.map((message) => message.get("role"))),
+  content: null,
+  tool_calls: messages.map((message, at) => toNamedCall(message.require("content"), addition(ids[at], orderReason))),
+});
+
+/** @throws ConversionError for a value that is not a call */
+export const toNamedCall = (given: Value, id: Json) => {
+  if (!unwrap(given).has("name") && !unwrap(given).has("function"))
+    throw given.error("the value is not a call with a function name");
+  return toToolCall(given, id);
+};
+
+const maskKeys: ReadonlySet<string> = new Set(
+  "weight loss loss_scale loss_mask loss_weight mask train training trainable train_on_turn".split(" "),
+);
+
+/** True if a trainer must not learn the turn. Notes the keys that look like masks and have another value. */
+export const isMasked = (run: ConversionNotes, turn: Value) => {
+  let isZero = false;
+  for (const [key, value] of turn.members()) {
+    if (value.isNull || !(maskKeys.has(key) || maskLike.test(key))) continue;
+    const isKnown = maskKeys.has(key) && value.canBeMetric;
+    if (!isKnown) run.note(`\`${key}\` of turns can be a mask for training, which rollcall does not read`);
+    else if (value.number === 0 || (value.canBeMetric && !value.isNumber && !value.isTrue)) isZero = true;
+  }
+  if (isZero)
+    run.note("kept turns that are masked for training as messages, such as turns with the weight 0 or loss false");
+  return isZero;
+};
+
+export const noteRowMasks = (run: ConversionNotes, row: Value) => {
+  for (const [key, { isNull }] of row.members())
+    if (!isNull && key !== "loss" && (maskKeys.has(key) || maskLike.test(key)))
+      run.note(`\`${key}\` of rows can be a mask for training, which rollcall does not read`);
+};
+
+const maskLike = /(?:^|_)(?:masks?|train(?:able|ing)?|loss)(?:_|$)/;
+
+const listCallIds = (caller: Value) => caller.items("tool_calls").flatMap((call) => unwrap(call).textAt("id") ?? []);
 
 export const hasCalls = (message: Value) => message.items("tool_calls").length > 0;
 

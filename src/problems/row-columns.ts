@@ -18,6 +18,17 @@ export const findRewardColumns = (names: readonly string[]) => {
   return chosen.length > 0 ? chosen : names.filter((name) => possiblePath.test(name));
 };
 
+/** Also returns the parts of an object with rewards, because another one of them can be meant. */
+export const findRewardCandidates = (names: readonly string[]) => {
+  const chosen = findRewardColumns(names);
+  const parentOf = (name: string) => name.replace(/\.[^.]+$/, "");
+  // A total makes the other members of its object parts of it.
+  const totals = new Set(chosen.map(parentOf));
+  const isPart = (name: string) => /^(?:rewards?|scores?|reward_\w+)\.[^.]+$/.test(name) && possiblePath.test(name);
+  const parts = names.filter((name) => isPart(name) && !totals.has(parentOf(name)));
+  return chosen.includes("reward") ? chosen : [...chosen, ...parts];
+};
+
 /** Matches a Python list of messages, as pandas writes it to CSV. */
 export const pythonMessages = /^\s*\[\s*\{\s*'/;
 
