@@ -29,7 +29,7 @@ const node = process.execPath;
 const ledger = join(folder, "ledger.db");
 const log = (file) => {
   // A new ledger for every round, because logged groups are not sent again.
-  for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
+  for (const end of ["", "-journal"]) rmSync(`${ledger}${end}`, { force: true });
   return run([node, "bin/rollcall.js", "log", "m", file, "--split", "train", "--ledger", ledger], { env });
 };
 const curl = (file) =>

@@ -17,7 +17,7 @@ const ledger = join(folder, "ledger.db");
 
 /** Removes the ledger, because logged groups are not sent again. */
 const prepareLog = (...words) => {
-  for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
+  for (const end of ["", "-journal"]) rmSync(`${ledger}${end}`, { force: true });
   return ["bin/rollcall.js", "log", "m", "--split", "train", "--ledger", ledger, ...words];
 };
 

@@ -162,7 +162,7 @@ const ledger = join(folder, "ledger.db");
 
 /** Removes the ledger, because logged groups are not sent again, and measures `log`. */
 const measureLog = async (words) => {
-  for (const end of ["", "-wal", "-shm"]) rmSync(`${ledger}${end}`, { force: true });
+  for (const end of ["", "-journal"]) rmSync(`${ledger}${end}`, { force: true });
   return await processorMs(["bin/rollcall.js", "log", "m", "--split", "train", "--ledger", ledger, ...words], { env });
 };
 

@@ -13,7 +13,7 @@ const options = {
   host: cli.withDefault(cli.text("address to listen on", "address"), "127.0.0.1"),
   port: cli.port("8700"),
   "data-dir": cli.text("folder of the key, the catalogs and the store", "dir", { default: "the data folder" }),
-  store: cli.text("database of logged data: a file, or postgres://…", "location", {
+  store: cli.text("file of logged data", "file", {
     default: "local.db in --data-dir",
     completion: "files",
   }),
@@ -68,7 +68,7 @@ const printClientSettings = (
   { dataDir, store, project }: ServiceSettings,
   clientHost: string | undefined,
 ) => {
-  screen.notice(`logged data: ${store?.path ?? dataDir}, key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
+  screen.notice(`logged data: ${store ?? dataDir}, key: ${keyFile ?? "ROLLCALL_LOCAL_KEY"}`);
   const name = clientHost?.includes(":") ? `[${clientHost}]` : clientHost;
   // `URL.port` is empty for port 80.
   const url = name === undefined ? ownUrl : `http://${name}:${new URL(ownUrl).port || 80}`;

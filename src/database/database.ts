@@ -17,39 +17,20 @@ export type Database = Readonly<{
   /** True for PostgreSQL. */
   isShared: boolean;
   query(sql: string, values?: readonly SqlValue[]): Promise<readonly Row[]>;
+  /** Commits if `shouldCommit` returns true (the default). */
   transact(
     statements: readonly Statement[],
-    options?: {
-      /** Called if COMMIT or ROLLBACK fails or gets no answer. The transaction may be committed. */
-      onUnknownCommit?: () => void;
-      shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean;
-    },
+    shouldCommit?: (answers: readonly (readonly Row[])[]) => boolean,
   ): Promise<readonly (readonly Row[])[]>;
-  /** False if the file or its write-ahead log was deleted or replaced. */
+  /** False if the file was deleted, replaced or emptied. */
   isFileInPlace(): boolean;
   /** @param finish runs the last statements, without retries */
   close(finish?: () => Promise<unknown>): Promise<void>;
 }>;
 
-export type DatabaseSchema = Readonly<{
-  name: "ledger" | "store";
-  title: string;
-  file: {
-    applicationId: number;
-    version: number;
-    tables: readonly string[];
-    /**
-     * When SQLite moves its log to the file. Default: in the commit that fills the log. With "in transactions", the log
-     * is empty when `transact` resolves.
-     */
-    checkpointTime?: "after answers" | "in transactions";
-  };
-  postgres: {
-    version: number;
-    tables: readonly string[];
-    maxConnections?: number;
-  };
-}>;
+export type FileSchema = Readonly<{ title: string; applicationId: number; version: number; tables: readonly string[] }>;
+
+export type DatabaseSchema = FileSchema & Readonly<{ postgres: { version: number; tables: readonly string[] } }>;
 
 export type DatabaseLocation = Readonly<{
   path: string;

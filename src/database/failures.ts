@@ -21,8 +21,6 @@ const locationOptions: Readonly<Record<string, string>> = {
 const elsewhereHint = (title: string) =>
   `choose another location with ${locationOptions[title] ?? "ROLLCALL_DATA_DIR"}`;
 
-const urlVariable = (title: string) => (title === storeTitle ? "ROLLCALL_STORE" : "ROLLCALL_LEDGER");
-
 const storageFailure = (kind: string, path: string, message: string, details: FailureDetails) =>
   new Failure("storage", kind, message, { ...(isDatabaseUrl(path) ? {} : { where: { file: path } }), ...details });
 
@@ -40,14 +38,26 @@ const startNewHint = ({ path, title }: TitledFile, suffix: string) => {
 };
 
 export const databaseCorrupt = ({ path, title }: TitledFile, cause?: unknown) => {
-  const hint = `restore a backup, or ${startNewHint({ path, title }, "damaged")}`;
+  const cost = title === storeTitle ? "" : " (a rerun then logs again what the backup does not contain)";
+  const hint = `restore a backup${cost}, or ${startNewHint({ path, title }, "damaged")}`;
   return storageFailure("database-corrupt", path, `${title} ${path} is damaged`, { hint, cause });
 };
 
-export const databaseIncomplete = ({ path, title }: TitledFile) => {
-  const hint = `restore ${path}-wal next to the file, or ${startNewHint({ path, title }, "incomplete")}`;
-  const message = `${title} ${path} is incomplete: its log ${path}-wal is missing or was shortened`;
-  return storageFailure("database-incomplete", path, message, { hint });
+export const databaseLinked = ({ path, title }: TitledFile, links: number) =>
+  storageFailure("database-linked", path, `${title} ${path} has ${links} names (hard links), but must have one`, {
+    hint: `remove the other names (\`${formatCommandLine(["find", "/", "-xdev", "-samefile", path])}\` lists them)`,
+  });
+
+export const databaseMounted = ({ path, title }: TitledFile) =>
+  storageFailure("database-mounted", path, `${path} is mounted as a single file, without its folder`, {
+    hint: `mount the folder of ${title} instead, because its journal and locks are next to it`,
+  });
+
+export const packageMissing = ({ path, title, code }: FileError, cause: unknown) => {
+  const otherwise = title === "the ledger" ? ", or log without a ledger with --no-ledger" : "";
+  const message = `cannot load libsql, which rollcall needs for ${title} (${code})`;
+  const hint = `reinstall rollcall on this machine, as the README describes${otherwise}`;
+  return storageFailure("package-missing", path, message, { hint, cause });
 };
 
 export const databaseForeign = ({ path, title }: TitledFile, cause?: unknown) => {
@@ -69,8 +79,8 @@ export const databaseVersion = ({ path, title }: TitledFile, version: number, ex
 export const databaseUnavailable = ({ path, title, code, waitedMs }: FileError & { waitedMs: number }) => {
   const waited = waitedMs < 1000 ? "" : ` (tried for ${formatSeconds(waitedMs)})`;
   const message = `cannot reach ${title} ${path}${waited}: ${describeSystemCode(code)}`;
-  const then = title === storeTitle ? " when the database is available" : ", or wait longer with --max-wait";
-  return new Failure("unavailable", "database-unavailable", message, { hint: `run the same command again${then}` });
+  const hint = "run the same command again, or wait longer with --max-wait";
+  return new Failure("unavailable", "database-unavailable", message, { hint });
 };
 
 export const databaseMissing = ({ path, title }: TitledFile) =>
@@ -81,9 +91,8 @@ export const databaseMissing = ({ path, title }: TitledFile) =>
 export const databaseRefused = ({ path, title, code }: FileError) => {
   const isDenied = code === "42501";
   const refused = isDenied ? "the database user cannot create or write the tables of" : "authentication failed for";
-  const places = `${urlVariable(title)}, PGPASSWORD, ~/.pgpass or credential_command`;
   const grant = "grant the database user the rights to create the schema `rollcall` and to write its tables";
-  const hint = isDenied ? grant : `check the password in ${places}`;
+  const hint = isDenied ? grant : "check the password in ROLLCALL_LEDGER, PGPASSWORD, ~/.pgpass or credential_command";
   return new Failure("auth", "database-refused", `${refused} ${title} ${path} (${code})`, { systemCode: code, hint });
 };
 
@@ -94,8 +103,14 @@ export const invalidDatabaseUrl = ({ path = "", title, hint }: InvalidUrl) => {
   return new Failure("usage", "invalid-database-url", message, { hint });
 };
 
+/** The URL can contain a password. */
+export const storeNotAFile = () =>
+  new Failure("usage", "store-not-a-file", `${storeTitle} must be a file, but its location is a URL`, {
+    hint: "pass a path with --store or ROLLCALL_STORE",
+  });
+
 export const databaseUrlWithPassword = ({ path, title }: Omit<InvalidUrl, "hint">) => {
-  const hint = `pass the URL without the password, and store the password in PGPASSWORD, ~/.pgpass or ${urlVariable(title)}`;
+  const hint = "pass the URL without the password, and store the password in PGPASSWORD, ~/.pgpass or ROLLCALL_LEDGER";
   return new Failure("usage", "invalid-database-url", `the URL of ${title} contains a password: ${path}`, { hint });
 };
 

@@ -1,7 +1,7 @@
-/** Creates private files, and locks a file for one process. */
+/** Creates private files, finds their own paths, and locks a file for one process. */
 import * as fs from "node:fs";
-import { dirname, resolve } from "node:path";
-import Connection from "libsql";
+import { dirname, join, relative, resolve } from "node:path";
+import type { Database as Connection } from "libsql";
 import { Failure } from "../failure.ts";
 import { getErrorCode, ignoreErrors, makeFolder, requireSafeOwnership } from "../files.ts";
 import type { DatabaseWaitOptions } from "./database.ts";
@@ -19,6 +19,8 @@ const sqliteFailures = new Map([
   ["BUSY", failures.databaseLocked],
   ["LOCKED", failures.databaseLocked],
   ["CORRUPT", failures.databaseCorrupt],
+  // The tables of an opened file are missing.
+  ["ERROR", failures.databaseCorrupt],
   ["NOTADB", failures.databaseForeign],
   ["FULL", failures.diskFull],
 ]);
@@ -29,22 +31,50 @@ export const toFileFailure = (thrown: unknown, about: failures.TitledFile) => {
   const code = getErrorCode(thrown) || "SQLITE_CANTOPEN";
   if (code === "unknown") return thrown;
   const [, name = ""] = /^(?:UNKNOWN_)?SQLITE_([A-Z]*)/.exec(code) ?? [];
-  // SQLite's shared memory is a file, so SHMSIZE means a full disk.
-  const isFull = ["ENOSPC", "EDQUOT", "SQLITE_IOERR_SHMSIZE"].includes(code);
-  const make = isFull ? failures.diskFull : sqliteFailures.get(name);
+  const make = ["ENOSPC", "EDQUOT"].includes(code) ? failures.diskFull : sqliteFailures.get(name);
   if (make) return make(about, thrown);
   const isUnusable = ["", "READONLY", "CANTOPEN", "PERM"].includes(name);
   return (isUnusable ? failures.folderUnusable : failures.databaseFailed)({ ...about, code }, thrown);
 };
 
-export const isBusy = (thrown: unknown) => getErrorCode(thrown).startsWith("SQLITE_BUSY");
+/** Opens a file without a wait for locks. @throws Failure `package-missing`, because some platforms have no addon */
+export const loadSqlite = async (about: failures.TitledFile) => {
+  const { default: Sqlite } = await import("libsql").catch((thrown: unknown) => {
+    throw failures.packageMissing({ ...about, code: getErrorCode(thrown) }, thrown);
+  });
+  return (file: string): Connection => new Sqlite(file, { timeout: 0 });
+};
+
+const maxRetryMs = 20;
+
+type FreeWait = Pick<DatabaseWaitOptions, "host" | "maxWaitMs">;
+
+/** Repeats `work` while another connection has the file. A signal does not end this wait. */
+export const whileBusy = async <Result>(
+  about: failures.TitledFile,
+  { host, maxWaitMs }: FreeWait,
+  work: () => Result,
+): Promise<Result> => {
+  const endMs = host.elapsed() + maxWaitMs;
+  for (;;) {
+    try {
+      return work();
+    } catch (thrown) {
+      const leftMs = endMs - host.elapsed();
+      if (!isBusy(thrown) || leftMs <= 0) throw toFileFailure(thrown, about);
+      await host.sleep(Math.min(host.random() * maxRetryMs, leftMs + 1));
+    }
+  }
+};
+
+const isBusy = (thrown: unknown) => getErrorCode(thrown).startsWith("SQLITE_BUSY");
 
 export const requireOwnFile = (path: string) => {
-  for (const end of ["", "-wal", "-shm", "-journal"]) requireSafeOwnership(path + end);
+  for (const end of ["", "-journal"]) requireSafeOwnership(path + end);
 };
 
 /** Creates a private file, because SQLite would use the umask. @throws Failure `storage` */
-export const ensurePrivateFile = (about: failures.TitledFile) => {
+const ensurePrivateFile = (about: failures.TitledFile) => {
   requireOwnFile(about.path);
   withFileFailures(about, () => {
     makeFolder(dirname(about.path));
@@ -58,21 +88,68 @@ export const ensurePrivateFile = (about: failures.TitledFile) => {
   });
 };
 
+/** Returns undefined for a missing or empty file that is not created. @throws Failure `storage` */
+export const prepareFile = (about: failures.TitledFile, canCreate: boolean) => {
+  const { path } = about;
+  const stats = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }));
+  if (stats?.isFile() === false)
+    throw failures.folderUnusable({ ...about, code: stats.isDirectory() ? "EISDIR" : "not-a-file" });
+  if (!stats?.size && !canCreate) return undefined;
+  requireOwnFile(path);
+  if (!stats?.size) ensurePrivateFile(about);
+  return withFileFailures(about, () => findOwnPath(about));
+};
+
 /** Does not open the file, because closing a descriptor would release SQLite's locks. */
 export const readFileIdentity = (path: string) => {
   const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false });
-  return found && `${found.dev} ${found.ino} ${found.birthtimeNs}`;
+  return found && { isEmpty: found.size === 0n, id: `${found.dev} ${found.ino} ${found.birthtimeNs}` };
 };
 
-export type Lock = NonNullable<ReturnType<typeof tryLock>>;
+/**
+ * Returns the one path of a file, because SQLite's journal and the locks follow the path.
+ * @throws Failure `database-linked`, `database-mounted`
+ */
+export const findOwnPath = (about: failures.TitledFile) => {
+  const path = fs.realpathSync(about.path);
+  const { nlink } = fs.statSync(path);
+  if (nlink > 1) throw failures.databaseLinked(about, nlink);
+  const mounts = listMounts();
+  const own = mounts.findLast(({ point }) => point === path);
+  if (!own) return path;
+  const { id } = readFileIdentity(path) ?? {};
+  for (const { device, root, point } of mounts) {
+    const rest = relative(root, own.root);
+    if (device !== own.device || rest === "" || rest.startsWith("..")) continue;
+    const original = join(point, rest);
+    if (readFileIdentity(original)?.id === id) return original;
+  }
+  throw failures.databaseMounted(about);
+};
+
+/** Linux can mount a file as another file. `root` is the path of the mounted file or folder on its device. */
+const listMounts = () => {
+  const lines = ignoreErrors(() => fs.readFileSync("/proc/self/mountinfo", "utf8").trimEnd().split("\n")) ?? [];
+  return lines.map((line) => {
+    const fields = line.split(" ").map((field) => field.replaceAll(/\\([0-7]{3})/g, (_, octal) => toByte(octal)));
+    const [, , device = "", root = "", point = ""] = fields;
+    return { device, root, point };
+  });
+};
+
+const toByte = (octal: string) => String.fromCharCode(Number.parseInt(octal, 8));
+
+export type Lock = NonNullable<Awaited<ReturnType<typeof tryLock>>>;
 
 /** Locks a file until `release` or the end of the process. Returns undefined if another process has the lock. */
-export const tryLock = (about: failures.TitledFile) => {
+export const tryLock = async (about: failures.TitledFile) => {
   const { path } = about;
+  const open = await loadSqlite(about);
   ensurePrivateFile(about);
   const identity = readFileIdentity(path);
-  const isHeld = () => identity !== undefined && readFileIdentity(path) === identity;
-  const connection = withFileFailures(about, () => new Connection(resolve(path), { timeout: 0 }));
+  const isHeld = () => identity !== undefined && readFileIdentity(path)?.id === identity.id;
+  // An absolute path is never `:memory:` or a URL.
+  const connection = withFileFailures(about, () => open(resolve(path)));
   const release = () => {
     if (!connection.open) return;
     // Deletes the file first, because another process can lock the file after ROLLBACK.
@@ -81,7 +158,7 @@ export const tryLock = (about: failures.TitledFile) => {
     connection.close();
   };
   try {
-    connection.exec("BEGIN IMMEDIATE");
+    connection.exec("PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE");
     if (isHeld()) return { isHeld, release };
     connection.close();
   } catch (thrown) {
@@ -93,7 +170,7 @@ export const tryLock = (about: failures.TitledFile) => {
 
 const retryMs = 100;
 
-export interface LockWaitOptions extends Pick<DatabaseWaitOptions, "host" | "maxWaitMs"> {
+export interface LockWaitOptions extends FreeWait {
   onWait?: () => void;
 }
 
@@ -101,9 +178,9 @@ export interface LockWaitOptions extends Pick<DatabaseWaitOptions, "host" | "max
 export const waitForLock = async (options: failures.TitledFile & LockWaitOptions) => {
   const { host, maxWaitMs, onWait, ...about } = options;
   const endMs = host.elapsed() + maxWaitMs;
-  let lock = tryLock(about);
+  let lock = await tryLock(about);
   if (!lock) onWait?.();
-  for (; !lock; lock = tryLock(about)) {
+  for (; !lock; lock = await tryLock(about)) {
     const leftMs = endMs - host.elapsed();
     if (leftMs <= 0) return undefined;
     await host.sleep(Math.min(retryMs * (0.5 + host.random()), leftMs + 1), host.signal);

@@ -26,12 +26,12 @@ const schemaSql = `
     (SELECT count(*) FROM pg_attribute
      WHERE attrelid = to_regclass('rollcall.version') AND attname IN ('part', 'number')) AS columns`;
 
-const hasTables = async (database: Database, { name, title, postgres }: DatabaseSchema) => {
+const hasTables = async (database: Database, { title, postgres }: DatabaseSchema) => {
   const about = { path: database.path, title };
   const [counts] = await database.query(schemaSql);
   if (counts?.integer("relations") === 0) return false;
   if (counts?.integer("columns") !== 2) throw failures.databaseForeign(about);
-  const [row] = await database.query("SELECT number FROM rollcall.version WHERE part = ?", [name]);
+  const [row] = await database.query("SELECT number FROM rollcall.version WHERE part = 'ledger'");
   const version = row?.integer("number");
   if (version === undefined || version === postgres.version) return version !== undefined;
   throw failures.databaseVersion(about, version, postgres.version);
@@ -47,8 +47,8 @@ const makeTables = async (database: Database, schema: DatabaseSchema) => {
       PERFORM pg_advisory_xact_lock(${tablesLock});
       CREATE SCHEMA IF NOT EXISTS rollcall;
       CREATE TABLE IF NOT EXISTS rollcall.version (part TEXT PRIMARY KEY, number BIGINT NOT NULL);
-      IF NOT EXISTS (SELECT FROM rollcall.version WHERE part = '${schema.name}') THEN
-        INSERT INTO rollcall.version (part, number) VALUES ('${schema.name}', ${version});
+      IF NOT EXISTS (SELECT FROM rollcall.version WHERE part = 'ledger') THEN
+        INSERT INTO rollcall.version (part, number) VALUES ('ledger', ${version});
         ${tables.join(";\n")};
       END IF;
     END $$`;
@@ -84,10 +84,10 @@ const runStatement = async (client: pg.PoolClient, { sql, values = [] }: Stateme
   return (await client.query(numbered, [...values])).rows;
 };
 
-const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOptions): Database => {
+const createDatabase = ({ title }: DatabaseSchema, options: DatabaseOptions): Database => {
   const { host, maxWaitMs, onUnavailable, path } = options;
   const about = { path, title };
-  const pool = openPool(options, postgres.maxConnections ?? defaultMaxConnections);
+  const pool = openPool(options);
   let isClosing = false;
   const withRetries = async <Result>(work: (client: pg.PoolClient) => Promise<Result>) => {
     const from = host.elapsed();
@@ -110,16 +110,12 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
     path,
     isShared: true,
     query: async (sql, values = []) => await withRetries(async (client) => await queryOn(client, { sql, values })),
-    transact: async (statements, { onUnknownCommit, shouldCommit } = {}) =>
+    transact: async (statements, shouldCommit = () => true) =>
       await withRetries(async (client) => {
         await client.query(beginSql);
         const answers: (readonly Row[])[] = [];
         for (const statement of statements) answers.push(await queryOn(client, statement));
-        const end = shouldCommit?.(answers) === false ? "ROLLBACK" : "COMMIT";
-        await client.query(end).catch((thrown: unknown) => {
-          onUnknownCommit?.();
-          throw thrown;
-        });
+        await client.query(shouldCommit(answers) ? "COMMIT" : "ROLLBACK");
         return answers;
       }),
     isFileInPlace: () => true,
@@ -134,21 +130,21 @@ const createDatabase = ({ title, postgres }: DatabaseSchema, options: DatabaseOp
 const connectTimeoutMs = 5000;
 /** The connection to a vanished server stays open, so queries need this limit. */
 const queryTimeoutMs = 10_000;
-const defaultMaxConnections = 3;
+const maxConnections = 3;
 
 const bigintType = 20;
 
 type Pool = ReturnType<typeof openPool>;
 
 /** `passwordCommand` may prompt, so it runs only after a refusal. */
-const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOptions, max: number) => {
+const openPool = ({ path, password: givenPassword, passwordCommand }: DatabaseOptions) => {
   const sockets = new Set<Socket>();
   let password = Promise.resolve(givenPassword ?? "");
   const pool = new pg.Pool({
     ...parseUrl(path),
     // Without this function, the driver searches for a password, and warns on standard error.
     password: () => password,
-    max,
+    max: maxConnections,
     connectionTimeoutMillis: connectTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,

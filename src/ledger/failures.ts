@@ -16,11 +16,12 @@ export const ledgerBusy = (path: string, waitedMs: number, leaseMs?: number) => 
   return new Failure("storage", "ledger-busy", message, { hint, retryable: true });
 };
 
-export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { notSent: number }) => {
-  const end = sent ? `: ${formatLogged(sent)}, ${sent.notSent} not logged` : "";
-  const message = `${subject} was deleted or replaced during the run${end}`;
+export const ledgerReplaced = (subject: string, sent?: LoggedCounts & { unknown: number; notSent: number }) => {
+  const unknown = sent?.unknown ? `, ${sent.unknown} unknown` : "";
+  const end = sent ? `: ${formatLogged(sent)}${unknown}, ${sent.notSent} not logged` : "";
+  const message = `${subject} was deleted, replaced or overwritten during the run${end}`;
   const hint =
-    "restore the ledger before you log these files again, because without it rollcall logs the same groups a second time";
+    "restore the ledger as it was, because with another ledger, a rerun logs again the groups that this ledger had";
   return new Failure("storage", "ledger-replaced", message, { subject, retryable: false, hint });
 };
 

@@ -1,10 +1,12 @@
 /** Writes the ledger in a file. */
-import { readdirSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { randomInt } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import * as db from "../database/index.ts";
-import { ignoreErrors } from "../files.ts";
+import { isFailure } from "../failure.ts";
 import { dedupKeyBytes } from "../index/dedup-keys.ts";
 import * as entries from "./entries.ts";
+import { ledgerReplaced } from "./failures.ts";
 
 export type NewEntry = Readonly<{
   dedupKeys: Uint8Array;
@@ -59,48 +61,90 @@ export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome
 export const createFileWriter = (database: db.Database): Writer => {
   const recoverScope = async (scope: entries.LedgerScope) =>
     void (await database.query(recoverSql, entries.toScopeValues(scope)));
+  const held = openHeldScope(database);
   return {
     changedSql: "",
-    acquireScope: async (scope, waiting) => await db.waitForLock({ ...toScopeLock(database.path, scope), ...waiting }),
+    async acquireScope(scope, waiting) {
+      const lock = await db.waitForLock({ ...toScopeLock(database.path, scope), ...waiting });
+      if (lock) await held.read(scope);
+      return lock;
+    },
     async recover(onlyScope) {
       if (onlyScope) return await recoverScope(onlyScope);
       for (const row of await database.query(scopesInFlightSql)) {
         const scope = entries.toScope(row);
         // A live run may hold the lock.
-        const lock = db.tryLock(toScopeLock(database.path, scope));
+        const lock = await db.tryLock(toScopeLock(database.path, scope));
         if (lock) await recoverScope(scope);
         lock?.release();
       }
     },
     async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, contents, now }) {
       const values = [scope, input, dedupKeys.length / dedupKeyBytes, bytes, key, now, now, dedupKeys, envelopeDigest];
-      const statements = [{ sql: recordRequestSql, values }, ...recordContents(contents, "last_insert_rowid()")];
-      const [[row] = []] = await database.transact(statements);
+      const [row] = await held.write(recordRequestSql, [...values, contents ?? null]);
       return row?.integer("id") ?? 0;
     },
-    async recordRetry(request, now) {
-      const [rows = []] = await database.transact([{ sql: recordRetrySql, values: [now, request] }]);
-      return rows.length === 1;
-    },
+    recordRetry: async (request, now) => (await held.write(recordRetrySql, [now, request])).length === 1,
     async recordOutcome(request, outcome) {
-      const values = [...toOutcomeValues(outcome), request];
-      await database.query(`UPDATE rollcall.request SET ${outcomeSql} WHERE id = ?`, values);
+      const sql = `UPDATE rollcall.request SET ${outcomeSql} WHERE id = ? RETURNING id`;
+      await held.write(sql, [...toOutcomeValues(outcome), request]);
     },
     readRevision: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
     releaseClaims: () => [],
   };
 };
 
+const maxGenerationStep = 2 ** 20;
+
+/**
+ * Each write of a run adds a random number to the generation of its scope, so that copies of a ledger that continued
+ * differently have different generations.
+ */
+const openHeldScope = (database: db.Database) => {
+  let generation = 0;
+  let scopeValues: ReturnType<typeof entries.toScopeValues> = [];
+  let last: Promise<unknown> = Promise.resolve();
+  const replaced = () => ledgerReplaced(`the ledger ${database.path}`);
+  const advance = async ({ sql, values = [] }: db.Statement) => {
+    const next = generation + randomInt(1, maxGenerationStep);
+    const advanced = { sql: advanceSql, values: [next, ...scopeValues, generation] };
+    const [found, rows = []] = await database
+      .transact([advanced, { sql, values }], ([own]) => own?.length === 1)
+      .catch((thrown: unknown) => {
+        const isOther = isFailure(thrown, "database-corrupt") || isFailure(thrown, "database-foreign");
+        throw isOther || !database.isFileInPlace() ? replaced() : thrown;
+      });
+    if (found?.length !== 1) throw replaced();
+    generation = next;
+    return rows;
+  };
+  return {
+    /** @throws Failure `ledger-replaced` */
+    async read(scope: entries.LedgerScope) {
+      scopeValues = entries.toScopeValues(scope);
+      const [row] = await database.query(generationSql, scopeValues);
+      const found = row?.integer("generation") ?? 0;
+      if (found < generation) throw replaced();
+      generation = found;
+    },
+    /** Writes one after the other, because each needs the generation of the one before. */
+    write(sql: string, values: readonly db.SqlValue[]) {
+      const written = last.then(async () => await advance({ sql, values }));
+      last = written.catch(() => undefined);
+      return written;
+    },
+  };
+};
+
+const generationSql = `SELECT generation FROM rollcall.scope WHERE ${entries.isScopeSql}`;
+
+const advanceSql = `UPDATE rollcall.scope SET generation = ?
+  WHERE ${entries.isScopeSql} AND generation = ? RETURNING id`;
+
 /** `marks` contains the dedup keys. `frame` contains the digest of the envelope. */
 const recordRequestSql = `INSERT INTO rollcall.request
-    (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame)
-  VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?) RETURNING id`;
-
-/** @param request SQL that finds the request */
-export const recordContents = (contents: Uint8Array | undefined, request: string, ...values: readonly string[]) =>
-  !contents?.length
-    ? []
-    : [{ sql: `UPDATE rollcall.request SET contents = ? WHERE id = ${request}`, values: [contents, ...values] }];
+    (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame, contents)
+  VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?, ?) RETURNING id`;
 
 const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
   WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
@@ -112,22 +156,24 @@ const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died
   WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
 
 /** @throws Failure `storage` */
-export const countWriters = (ledger: string) => {
-  const folder = lockFolderPath(ledger);
-  const names = ignoreErrors(() => readdirSync(folder)) ?? [];
-  // Skips SQLite's files, which have longer names.
-  return names.filter((name) => {
-    if (!/^[0-9a-f]{64}$/.test(name)) return false;
-    const lock = db.tryLock({ path: join(folder, name), title: "a lock" });
+export const countWriters = async (ledger: string) => {
+  const prefix = lockPrefix(ledger);
+  let writers = 0;
+  for (const name of readdirSync(dirname(prefix))) {
+    if (!name.startsWith(basename(prefix))) continue;
+    const lock = await db.tryLock({ path: join(dirname(prefix), name), title: "a lock" });
+    if (!lock) writers++;
     lock?.release();
-    return !lock;
-  }).length;
+  }
+  return writers;
 };
 
+const maxHashLength = 16;
+
+/** The lock is next to the ledger, because the runs of several containers may share only its folder. */
 export const toScopeLock = (ledger: string, scope: entries.LedgerScope) => ({
-  path: join(lockFolderPath(ledger), entries.hashScope(scope)),
+  path: lockPrefix(ledger) + entries.hashScope(scope).slice(0, maxHashLength),
   title: "the lock of the ledger",
 });
 
-/** All links to a ledger have the same locks. */
-const lockFolderPath = (ledger: string) => `${realpathSync(ledger)}.locks`;
+const lockPrefix = (ledger: string) => `${db.findOwnPath({ path: ledger, title: "the ledger" })}.lock-`;

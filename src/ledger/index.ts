@@ -29,5 +29,5 @@ export const openRunLedger: typeof import("./recorded-requests.ts").openRunLedge
   await (await import("./recorded-requests.ts")).openRunLedger(...args);
 
 /** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */
-export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path) =>
-  await (await import("./ledger.ts")).examineLedger(path);
+export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path, host) =>
+  await (await import("./ledger.ts")).examineLedger(path, host);

@@ -3,16 +3,16 @@ import { resolve } from "node:path";
 import * as db from "../database/index.ts";
 import { isFailure } from "../failure.ts";
 import * as entries from "./entries.ts";
-import { countWriters, createFileWriter, type NewEntry } from "./file-writer.ts";
+import { countWriters, createFileWriter } from "./file-writer.ts";
 import type { WrittenFiles } from "./prior-outcomes.ts";
 import { createSharedWriter } from "./shared-writer.ts";
 
-const createTableStatements = (id: string, ownColumns = "") => [
+const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => [
   `CREATE TABLE rollcall.scope (
      id ${id}, destination TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL, split TEXT NOT NULL,
-     batch TEXT NOT NULL, has_batch BIGINT NOT NULL, UNIQUE (destination, account, model, split, batch, has_batch))`,
+     batch TEXT NOT NULL, has_batch BIGINT NOT NULL, ${inScope} UNIQUE (destination, account, model, split, batch, has_batch))`,
   `CREATE TABLE rollcall.request (
-     id ${id}, scope BIGINT NOT NULL REFERENCES rollcall.scope (id), ${ownColumns}
+     id ${id}, scope BIGINT NOT NULL REFERENCES rollcall.scope (id), ${inRequest}
      state TEXT NOT NULL, input TEXT NOT NULL, groups BIGINT NOT NULL, bytes BIGINT NOT NULL, key TEXT NOT NULL,
      first_tried BIGINT NOT NULL, last_tried BIGINT NOT NULL, attempts BIGINT NOT NULL, status BIGINT, cause TEXT,
      calls TEXT NOT NULL, marks BYTEA NOT NULL, frame TEXT NOT NULL, contents BYTEA)`,
@@ -25,28 +25,24 @@ const createTableStatements = (id: string, ownColumns = "") => [
 
 /** A change of the tables needs a new version. */
 const ledgerSchema: db.DatabaseSchema = {
-  name: "ledger",
   title: "the ledger",
-  // The application id is "rcLG" in ASCII.
-  file: {
-    applicationId: 0x72634c47,
-    version: 1,
-    tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT"),
-    // Before the first byte of a request is sent, the file has the request also without SQLite's log.
-    checkpointTime: "in transactions",
-  },
+  // "rcLG" in ASCII.
+  applicationId: 0x72634c47,
+  version: 2,
+  tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT", {
+    inScope: "generation BIGINT NOT NULL DEFAULT 0,",
+  }),
   postgres: {
-    version: 1,
+    version: 2,
     tables: [
       `CREATE TABLE rollcall.run (
          id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until TIMESTAMPTZ NOT NULL,
          has_ended BOOLEAN NOT NULL DEFAULT false)`,
       "CREATE INDEX run_open ON rollcall.run (lease_until) WHERE NOT has_ended",
-      ...createTableStatements(
-        "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-        `run BIGINT NOT NULL REFERENCES rollcall.run (id), token TEXT NOT NULL UNIQUE, generation TEXT NOT NULL,
-         changed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),`,
-      ),
+      ...createTableStatements("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", {
+        inRequest: `run BIGINT NOT NULL REFERENCES rollcall.run (id), token TEXT NOT NULL UNIQUE,
+            generation TEXT NOT NULL, changed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),`,
+      }),
       "CREATE INDEX request_changed ON rollcall.request (changed)",
       "CREATE INDEX request_run ON rollcall.request (run) WHERE state IN ('trying', 'not_sent', 'refused')",
       `CREATE TABLE rollcall.mark (
@@ -63,8 +59,8 @@ export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
 /** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
 export const openLedger = async (
   location: db.DatabaseLocation,
-  // `recovers` sets requests of dead runs to `unknown`. `readsContents` adds the column `contents` to older tables.
-  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean; readsContents?: boolean },
+  // `recovers` sets requests of dead runs to `unknown`.
+  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
 ) => {
   const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
   if (!opened) return undefined;
@@ -73,14 +69,12 @@ export const openLedger = async (
   const { host, recovers, isForReading } = options;
   const writer = isShared ? createSharedWriter(database, { host }) : createFileWriter(database);
   let now: (() => number) | undefined;
-  let hasContents = false;
   try {
     // In a shared ledger, the claims of dead runs block other runs.
     const recovery = !isCopy && (recovers || isShared) ? writer.recover() : undefined;
     await recovery?.catch((thrown: unknown) => {
       if (!isForReading || !isReadOnly(thrown)) throw thrown;
     });
-    hasContents = options.readsContents === true && (await requireContents(database));
     // The database provides the time, because the clocks of machines may differ.
     const startMs = host.elapsed();
     const clockMs = await writer.readClockMs?.();
@@ -97,8 +91,6 @@ export const openLedger = async (
     /** Returns the database's time in ms since 1970; undefined for a file. */
     now,
     ...writer,
-    recordRequest: async (scope: number, { contents, ...entry }: NewEntry) =>
-      await writer.recordRequest(scope, hasContents && contents ? { ...entry, contents } : entry),
     countRequests: async () => ({
       counts: entries.toCounts(await database.query(entries.countsSql)),
       writers: (await writer.countRuns?.()) ?? 0,
@@ -108,7 +100,7 @@ export const openLedger = async (
     scopeEntries: (scope: entries.LedgerScope, from = 0) => {
       const values = [...entries.toScopeValues(scope), from];
       const sql = `${entries.isScopeSql} AND request.id >= ?`;
-      return entries.readEntries(database, { sql, values, hasContents });
+      return entries.readEntries(database, { sql, values, hasContents: true });
     },
     makeScope: async (scope: entries.LedgerScope) => await makeScope(database, scope),
     readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
@@ -168,27 +160,6 @@ const isReadOnly = (thrown: unknown) =>
   (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
   ["25006", "42501"].includes(thrown.details.systemCode ?? "");
 
-/**
- * Adds the column, which tables of older versions lack. Older versions ignore the column, so the version of the tables
- * stays the same. Returns false if the database does not allow the change.
- */
-const requireContents = async (database: db.Database) => {
-  const columns = database.isShared
-    ? "information_schema.columns WHERE table_schema = 'rollcall' AND table_name = 'request' AND column_name"
-    : "pragma_table_info('request') WHERE name";
-  const exists = async () =>
-    (await database.query(`SELECT count(*) AS columns FROM ${columns} = 'contents'`))[0]?.integer("columns") === 1;
-  if (await exists()) return true;
-  try {
-    await database.transact([{ sql: "ALTER TABLE rollcall.request ADD COLUMN contents BYTEA" }]);
-    return true;
-  } catch (thrown) {
-    // Another run may have added the column.
-    if (isReadOnly(thrown) || (await exists())) return await exists();
-    throw thrown;
-  }
-};
-
 const freedSql = "freed AS (DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM gone))";
 
 const saveFactsSql = `
@@ -227,9 +198,9 @@ const readFacts = async (
   return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
 };
 
-export const examineLedger = async (path: string) => {
-  const examined = await db.examineFile(ledgerSchema, path, entries.countsSql);
+export const examineLedger = async (path: string, host: db.DatabaseWaitOptions["host"]) => {
+  const examined = await db.examineFile(ledgerSchema, { path, host, sql: entries.countsSql });
   if (!examined) return undefined;
   const { rows, ...facts } = examined;
-  return { ...facts, counts: entries.toCounts(rows), writers: countWriters(path) };
+  return { ...facts, counts: entries.toCounts(rows), writers: await countWriters(path) };
 };

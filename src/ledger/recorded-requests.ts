@@ -1,5 +1,6 @@
 /** Reads the requests of earlier runs, and records the requests of a run. */
 import type { DatabaseLocation, Lock } from "../database/index.ts";
+import { type Failure, isFailure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import { dayMs } from "../units.ts";
 import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
@@ -39,9 +40,7 @@ type RunNames = Readonly<{ destination: string; input: string }>;
 export const openRunLedger = async (options: RunLedgerOptions, names: RunNames) => {
   const { ledger: location, dryRun } = options;
   const canCreate = !dryRun && !location?.require;
-  const ledger =
-    location &&
-    (await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate, readsContents: !dryRun }));
+  const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate }));
   if (location?.require && !ledger) throw ledgerMissing(location.path);
   return new RunLedger(options, names, ledger);
 };
@@ -63,6 +62,7 @@ export class RunLedger {
   /** True if the service echoed a key before this run. */
   #echoedBefore: boolean | undefined;
   #lock: Lock | undefined;
+  #replaced: Failure | undefined;
   #scopeRow: number | undefined;
   /** The first row that may have changed since the last read. */
   #changedFrom = 0;
@@ -175,8 +175,18 @@ export class RunLedger {
     return id === undefined || (await this.#ledger?.recordRetry(parseId(id), this.now())) !== false;
   }
 
+  /** This run knows the outcome, so a replaced ledger stops only the next request. */
   async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome) {
-    if (id !== undefined) await this.#ledger?.recordOutcome(parseId(id), outcome);
+    if (id === undefined || this.#replaced) return;
+    await this.#ledger?.recordOutcome(parseId(id), outcome).catch((thrown: unknown) => {
+      if (!isFailure(thrown, "ledger-replaced")) throw thrown;
+      this.#replaced = thrown;
+    });
+  }
+
+  /** The failure if the ledger was replaced during the run. */
+  get replaced() {
+    return this.#replaced;
   }
 
   async recordKeyEcho() {
@@ -208,6 +218,7 @@ export class RunLedger {
   #requireIntact() {
     this.requireLease();
     const ledger = this.#ledger;
+    if (this.#replaced) throw this.#replaced;
     if (ledger?.isIntact() === false) throw ledgerReplaced(`the ledger ${ledger.path}`);
     if (ledger && this.#lock?.isHeld() === false) throw ledgerReplaced(`the lock of the ledger ${ledger.path}`);
   }
@@ -219,7 +230,7 @@ export class RunLedger {
 
   async #saveFacts(changed: DestinationFacts) {
     this.#facts = changed;
-    await this.#ledger?.saveFacts(this.#scope, changed);
+    if (!this.#replaced) await this.#ledger?.saveFacts(this.#scope, changed);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Database } from "../database/index.ts";
 import type { Host } from "../host.ts";
 import { dedupKeyBytes } from "../index/dedup-keys.ts";
 import { leaseLost } from "./failures.ts";
-import { outcomeSql, recordContents, toOutcomeValues, type Writer } from "./file-writer.ts";
+import { outcomeSql, toOutcomeValues, type Writer } from "./file-writer.ts";
 
 /** A run without contact to the database loses its lease after this time. */
 const leaseMs = 15_000;
@@ -80,12 +80,13 @@ export const createSharedWriter = (
       const { id: runId, noteRenewal } = requireLease();
       const askedAt = host.elapsed();
       const token = randomUUID();
-      const values = [dedupKeys, runId, scope, token, generation, input, bytes, key, envelopeDigest, runId, token];
+      const entry = [scope, token, generation, input, bytes, key, envelopeDigest, contents ?? null];
+      const values = [dedupKeys, runId, ...entry, runId, token];
       for (let attempt = 0; attempt < maxRecordAttempts; attempt++) {
-        const withContents = recordContents(contents, "(SELECT id FROM rollcall.request WHERE token = ?)", token);
-        const [[recorded] = []] = await database.transact([{ sql: recordRequestSql, values }, ...withContents], {
-          shouldCommit: ([rows]) => rows?.[0]?.integer("missing") === 0,
-        });
+        const [[recorded] = []] = await database.transact(
+          [{ sql: recordRequestSql, values }],
+          ([rows]) => rows?.[0]?.integer("missing") === 0,
+        );
         if (!recorded) break;
         if (recorded.integer("missing") === 0) {
           noteRenewal(askedAt);
@@ -158,10 +159,10 @@ const recordRequestSql = `
   added AS (
     INSERT INTO rollcall.request
       (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls,
-        marks, frame)
+        marks, frame, contents)
     SELECT ?::bigint, alive.id, ?::text, ?::text, 'trying', ?::text, length(given.marks) / ${dedupKeyBytes},
       ?::bigint, ?::text,
-      ${nowMsSql}, ${nowMsSql}, 1, '[]', given.marks, ?::text
+      ${nowMsSql}, ${nowMsSql}, 1, '[]', given.marks, ?::text, ?::bytea
     FROM alive, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
   claimed AS (
     INSERT INTO rollcall.mark AS held (scope, generation, mark, request)

@@ -298,7 +298,7 @@ export const runRules = {
   "new-ledger": warning<{ path: string }>({
     message: ({ path }) => `created a new ledger at ${path}, which has no record of earlier runs`,
     advice: ({ path }) =>
-      `keep ${path} (and ${path}-wal, if it exists) between runs, for example in a CI cache, and pass --ledger <file> --require-ledger`,
+      `keep ${path} (and ${path}-journal, if it exists) between runs, for example in a CI cache, and pass --ledger <file> --require-ledger`,
     why: "Without the ledger of earlier runs, rollcall logs the same groups again.",
     example: problem({ path: "~/.local/share/rollcall/ledger.db" }),
   }),

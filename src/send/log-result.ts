@@ -106,6 +106,7 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     ...(problems.length > 0 && { problems }),
     ...(stop && { retryable: stop.retryable }),
   };
+  if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
   if (unknown) {
     const { request } = unknown;
     const canResolve = hasLedger && unknown.isKeyHonored && !resendLogged;
@@ -116,7 +117,6 @@ const findFailure = (dataset: Dataset, run: LogResultParts & { groups: OutcomeCo
     const details = { ...stopDetails, retryable: canResolve || (hasLedger && notSent > 0) };
     return (sent.unrecorded.length > 0 ? logUnrecorded : logUnknown)(data, details);
   }
-  if (isFailure(stop, "ledger-replaced")) return ledgerReplaced(stop.details.subject ?? "", counts);
   if (groups.unknown > 0) return logUnresolved(facts, stopDetails);
   if (isFailure(stop, "interrupted")) {
     const { signal = "SIGTERM" } = stop.details;

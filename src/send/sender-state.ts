@@ -60,14 +60,14 @@ export const removeTakenGroups = (sender: Sender) => {
 export const toSendResult = (sender: Sender): SendResult => {
   const { sent, options, queue } = sender;
   const { unknown } = sent;
-  const { willHonorKeys } = options.runLedger;
+  const { willHonorKeys, replaced } = options.runLedger;
   const isDivided = sender.jobCount === 1 && sender.limit !== Number.POSITIVE_INFINITY;
   return {
     ...sent,
     attemptedOrQueued: sent.attempted + queue.length,
     dividedInto: isDivided ? sent.replies.filter(({ isLogged }) => isLogged).length : 0,
     unknown: unknown && { ...unknown, isKeyHonored: isKeyHonored(unknown.recorded, options, willHonorKeys) },
-    stop: sent.stop ?? (sender.isInterrupted ? toSignalFailure(sender) : undefined),
+    stop: replaced ?? sent.stop ?? (sender.isInterrupted ? toSignalFailure(sender) : undefined),
   };
 };
 

@@ -2,7 +2,6 @@
 import { randomUUID } from "node:crypto";
 import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
-import { isFailure } from "../failure.ts";
 import type { Bindings } from "../http-server/index.ts";
 import { foreignRequestReason } from "../http-server/index.ts";
 import { requireCredential } from "./access.ts";
@@ -131,9 +130,6 @@ const isReady = async ({ check, host }: AppOptions) => {
 const toRefusal = (thrown: unknown, onError: AppOptions["onError"]) => {
   if (thrown instanceof HttpRefusal) return thrown;
   onError(thrown);
-  if (isFailure(thrown, "store-outcome-unknown")) {
-    return new HttpRefusal(500, "lost the connection to the store, so the request may or may not be stored");
-  }
   return isStoreFailure(thrown)
     ? new HttpRefusal(503, "the store is unavailable, and nothing was stored", { "Retry-After": "5" })
     : new HttpRefusal(500, "Internal Server Error");

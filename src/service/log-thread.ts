@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
-import type { DatabaseLocation } from "../database/index.ts";
 import { defect, Failure, toFailure } from "../failure.ts";
 import type { Operation } from "./operation.ts";
 import type { Chunks } from "./read-body.ts";
@@ -15,8 +14,7 @@ export type LogRequest = Parameters<Operation["answer"]>[0];
 export type LogReply = Readonly<{ body: Uint8Array<ArrayBuffer>; storedBytes: number }>;
 
 /** The first message to the thread. */
-export type LogThreadOptions = Pick<ServiceOptions, "dataDir" | "project"> &
-  Readonly<{ store: Omit<DatabaseLocation, "passwordCommand"> | undefined; hasPasswordCommand: boolean }>;
+export type LogThreadOptions = Pick<ServiceOptions, "dataDir" | "project" | "store">;
 
 export type Question = Readonly<{ port: MessagePort; request: LogRequest }>;
 
@@ -40,10 +38,7 @@ export const openLogThread = ({ dataDir, project, store, host }: ServiceOptions)
     worker.on("exit", () => {
       thread = undefined;
     });
-    const { passwordCommand, ...location } = store ?? { path: "" };
-    const hasPasswordCommand = passwordCommand !== undefined;
-    const options: LogThreadOptions = { dataDir, project, store: store && location, hasPasswordCommand };
-    worker.on("message", ({ port }) => void answerThread(port, async () => (await passwordCommand?.()) ?? ""));
+    const options: LogThreadOptions = { dataDir, project, store };
     worker.postMessage(options);
     return { worker, ended };
   };

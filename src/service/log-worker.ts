@@ -5,7 +5,6 @@ import { openHost } from "../host.ts";
 import { logOperation } from "./log-operation.ts";
 import {
   answerThread,
-  askThread,
   type LogReply,
   type LogThreadOptions,
   type Question,
@@ -15,12 +14,10 @@ import {
 import type { Operation } from "./operation.ts";
 import { openStore } from "./store/store.ts";
 
-const serve = (main: MessagePort, { dataDir, project, store: location, hasPasswordCommand }: LogThreadOptions) => {
+const serve = (main: MessagePort, { dataDir, project, store }: LogThreadOptions) => {
   const urgent = new AbortController();
   const open = async () => {
     const { now, elapsed, random, sleep } = openHost(process);
-    const askPassword = async () => (await askThread<string>(main, {})) ?? "";
-    const store = location && { ...location, passwordCommand: hasPasswordCommand ? askPassword : undefined };
     const host = { elapsed, random, sleep, signal: urgent.signal };
     return logOperation(await openStore({ dataDir, store }, host), project, now);
   };

@@ -29,7 +29,7 @@ const describeError = (thrown: unknown): Problem => {
   return { rule, severity: "warning", message: `cannot answer a request (${status}): ${message}` };
 };
 
-/** @throws Failure `usage`, `storage`; with PostgreSQL also `unavailable`, `auth` */
+/** @throws Failure `usage`, `storage` */
 export const openService = async (options: ServiceOptions) => {
   const { host, dataDir, address, port, project, allowHosts, warn, trace } = options;
   checkAddress(options);

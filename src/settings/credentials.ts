@@ -252,7 +252,7 @@ const outputGraceMs = 1000;
 type CommandTarget = Readonly<{
   host: Host;
   hide: (secret: string) => void;
-  use: CredentialUse | "ledger" | "store";
+  use: CredentialUse | "ledger";
   origin: string;
 }>;
 

@@ -1,7 +1,7 @@
 /** Reads the settings of one run. */
 import { join, resolve } from "node:path";
 import type { EndpointHost } from "../contract/endpoint.ts";
-import { databaseUrlWithPassword, invalidDatabaseUrl } from "../database/failures.ts";
+import { databaseUrlWithPassword, invalidDatabaseUrl, storeNotAFile } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../files.ts";
@@ -65,7 +65,7 @@ export const readSettings = async (given: SettingsSources) => {
       const allowHosts: readonly string[] = [];
       const key = host.env.ROLLCALL_LOCAL_KEY?.trim() || undefined;
       const [project, maxBodyBytes] = [requireSetting("project"), requireSetting("max_body_size")];
-      return { dataDir, store: await locations.storeLocation(), project, key, allowHosts, maxBodyBytes };
+      return { dataDir, store: locations.storeFile(), project, key, allowHosts, maxBodyBytes };
     },
   };
 };
@@ -114,10 +114,7 @@ export const settingMissing = (missing: values.SettingName, profile: string, can
   return new Failure("usage", "setting-missing", `${name} is not set (${about})`, details);
 };
 
-const databases = {
-  ledger: { title: "the ledger", variable: "ROLLCALL_LEDGER" },
-  store: { title: "the store of the local service", variable: "ROLLCALL_STORE" },
-} as const;
+const title = "the ledger";
 
 export const findLedgerFile = (host: FolderHost) => {
   const folder = findDataFolder(host);
@@ -129,16 +126,11 @@ export const findLedgerFile = (host: FolderHost) => {
 const openLocations = (sources: SettingsSources, layers: Layers, readVariable: credentials.VariableReader) => {
   const { host, screen } = sources;
   const hide = screen.hideSecret;
-  /** @param file the path, if the text is not a URL */
-  const findLocation = async (
-    use: keyof typeof databases,
-    typed: string | undefined,
-    file: string | undefined,
-  ): Promise<DatabaseLocation | undefined> => {
+  const ledgerLocation = async (typed?: string): Promise<DatabaseLocation | undefined> => {
     const { PGPASSWORD = "" } = host.env;
-    const { title, variable } = databases[use];
-    const readText = async () => (await readVariable(variable))?.text.trim();
+    const readText = async () => (await readVariable("ROLLCALL_LEDGER"))?.text.trim();
     const text = typed?.trim() ?? (await readText());
+    const file = typed ?? findLedgerFile(host);
     if (text === undefined || !urlPattern.test(text)) return file === undefined ? undefined : { path: file };
     const parsed = parseDatabaseUrl(text);
     if (!parsed) {
@@ -160,19 +152,25 @@ const openLocations = (sources: SettingsSources, layers: Layers, readVariable: c
     const password = known || (inFile?.isPrivate ? inFile.password : undefined);
     hide(password ?? "");
     if (password !== undefined) return { path, password };
-    // A credential of the local service is not the password of its database.
+    // A credential of the local service is not the password of a database.
     const line = readValue({ ...layers, local: false }, "credential_command");
     if (line)
-      return { path, passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use, origin: path }) };
+      return {
+        path,
+        passwordCommand: () => credentials.runCredentialCommand(line, { host, hide, use: "ledger", origin: path }),
+      };
     if (!inFile) return { path };
     const failure = passwordFileNotPrivate({ file: inFile.file, title, path });
     return { path, passwordCommand: () => Promise.reject(failure) };
   };
-  const { store } = layers.flags;
-  const { ROLLCALL_STORE: storeFile } = host.env;
   return {
-    ledgerLocation: (typed?: string) => findLocation("ledger", typed, typed ?? findLedgerFile(host)),
-    storeLocation: () => findLocation("store", store, store ?? (storeFile ? resolve(storeFile) : undefined)),
+    ledgerLocation,
+    /** Returns undefined for the file in the data folder. */
+    storeFile() {
+      const file = layers.flags.store ?? (host.env.ROLLCALL_STORE || undefined);
+      if (file !== undefined && urlPattern.test(file.trim())) throw storeNotAFile();
+      return file;
+    },
   };
 };
 

@@ -1,37 +1,31 @@
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Database, type DatabaseSchema, openDatabase, tryLock, waitForLock } from "../../src/database/index.ts";
+import {
+  type Database,
+  type DatabaseSchema,
+  type FileSchema,
+  openDatabase,
+  tryLock,
+  waitForLock,
+} from "../../src/database/index.ts";
 import { Failure } from "../../src/failure.ts";
+import { openHost } from "../../src/host.ts";
 import { testHost } from "../support/host.ts";
 import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
 import { listenOnLoopback } from "../support/server.ts";
 
 const newPath = (): string => join(mkdtempSync(join(tmpdir(), "database-")), "folder", "own.db");
 
-const filePart = {
+const part = (file: Partial<FileSchema> = {}): DatabaseSchema => ({
+  title: "the notes",
   applicationId: 0x726f6c6c,
   version: 1,
   tables: ["CREATE TABLE rollcall.notes (id INTEGER PRIMARY KEY, text TEXT, bytes BLOB)"],
-};
-
-const part = (file: Partial<DatabaseSchema["file"]> = {}): DatabaseSchema => ({
-  name: "ledger",
-  title: "the notes",
-  file: { ...filePart, ...file },
+  ...file,
   postgres: {
     version: 1,
     tables: [
@@ -40,12 +34,10 @@ const part = (file: Partial<DatabaseSchema["file"]> = {}): DatabaseSchema => ({
   },
 });
 
-const open = async (
-  path: string,
-  file: Partial<DatabaseSchema["file"]> = {},
-  maxWaitMs = 30_000,
-): Promise<Database> => {
-  const waiting = { host: testHost(), maxWaitMs, onUnavailable: () => undefined };
+const { elapsed, sleep, random } = openHost(process);
+
+const open = async (path: string, file: Partial<FileSchema> = {}, maxWaitMs = 30_000): Promise<Database> => {
+  const waiting = { host: { ...testHost(), elapsed, sleep, random }, maxWaitMs, onUnavailable: () => undefined };
   const opened = await openDatabase(part(file), { ...waiting, path, canCreate: true });
   if (opened === undefined) throw new Error("it was not made");
   return opened.database;
@@ -67,61 +59,12 @@ const failureOf = async (work: () => unknown): Promise<Failure> => {
   throw new Error("it did not fail");
 };
 
-describe("a database with checkpoints after answers", () => {
-  it("writes to its write-ahead log at once, and to its file later", async () => {
-    const path = newPath();
-    const database = await open(path, { checkpointTime: "after answers" });
-    const sizeOf = (file: string) => statSync(file).size;
-    const before = sizeOf(path);
-    for (let note = 0; note < 12; note++) await addNote(database, "x".repeat(500_000));
-    expect(sizeOf(path)).toBe(before);
-    expect(sizeOf(`${path}-wal`)).toBeGreaterThan(5_000_000);
-    // Another connection reads all rows, as after a crash.
-    const other = await open(path);
-    expect(await notes(other)).toHaveLength(12);
-    await other.close();
-    // The timer does not keep a process alive.
-    await expect.poll(() => sizeOf(path)).toBeGreaterThan(5_000_000);
-    expect(await notes(database)).toHaveLength(12);
-    await database.close();
-  });
-});
-
-const mayWrite = (folder: string): boolean => {
-  try {
-    accessSync(folder, constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-describe("a database in a read-only folder", () => {
-  it("is read with the rows that are only in its write-ahead log", async (context) => {
-    const path = newPath();
-    const folder = join(path, "..");
-    const database = await open(path, { checkpointTime: "after answers" });
-    onTestFinished(async () => {
-      chmodSync(folder, 0o700);
-      await database.close();
-    });
-    await addNote(database, "one");
-    chmodSync(folder, 0o500);
-    if (mayWrite(folder)) return context.skip("root may write everywhere");
-    const waiting = { host: testHost(), maxWaitMs: 0, onUnavailable: () => undefined };
-    const opened = await openDatabase(part(), { ...waiting, path, canCreate: false, isForReading: true });
-    expect(opened?.isCopy).toBe(true);
-    expect(opened && (await notes(opened.database))).toEqual(["one"]);
-    await opened?.database.close();
-  });
-});
-
 describe("a new database in a file", () => {
   it("has mode 0600, in a folder of mode 0700", async () => {
     const path = newPath();
     await addNote(await open(path), "one");
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(statSync(`${path}-wal`).mode & 0o777).toBe(0o600);
+    expect(statSync(`${path}-journal`).mode & 0o777).toBe(0o600);
     expect(statSync(join(path, "..")).mode & 0o777).toBe(0o700);
   });
 
@@ -130,7 +73,7 @@ describe("a new database in a file", () => {
     const pragma = async (name: string) => (await database.query(`PRAGMA ${name}`))[0];
     expect((await pragma("application_id"))?.integer("application_id")).toBe(0x726f6c6c);
     expect((await pragma("user_version"))?.integer("user_version")).toBe(1);
-    expect((await pragma("journal_mode"))?.text("journal_mode")).toBe("wal");
+    expect((await pragma("journal_mode"))?.text("journal_mode")).toBe("truncate");
     expect((await pragma("synchronous"))?.integer("synchronous")).toBe(2);
   });
 
@@ -222,11 +165,11 @@ describe("a closed database", () => {
     await database.close();
     await database.close();
     const file = { path: `${path}.lock`, title: "a lock" };
-    const first = tryLock(file);
+    const first = await tryLock(file);
     first?.release();
-    const second = tryLock(file);
+    const second = await tryLock(file);
     first?.release();
-    expect([second?.isHeld(), tryLock(file)]).toEqual([true, undefined]);
+    expect([second?.isHeld(), await tryLock(file)]).toEqual([true, undefined]);
     second?.release();
   });
 });
@@ -268,7 +211,6 @@ describe("opening an unusable file", () => {
     const path = newPath();
     const database = await open(path);
     for (let at = 0; at < 20; at++) await addNote(database, `${at} `.repeat(5000));
-    await database.query("PRAGMA wal_checkpoint(TRUNCATE)");
     await database.close();
     truncateSync(path, statSync(path).size / 2);
     const read = async () => await notes(await open(path));
@@ -356,7 +298,7 @@ describe("opening a database that PostgreSQL refuses", () => {
 describe("a lock that another holder has", () => {
   it("is taken when the holder releases it, after one notice about the wait", async () => {
     const file = { path: `${newPath()}.lock`, title: "a lock" };
-    const holder = tryLock(file);
+    const holder = await tryLock(file);
     let [elapsed, told] = [0, 0];
     const host = {
       ...testHost(),

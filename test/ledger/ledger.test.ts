@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import Connection from "libsql";
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Database, tryLock } from "../../src/database/index.ts";
@@ -84,15 +83,6 @@ const bodies: readonly {
   { name: "PostgreSQL", newPlace: async () => await newDatabase(), skip: !hasPostgres, tags: "database" },
 ];
 
-/** Makes the tables those of a version that did not record the digests of sent bytes. */
-const dropContents = async (path: string): Promise<void> => {
-  if (!path.startsWith("postgres")) return void new Connection(path).exec("ALTER TABLE request DROP COLUMN contents");
-  const client = new pg.Client(path);
-  await client.connect();
-  await client.query("ALTER TABLE rollcall.request DROP COLUMN contents");
-  await client.end();
-};
-
 const openAt = async (path: string): Promise<Ledger> => {
   const opened = await openLedger({ path }, { ...usualDelivery(), canCreate: true });
   if (opened === undefined) throw new Error("it is not made");
@@ -118,6 +108,7 @@ for (const { name, newPlace, skip, tags } of bodies)
     const open = async (): Promise<void> => {
       ledger = await openAt(path);
       held = await ledger.acquireScope(scope, usualDelivery());
+      await ledger.makeScope(scope);
     };
     const close = async (): Promise<void> => {
       held?.release();
@@ -276,25 +267,16 @@ for (const { name, newPlace, skip, tags } of bodies)
       expect((await outcomesOf(scope, ["a", "b", "c", "d"])).outcomes).toEqual([...logged, "not_sent"]);
     });
 
-    it("records the digests of sent bytes, also in tables of an older version", async () => {
-      await settle(begin(ledger, scope, "a"), "logged");
-      await dropContents(path);
-      const opened = await Promise.all(
-        [1, 2].map(
-          async () => await openLedger({ path }, { ...usualDelivery(), canCreate: false, readsContents: true }),
-        ),
-      );
-      const [first] = opened;
-      if (!first) throw new Error("it does not exist");
-      // The lock of a file is held.
-      if (first.isShared) await first.acquireScope(scope, usualDelivery());
-      const contents = Buffer.from("12345678");
-      const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000, generation: "" };
-      await scopeOf(first, scope).recordRequest({ ...facts, dedupKeys: marks("b").slice(0, 1), contents });
+    it("records the digests of sent bytes, if they are known", async () => {
+      const own = scopeOf(ledger, scope);
+      const facts = { key: "", input: "a.jsonl", bytes: 10, envelopeDigest: "", now: 1000 };
+      for (const [at, contents] of [undefined, Buffer.from("12345678")].entries()) {
+        const entry = { ...facts, generation: String(at), dedupKeys: marks(String(at)).slice(0, 1) };
+        await own.recordRequest(contents ? { ...entry, contents } : entry);
+      }
       const found: string[] = [];
-      for await (const entry of first.scopeEntries(scope)) found.push(Buffer.from(entry.contents).toString());
+      for await (const entry of own.entries()) found.push(Buffer.from(entry.contents).toString());
       expect(found).toEqual(["", "12345678"]);
-      for (const other of opened) await other?.close();
     });
 
     it("returns requests that exceed one reply of a database", { tags: "slow" }, async () => {
@@ -543,15 +525,14 @@ describe("the locks of a ledger in a file", () => {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-ledger-"));
     const path = join(folder, "ledger.db");
     const ledger = await openAt(path);
-    const held = tryLock(toScopeLock(ledger.path, scope));
+    const held = await tryLock(toScopeLock(ledger.path, scope));
     expect(held).toBeDefined();
     const program = `
       import Database from "libsql";
       const db = new Database(process.argv[1], { timeout: 0 });
       try { db.exec("BEGIN IMMEDIATE"); console.log("has it"); setInterval(() => {}, 1000); } catch { console.log("busy"); }
     `;
-    const { readdirSync } = await import("node:fs");
-    const file = join(`${path}.locks`, readdirSync(`${path}.locks`)[0] ?? "");
+    const { path: file } = toScopeLock(ledger.path, scope);
     const other = async () => {
       const child = spawn(process.execPath, ["--input-type=module", "-e", program, file]);
       const [said] = await new Promise<[string]>((resolve) =>
@@ -563,10 +544,10 @@ describe("the locks of a ledger in a file", () => {
     held?.release();
     const { child, said } = await other();
     expect(said).toBe("has it");
-    expect(tryLock(toScopeLock(ledger.path, scope))).toBeUndefined();
+    expect(await tryLock(toScopeLock(ledger.path, scope))).toBeUndefined();
     child.kill("SIGKILL");
     await new Promise((resolve) => child.once("exit", resolve));
-    const again = tryLock(toScopeLock(ledger.path, scope));
+    const again = await tryLock(toScopeLock(ledger.path, scope));
     expect(again).toBeDefined();
     again?.release();
     await ledger.close();

@@ -1,18 +1,26 @@
-/** Runs with copies of a ledger that were made while a run used it. */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, truncateSync } from "node:fs";
-import Connection from "libsql";
+/** Runs with copies of a ledger, and ledgers that other programs change or name. */
+import { execFileSync } from "node:child_process";
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+} from "node:fs";
 import { describe, expect, it, type TestContext } from "vitest";
 import { accept } from "../support/raw-server.ts";
 import { oneEach, openThree, type Place } from "./place.ts";
 
-const ends = ["", "-wal", "-shm"];
+const ends = ["", "-journal"];
 
 const copyFiles = (place: Place, from: string, to: string, kept: readonly string[] = ends) => {
   mkdirSync(place.path(to));
   for (const end of kept)
     if (existsSync(place.path(`${from}/l.db${end}`)))
       copyFileSync(place.path(`${from}/l.db${end}`), place.path(`${to}/l.db${end}`));
-  return place.path(`${to}/l.db`);
 };
 
 /** Copies the files of a ledger when each request arrives, which is as if the run was killed then. */
@@ -30,38 +38,124 @@ const runWithCopies = async (context: TestContext) => {
   return opened;
 };
 
-/** Logs with a copy. Expects that the run sends no group of the requests that had arrived. */
-const rerun = async ({ service, place, file }: Awaited<ReturnType<typeof runWithCopies>>, name: string, at: number) => {
-  const before = service.logged.length;
-  const { code, stderr } = await place.log([file, ...oneEach, "--ledger", `${name}/l.db`, "--require-ledger"]);
-  const again = service.logged.slice(before).filter((group) => group <= at);
-  expect({ name, again, stderr: code === 0 && at < 4 ? "exit 0" : stderr }).toMatchObject({ name, again: [] });
-  return code;
+describe("a copy of the ledger that was made during a run", () => {
+  it.for([ends, [""]])("has all requests that arrived (row %$)", async (kept, context) => {
+    const { service, place, file } = await runWithCopies(context);
+    for (const at of [1, 2, 3, 4]) {
+      copyFiles(place, `at${at}`, `file${at}`, kept);
+      const before = service.logged.length;
+      const args = [file, ...oneEach, "--ledger", `file${at}/l.db`, "--require-ledger"];
+      const { code, stderr } = await place.log(args);
+      expect([at, code], stderr).toEqual([at, at === 4 ? 0 : 8]);
+      expect(service.logged.slice(before).filter((group) => group <= at)).toEqual([]);
+    }
+    expect(readdirSync(place.path("run"))).toEqual(["l.db"]);
+  });
+});
+
+const overwrite = (to: string, from: string) => execFileSync("sh", ["-c", 'cat "$1" > "$2"', "sh", from, to]);
+
+/** Changes of a ledger. `old.db` is a copy from before the run, and `twin.db` is the ledger of an equal run. */
+const harms: Readonly<Record<string, (place: Place, ledger: string) => void>> = {
+  "is emptied": (_, ledger) => truncateSync(ledger),
+  "is cut": (_, ledger) => truncateSync(ledger, 40_000),
+  "is overwritten by an older copy": (place, ledger) => overwrite(ledger, place.path("old.db")),
+  "is overwritten by another ledger": (place, ledger) => overwrite(ledger, place.path("twin.db")),
+  "is overwritten by another file": (place, ledger) => overwrite(ledger, place.write("text", "x".repeat(100_000))),
+  "is replaced by an older copy": (place, ledger) => {
+    rmSync(ledger);
+    copyFileSync(place.path("old.db"), ledger);
+  },
+  "is deleted": (_, ledger) => rmSync(ledger),
 };
 
-describe("a copy of the ledger that was made during a run", () => {
-  it("has all sent requests, also if only the file itself was copied", async (context) => {
-    const opened = await runWithCopies(context);
-    for (const [at, code] of [1, 2, 3, 4].map((at) => [at, at === 4 ? 0 : 8] as const)) {
-      copyFiles(opened.place, `at${at}`, `file${at}`, [""]);
-      expect([at, await rerun(opened, `file${at}`, at)]).toEqual([at, code]);
+describe.concurrent("a ledger that changes during a run", () => {
+  it.for(Object.entries(harms).flatMap(([name, harm]) => [1, 3].map((request) => ({ name, request, harm }))))(
+    "ends the run before the next request if it $name at request $request",
+    async ({ harm, request }, context) => {
+      const { service, place, file } = await openThree(context);
+      const earlier = place.write("earlier.jsonl", readFileSync(file, "utf8").replaceAll('"reward":', '"reward":1'));
+      for (const ledger of ["l.db", "other.db"]) await place.log([earlier, "--ledger", ledger]);
+      copyFileSync(place.path("l.db"), place.path("old.db"));
+      const before = service.logged.length;
+      const at = (first: number, work: () => void) =>
+        service.mend(async (asked) => {
+          if (service.logged.length === first + request - 1) work();
+          await accept(asked);
+        });
+      at(before, () => copyFileSync(place.path("other.db"), place.path("twin.db")));
+      await place.log([file, ...oneEach, "--ledger", "other.db"]);
+      at(before + 3, () => harm(place, place.path("l.db")));
+      const { code, error, document } = await place.log([file, ...oneEach, "--ledger", "l.db"]);
+      expect([code, error?.message]).toEqual([
+        11,
+        `the ledger l.db was deleted, replaced or overwritten during the run: ${request === 1 ? "1 group" : "3 groups"} logged, ${3 - request} not logged`,
+      ]);
+      expect(error?.hint).toMatch(/^restore the ledger as it was, because with another ledger/);
+      expect(document?.groups).toMatchObject({ logged: request, unknown: 0 });
+      expect(service.logged.length).toBe(before + 3 + request);
+    },
+  );
+});
+
+const canMount = process.platform === "linux" && process.getuid?.() === 0 && mounts();
+
+describe("a ledger with several names", () => {
+  it("is refused if they are hard links, until one is left", async (context) => {
+    const { service, place, file } = await openThree(context);
+    expect((await place.log([file, "--ledger", "l.db"])).code).toBe(0);
+    linkSync(place.path("l.db"), place.path("other.db"));
+    for (const name of ["l.db", "other.db"]) {
+      const { code, error } = await place.log([file, "--ledger", name]);
+      expect([code, error?.message, error?.hint]).toEqual([
+        11,
+        `the ledger ${name} has 2 names (hard links), but must have one; nothing was sent`,
+        expect.stringContaining(`find / -xdev -samefile ${name}`),
+      ]);
+      expect((await place.run(["ledger", "status", "--ledger", name])).code).toBe(11);
     }
-    expect(existsSync(opened.place.path("run/l.db-wal"))).toBe(false);
+    rmSync(place.path("l.db"));
+    expect((await place.log([file, "--ledger", "other.db"])).document?.status).toBe("already_logged");
+    expect(service.requests()).toBe(1);
   });
 
-  it("never logs a group twice, whatever is missing", { tags: "slow" }, async (context) => {
-    const opened = await runWithCopies(context);
-    const { place } = opened;
-    for (const at of [1, 2, 3, 4]) {
-      const wal = place.path(`at${at}/l.db-wal`);
-      const walBytes = existsSync(wal) ? statSync(wal).size : 0;
-      for (const kept of [ends, ["", "-wal"], ["", "-shm"], [""]])
-        for (let cut = walBytes; cut >= 0; cut = cut === 0 ? -1 : Math.max(0, cut - 8000)) {
-          const name = `${at}${kept.join("")}.${cut}`;
-          copyFiles(place, `at${at}`, name, kept);
-          if (kept.includes("-wal") && walBytes > 0) truncateSync(place.path(`${name}/l.db-wal`), cut);
-          expect([0, 8, 11]).toContain(await rerun(opened, name, at));
+  it.skipIf(!canMount)("is one ledger if the file or its folder is mounted", { tags: "slow" }, async (context) => {
+    const { service, place, file } = await openThree(context, {
+      otherwise: async (asked) => {
+        await asked.body();
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        await accept(asked);
+      },
+    });
+    for (const name of ["a folder", "mounted folder"]) mkdirSync(place.path(name));
+    for (const name of ["a folder/l.db", "mounted.db"]) place.write(name, "");
+    execFileSync("mount", ["--bind", place.path("a folder"), place.path("mounted folder")]);
+    execFileSync("mount", ["--bind", place.path("a folder/l.db"), place.path("mounted.db")]);
+    try {
+      const names = ["a folder/l.db", "mounted folder/l.db", "mounted.db"];
+      const ran = await Promise.all(
+        names.map(async (name) => await place.log([file, ...oneEach, "--ledger", name, "--max-wait", "30s"])),
+      );
+      expect(ran.map(({ code, stderr }) => (code === 0 ? "" : stderr))).toEqual(["", "", ""]);
+      expect(service.logged).toEqual([1, 2, 3]);
+      expect(readdirSync(place.path("a folder"))).toEqual(["l.db"]);
+      // As in a container that has only the file.
+      execFileSync("umount", [place.path("mounted folder")]);
+      execFileSync("mount", ["-t", "tmpfs", "none", place.path("a folder")]);
+      const { code, error } = await place.log([file, "--ledger", "mounted.db"]);
+      execFileSync("umount", [place.path("a folder")]);
+      expect([code, error?.message]).toEqual([
+        11,
+        "mounted.db is mounted as a single file, without its folder; nothing was sent",
+      ]);
+    } finally {
+      for (const name of ["mounted.db", "mounted folder"]) {
+        try {
+          execFileSync("umount", [place.path(name)], { stdio: "ignore" });
+        } catch {
+          // Not mounted.
         }
+      }
     }
   });
 });
@@ -80,20 +174,13 @@ describe.concurrent("a file without tables", () => {
     expect([readFileSync(place.path("notes"), "utf8"), service.requests()]).toEqual(["x", 0]);
     expect(readdirSync(place.folder).toSorted()).toEqual(["a.jsonl", "notes"]);
   });
-
-  it("is refused if its log is missing, as after a kill of an older version", async (context) => {
-    const { service, place, file } = await openThree(context);
-    const database = new Connection(place.path("old.db"));
-    database.exec("PRAGMA journal_mode = WAL; CREATE TABLE request (id INTEGER)");
-    copyFileSync(place.path("old.db"), place.path("l.db"));
-    database.close();
-    for (const options of [[], ["--require-ledger"]]) {
-      const { code, error } = await place.log([file, "--ledger", "l.db", ...options]);
-      expect([code, error?.message]).toEqual([
-        11,
-        expect.stringMatching(/is incomplete: its log .*l\.db-wal is missing/),
-      ]);
-    }
-    expect(service.requests()).toBe(0);
-  });
 });
+
+function mounts(): boolean {
+  try {
+    execFileSync("unshare", ["--mount", "mount", "-t", "tmpfs", "-o", "size=4k", "none", "/mnt"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -183,19 +183,22 @@ describe.concurrent("a ledger that cannot be used", () => {
         ]);
         expect(cut.error?.hint).toMatch(/ledger resolve r1 --resend .*, and rerun the same command/);
         rmSync(`${disk}/full`);
-        // A copy of the ledger whose last change is only in its write-ahead log.
+        // A copy of the ledger with the journal of a killed process, which had written a part of a change.
         const open = new Connection(`${disk}/ledger.db`);
-        open.exec("UPDATE request SET input = 'late.jsonl'");
-        for (const end of ["", "-wal"]) copyFileSync(`${disk}/ledger.db${end}`, `${disk}/copy.db${end}`);
-        open.exec(`UPDATE request SET input = '${file}'`);
+        const rows = "WITH RECURSIVE row (at) AS (VALUES (1) UNION ALL SELECT at + 1 FROM row WHERE at < 20)";
+        open.exec(`PRAGMA cache_size = 1; BEGIN; UPDATE request SET input = 'late.jsonl';
+          INSERT INTO written ${rows} SELECT at, hex(zeroblob(10000)) FROM row`);
+        for (const end of ["", "-journal"]) copyFileSync(`${disk}/ledger.db${end}`, `${disk}/copy.db${end}`);
+        open.exec("ROLLBACK");
         open.close();
+        expect(readFileSync(`${disk}/copy.db`, "latin1")).toContain("late.jsonl");
         execFileSync("mount", ["-o", "remount,ro", disk]);
         const frozen = await place.log(args);
         expect([frozen.code, frozen.error?.code, service.requests()]).toEqual([11, "storage", 8]);
         // Commands that only read the ledger need no writable folder.
         const here = ["--ledger", `${disk}/ledger.db`];
         const copied = await place.entries(["--ledger", `${disk}/copy.db`]);
-        expect(copied.map(({ input }) => input)).toEqual(Array(3).fill("late.jsonl"));
+        expect(copied.map(({ input }) => input)).toEqual(Array(3).fill("a.jsonl"));
         expect((await place.entries(here)).map(({ state }) => state)).toEqual(["logged", "unknown", "logged"]);
         for (const verb of ["status", "verify"]) {
           const { code } = await place.run(["ledger", verb, file, ...here]);

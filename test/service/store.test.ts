@@ -3,7 +3,6 @@ import { join } from "node:path";
 import Connection from "libsql";
 import { describe, expect, it } from "vitest";
 import { testHost } from "../support/host.ts";
-import { bodies, query } from "./bodies.ts";
 import { basic, callIds, idsOf, newDataDir, openTestService, reply, request, trajectory } from "./open.ts";
 
 const once = { "Idempotency-Key": "once" };
@@ -17,173 +16,152 @@ const loggedOnce = async (
   return answer.status >= 500 ? await loggedOnce(service, body) : answer;
 };
 
-for (const { body, skip, place, tags } of bodies)
-  describe.skipIf(skip)(`the store in ${body}`, { tags }, () => {
-    it("returns trajectories of any length, also longer than one stored piece", async () => {
-      const service = await openTestService({ store: await place() });
-      const lengths = [10, 2 ** 20 - 300, 3_000_000, 5, 2 ** 20, 2 ** 21 + 1, 1];
-      const logs = lengths.map((length, at) => [String(at).repeat(length)]);
-      const logged = await service.log(request(...logs.map((own, at) => trajectory(at, { logs: own }))));
-      const ids = idsOf(logged);
-      expect(ids).toHaveLength(lengths.length);
-      for (const [at, id] of ids.entries()) {
-        const { call } = (await service.read(id)).body as { call: { attributes: { logs: string[]; reward: number } } };
-        expect(call.attributes.reward).toBe(at);
-        expect(call.attributes.logs[0]).toBe(logs[at]?.[0]);
-      }
-    });
-
-    it("gives increasing ids if the clock runs backwards, each for its own trajectory", async () => {
-      let now = Date.UTC(2025, 10, 1);
-      const service = await openTestService({
-        store: await place(),
-        host: { ...testHost(), now: () => (now -= 60_000) },
-      });
-      const ids: string[] = [];
-      for (let round = 0; round < 4; round++) {
-        const rewards = Array.from({ length: 5 }, (_, at) => trajectory(round * 10 + at));
-        ids.push(...idsOf(await service.log(request(...rewards))));
-      }
-      expect(ids.toSorted()).toEqual(ids);
-      for (const [at, id] of ids.entries()) {
-        const reward = Math.floor(at / 5) * 10 + (at % 5);
-        expect((await service.read(id)).body.call).toMatchObject({ id, attributes: { reward, trajectory: at % 5 } });
-      }
-    });
-
-    it("has no call for an id that is similar to an existing one", async () => {
-      const service = await openTestService({ store: await place() });
-      const [id = ""] = idsOf(await service.log(request(trajectory(1), trajectory(2))));
-      const near = [
-        `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`,
-        id.toUpperCase() === id ? `${id}0` : id.toUpperCase(),
-        id.replaceAll("-", ""),
-        "00000000-0000-7000-8000-000000000000",
-        "ffffffff-ffff-7fff-bfff-ffffffffffff",
-        "",
-      ];
-      for (const other of near) expect((await service.read(other)).body).not.toMatchObject({ call: { id: other } });
-    });
-
-    it("stores a long request once, without other pieces, if several services get it at once", async () => {
-      const store = await place();
-      const dataDir = newDataDir();
-      const services = [await openTestService({ store, dataDir }), await openTestService({ store, dataDir })];
-      const body = request(...[1, 2, 3, 4].map((at) => trajectory(at, { logs: [String(at).repeat(1_500_000)] })));
-      const replies = await Promise.all([...services, ...services].map((service) => loggedOnce(service, body)));
-      expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-      expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
-      expect(await callIds(services[0]?.service)).toHaveLength(4);
-      const other = await services[1]?.log(request(trajectory(3)), { headers: once });
-      expect(other).toMatchObject({ status: 422, body: { detail: [{ type: "idempotency_key_reused" }] } });
-      if (store === undefined) return;
-      expect(await query(store.path, "SELECT count(DISTINCT logged) FROM rollcall.logged_body")).toBe(1);
-    });
-
-    it("accepts 5 MB next to the trajectories, or refuses the request permanently", async () => {
-      const service = await openTestService({ store: await place() });
-      const long = { ...request(trajectory(1)), note: "x".repeat(5_000_000) };
-      const [few, much] = await Promise.all([service.log(request(trajectory(2))), service.log(long)]);
-      expect([few?.status, much?.status]).toEqual([200, 200]);
-      expect(service.warnings).toEqual([]);
-    });
-
-    it("returns equal calls, models and store ids to all services", async () => {
-      const store = await place();
-      const dataDir = newDataDir();
-      const [one, other] = [await openTestService({ store, dataDir }), await openTestService({ store, dataDir })];
-      expect(one.service.store).toBe(other.service.store);
-      const group = { note: "\u0000 and \\ud800", trajectories: [trajectory(0.5)] };
-      const [id = ""] = idsOf(
-        await one.log({ split: "a\u0000b", run: 7, trajectory_groups: [{ trajectories: [] }, group] }),
-      );
-      const read = await other.read(id);
-      expect(read).toEqual({ ...(await one.read(id)), headers: read.headers });
-      expect(read.body.call).toMatchObject({
-        attributes: {
-          split: "a\u0000b",
-          group: 1,
-          trajectory: 0,
-          group_other: { note: group.note },
-          request_other: { run: 7 },
-        },
-      });
-      const of = { method: "POST", headers: { Authorization: basic(other.key), "Content-Type": "application/json" } };
-      const elsewhere = await reply(`${other.url}/call/read`, {
-        ...of,
-        body: JSON.stringify({ project_id: "a/b", id }),
-      });
-      expect(elsewhere.body).toEqual({ call: null });
-      const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
-      expect(models.body.data).toMatchObject([{ id: "m", owned_by: "local" }]);
-    });
-
-    it("separates two projects by Idempotency-Key and call, and lists a model with its first project", async () => {
-      let now = 5_000_000;
-      const host = { ...testHost(), now: () => (now += 60_000) };
-      const shared = { store: await place(), dataDir: newDataDir(), host };
-      const one = await openTestService({ ...shared, project: "a/b" });
-      const other = await openTestService({ ...shared, project: "c/d" });
-      const [first, second] = [
-        await one.log(request(trajectory(1)), { headers: once }),
-        await other.log(request(trajectory(1)), { headers: once }),
-      ];
-      const [[id = ""], [otherId = ""]] = [idsOf(first), idsOf(second)];
-      expect(otherId).not.toBe(id);
-      expect((await one.log(request(trajectory(1)), { headers: once })).text).toBe(first.text);
-      expect((await other.read(id, { project_id: "a/b" })).body).toMatchObject({ call: { id } });
-      expect((await other.read(id, { project_id: "c/d" })).body).toEqual({ call: null });
-      const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
-      expect(models.body.data).toMatchObject([{ id: "m", owned_by: "a", created: 5060 }]);
-    });
-
-    it("opens with the keys of people that earlier builds stored, and refuses these keys", async () => {
-      const store = await place();
-      const dataDir = newDataDir();
-      const before = await openTestService({ store, dataDir });
-      const ids = idsOf(await before.log(request(trajectory(1))));
-      await before.service.close();
-      const sql = `CREATE TABLE rollcall.access_key (name TEXT PRIMARY KEY, digest BYTEA NOT NULL UNIQUE,
-        projects TEXT NOT NULL, uses TEXT NOT NULL, created BIGINT NOT NULL, revoked BIGINT)`;
-      if (store) await query(store.path, sql);
-      else {
-        const database = new Connection(join(dataDir, "local.db"));
-        database.exec(sql.replace("rollcall.", ""));
-        database.close();
-      }
-      const after = await openTestService({ store, dataDir });
-      expect(await callIds(after.service)).toEqual(ids);
-      const headers = { Authorization: "Bearer rollcall-of-ann" };
-      expect((await reply(`${after.url}/v1/models`, { headers })).status).toBe(401);
-    });
-
-    it("stores many concurrent requests, also large ones", { tags: "slow" }, async () => {
-      const service = await openTestService({ store: await place() });
-      const logs = Array.from({ length: 60 }, (_, at) => [
-        String.fromCharCode(97 + (at % 26)).repeat(at % 10 === 0 ? 2_500_000 : 100),
-      ]);
-      const replies = await Promise.all(logs.map((own, at) => service.log(request(trajectory(at, { logs: own })))));
-      const ids = replies.map((logged) => idsOf(logged)[0] ?? "");
-      expect(new Set(ids).size).toBe(60);
-      expect(new Set(await callIds(service.service))).toEqual(new Set(ids));
-      for (const at of [0, 1, 30, 59]) {
-        expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
-          attributes: { reward: at, logs: logs[at] },
-        });
-      }
-    });
-
-    it("finds the calls of a request with more calls than one millisecond can count", async () => {
-      const service = await openTestService({ store: await place() });
-      const tiny = { messages_and_choices: [] };
-      const ids = idsOf(
-        await service.log(request(...Array.from({ length: 9000 }, (_, at) => ({ ...tiny, reward: at })))),
-      );
-      expect(ids.toSorted()).toEqual(ids);
-      for (const at of [0, 4095, 4096, 8191, 8192, 8999]) {
-        expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
-          attributes: { reward: at, trajectory: at },
-        });
-      }
-    });
+describe("the store", () => {
+  it("returns trajectories of any length, also longer than one stored piece", async () => {
+    const service = await openTestService();
+    const lengths = [10, 2 ** 20 - 300, 3_000_000, 5, 2 ** 20, 2 ** 21 + 1, 1];
+    const logs = lengths.map((length, at) => [String(at).repeat(length)]);
+    const logged = await service.log(request(...logs.map((own, at) => trajectory(at, { logs: own }))));
+    const ids = idsOf(logged);
+    expect(ids).toHaveLength(lengths.length);
+    for (const [at, id] of ids.entries()) {
+      const { call } = (await service.read(id)).body as { call: { attributes: { logs: string[]; reward: number } } };
+      expect(call.attributes.reward).toBe(at);
+      expect(call.attributes.logs[0]).toBe(logs[at]?.[0]);
+    }
   });
+
+  it("gives increasing ids if the clock runs backwards, each for its own trajectory", async () => {
+    let now = Date.UTC(2025, 10, 1);
+    const service = await openTestService({
+      host: { ...testHost(), now: () => (now -= 60_000) },
+    });
+    const ids: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      const rewards = Array.from({ length: 5 }, (_, at) => trajectory(round * 10 + at));
+      ids.push(...idsOf(await service.log(request(...rewards))));
+    }
+    expect(ids.toSorted()).toEqual(ids);
+    for (const [at, id] of ids.entries()) {
+      const reward = Math.floor(at / 5) * 10 + (at % 5);
+      expect((await service.read(id)).body.call).toMatchObject({ id, attributes: { reward, trajectory: at % 5 } });
+    }
+  });
+
+  it("has no call for an id that is similar to an existing one", async () => {
+    const service = await openTestService();
+    const [id = ""] = idsOf(await service.log(request(trajectory(1), trajectory(2))));
+    const near = [
+      `${id.slice(0, -1)}${id.endsWith("0") ? "1" : "0"}`,
+      id.toUpperCase() === id ? `${id}0` : id.toUpperCase(),
+      id.replaceAll("-", ""),
+      "00000000-0000-7000-8000-000000000000",
+      "ffffffff-ffff-7fff-bfff-ffffffffffff",
+      "",
+    ];
+    for (const other of near) expect((await service.read(other)).body).not.toMatchObject({ call: { id: other } });
+  });
+
+  it("stores a long request once, without other pieces, if several services get it at once", async () => {
+    const dataDir = newDataDir();
+    const services = [await openTestService({ dataDir }), await openTestService({ dataDir })];
+    const body = request(...[1, 2, 3, 4].map((at) => trajectory(at, { logs: [String(at).repeat(1_500_000)] })));
+    const replies = await Promise.all([...services, ...services].map((service) => loggedOnce(service, body)));
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(new Set(replies.map(({ text }) => text)).size).toBe(1);
+    expect(await callIds(services[0]?.service)).toHaveLength(4);
+    const other = await services[1]?.log(request(trajectory(3)), { headers: once });
+    expect(other).toMatchObject({ status: 422, body: { detail: [{ type: "idempotency_key_reused" }] } });
+    const database = new Connection(join(dataDir, "local.db"));
+    expect(database.prepare("SELECT count(DISTINCT logged) AS logged FROM logged_body").get()).toMatchObject({
+      logged: 1,
+    });
+    database.close();
+  });
+
+  it("accepts 5 MB next to the trajectories, or refuses the request permanently", async () => {
+    const service = await openTestService();
+    const long = { ...request(trajectory(1)), note: "x".repeat(5_000_000) };
+    const [few, much] = await Promise.all([service.log(request(trajectory(2))), service.log(long)]);
+    expect([few?.status, much?.status]).toEqual([200, 200]);
+    expect(service.warnings).toEqual([]);
+  });
+
+  it("returns equal calls, models and store ids to all services", async () => {
+    const dataDir = newDataDir();
+    const [one, other] = [await openTestService({ dataDir }), await openTestService({ dataDir })];
+    expect(one.service.store).toBe(other.service.store);
+    const group = { note: "\u0000 and \\ud800", trajectories: [trajectory(0.5)] };
+    const [id = ""] = idsOf(
+      await one.log({ split: "a\u0000b", run: 7, trajectory_groups: [{ trajectories: [] }, group] }),
+    );
+    const read = await other.read(id);
+    expect(read).toEqual({ ...(await one.read(id)), headers: read.headers });
+    expect(read.body.call).toMatchObject({
+      attributes: {
+        split: "a\u0000b",
+        group: 1,
+        trajectory: 0,
+        group_other: { note: group.note },
+        request_other: { run: 7 },
+      },
+    });
+    const of = { method: "POST", headers: { Authorization: basic(other.key), "Content-Type": "application/json" } };
+    const elsewhere = await reply(`${other.url}/call/read`, {
+      ...of,
+      body: JSON.stringify({ project_id: "a/b", id }),
+    });
+    expect(elsewhere.body).toEqual({ call: null });
+    const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
+    expect(models.body.data).toMatchObject([{ id: "m", owned_by: "local" }]);
+  });
+
+  it("separates two projects by Idempotency-Key and call, and lists a model with its first project", async () => {
+    let now = 5_000_000;
+    const host = { ...testHost(), now: () => (now += 60_000) };
+    const shared = { dataDir: newDataDir(), host };
+    const one = await openTestService({ ...shared, project: "a/b" });
+    const other = await openTestService({ ...shared, project: "c/d" });
+    const [first, second] = [
+      await one.log(request(trajectory(1)), { headers: once }),
+      await other.log(request(trajectory(1)), { headers: once }),
+    ];
+    const [[id = ""], [otherId = ""]] = [idsOf(first), idsOf(second)];
+    expect(otherId).not.toBe(id);
+    expect((await one.log(request(trajectory(1)), { headers: once })).text).toBe(first.text);
+    expect((await other.read(id, { project_id: "a/b" })).body).toMatchObject({ call: { id } });
+    expect((await other.read(id, { project_id: "c/d" })).body).toEqual({ call: null });
+    const models = await reply(`${other.url}/v1/models`, { headers: { Authorization: `Bearer ${other.key}` } });
+    expect(models.body.data).toMatchObject([{ id: "m", owned_by: "a", created: 5060 }]);
+  });
+
+  it("stores many concurrent requests, also large ones", { tags: "slow" }, async () => {
+    const service = await openTestService();
+    const logs = Array.from({ length: 60 }, (_, at) => [
+      String.fromCharCode(97 + (at % 26)).repeat(at % 10 === 0 ? 2_500_000 : 100),
+    ]);
+    const replies = await Promise.all(logs.map((own, at) => service.log(request(trajectory(at, { logs: own })))));
+    const ids = replies.map((logged) => idsOf(logged)[0] ?? "");
+    expect(new Set(ids).size).toBe(60);
+    expect(new Set(await callIds(service.service))).toEqual(new Set(ids));
+    for (const at of [0, 1, 30, 59]) {
+      expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
+        attributes: { reward: at, logs: logs[at] },
+      });
+    }
+  });
+
+  it("finds the calls of a request with more calls than one millisecond can count", async () => {
+    const service = await openTestService();
+    const tiny = { messages_and_choices: [] };
+    const ids = idsOf(
+      await service.log(request(...Array.from({ length: 9000 }, (_, at) => ({ ...tiny, reward: at })))),
+    );
+    expect(ids.toSorted()).toEqual(ids);
+    for (const at of [0, 4095, 4096, 8191, 8192, 8999]) {
+      expect((await service.read(ids[at] ?? "")).body.call).toMatchObject({
+        attributes: { reward: at, trajectory: at },
+      });
+    }
+  });
+});

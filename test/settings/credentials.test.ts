@@ -194,8 +194,8 @@ describe("the password of a database", () => {
     expect(await settings.ledgerLocation("postgres://me@db.example/d")).toMatchObject({ password: "p@w" });
     expect(await settings.ledgerLocation("postgres://me@db.example/e")).toMatchObject({ password: "other" });
     expect([...home.hidden]).toEqual(expect.arrayContaining(["p%40w", "p@w", "other"]));
-    const stray = openHome({ env: { ROLLCALL_STORE: "postgres://me:100%@db.example/d" } });
-    expect(await (await stray.read()).storeLocation()).toMatchObject({ password: "100%" });
+    const stray = openHome({ env: { ROLLCALL_LEDGER: "postgres://me:100%@db.example/d" } });
+    expect(await (await stray.read()).ledgerLocation()).toMatchObject({ password: "100%" });
   });
 });
 

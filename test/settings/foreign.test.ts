@@ -89,8 +89,8 @@ describe.skipIf(!isRoot)("a file or folder of another user (tested as root only)
     chmodSync(shared, 0o1777);
     const log = `log m test/samples/airline.groups.jsonl --split train --local --ledger ${join(shared, "ledger.db")}`;
     expect((await run(log)).code).toBe(0);
-    symlinkSync("/dev/null", join(shared, "ledger.db-wal"));
-    lchownSync(join(shared, "ledger.db-wal"), other, other);
+    symlinkSync("/dev/null", join(shared, "ledger.db-journal"));
+    lchownSync(join(shared, "ledger.db-journal"), other, other);
     expect((await run(log)).code).toBe(11);
   });
 

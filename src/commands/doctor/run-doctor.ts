@@ -4,7 +4,7 @@ import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
 import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
-import { checkFileMode, getErrorCode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
+import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { findInstallation } from "../../installation.ts";
 import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
@@ -110,11 +110,6 @@ const error = (code: FailureCode, message: string, fix: string, facts?: Facts): 
 const settingsUnreadable = "the settings have an error";
 
 const toFinding = (thrown: unknown, facts?: Facts) => {
-  const loadError = getErrorCode(thrown);
-  if (loadError !== undefined && /^((ERR_)?MODULE_NOT_FOUND|ERR_DLOPEN_FAILED)$/.test(loadError)) {
-    const fix = "reinstall rollcall on this machine, as the README describes";
-    return error("storage", `cannot load libsql, which rollcall needs for databases (${loadError})`, fix, facts);
-  }
   const { message, code, details } = toFailure(thrown);
   const fix = details.hint ?? "remove the cause, and run `rollcall doctor` again";
   return error(code, message, fix, facts);
@@ -262,7 +257,7 @@ const checkLedger = async ({ context: { host }, settings }: CheckContext) => {
     const counts = await ledger?.countRequests().finally(ledger.close);
     return [counts ? toLedgerFinding(`${path} answers`, counts, { path }) : none];
   }
-  const examined = await examineLedger(path);
+  const examined = await examineLedger(path, host);
   if (!examined) {
     const fix = "make the folder writable, or choose another location with ROLLCALL_LEDGER";
     const message = `none yet, and rollcall cannot create ${path}`;
@@ -305,12 +300,10 @@ const toDamageFinding = (check: string, damages: readonly string[], facts: { pat
 const checkStore = async ({ context, settings }: CheckContext) => {
   const dataDir = config.findDataFolder(context.host);
   if (dataDir === undefined) return [skipped("cannot locate the store, because the home folder is unknown")];
-  // Imports here, so that an error while loading libsql becomes a finding.
   const { examineStore } = await import("../../service/index.ts");
-  const found = await examineStore({ dataDir, store: await settings?.storeLocation() }, context);
+  const found = await examineStore({ dataDir, store: settings?.storeFile() }, context);
   if (!found) return [ok("none yet (the first use of --local creates it)")];
   const { path } = found;
-  if ("isRemote" in found) return [ok(`${path} answers`, { path })];
   const { bytes, damages = [], calls, version } = found;
   const facts = { path, bytes, version, calls: calls ?? null };
   if (damages.length > 0) return [toDamageFinding("local store", damages, facts)];

@@ -1,7 +1,6 @@
 /** Saves a request and its idempotency key in one transaction. */
 import { databaseFailed, type TitledFile } from "../../database/failures.ts";
 import type { Database, Row, SqlValue, Statement } from "../../database/index.ts";
-import { storeOutcomeUnknown } from "../failures.ts";
 import * as ids from "./call-ids.ts";
 
 type NewRequest = Readonly<{
@@ -17,12 +16,8 @@ type NewRequest = Readonly<{
   idempotency: { key: string; digest: Uint8Array } | undefined;
 }>;
 
-/** This limit leaves connections for reads. */
-const maxParallelWrites = 3;
-
 export const openRequestWriter = (database: Database, file: TitledFile, newestMs = 0) => {
   let lastMs = newestMs;
-  const runLimited = limitParallel(maxParallelWrites);
   return async (request: NewRequest) => {
     const { project, idempotency, loggedAt, spans } = request;
     // Later ids are greater, even if the clock runs backwards.
@@ -31,41 +26,11 @@ export const openRequestWriter = (database: Database, file: TitledFile, newestMs
     const id = ids.makeFirstId(ms);
     const find = idempotency ? findByKey(project, idempotency.key) : findRequest("id = ?", id);
     const isNew = (row: Row | undefined) => row !== undefined && Buffer.compare(row.bytes("id"), id) === 0;
-    let isOutcomeUnknown = false;
-    const onUnknownCommit = () => {
-      isOutcomeUnknown = true;
-    };
-    const shouldCommit = (answers: readonly (readonly Row[])[]) => isNew(answers.at(-1)?.[0]);
-    const answers = await runLimited(() =>
-      database.transact([...insertRequest(id, request), find], { onUnknownCommit, shouldCommit }),
-    ).catch((cause: unknown) => {
-      throw isOutcomeUnknown ? storeOutcomeUnknown(file, cause) : cause;
-    });
+    const answers = await database.transact([...insertRequest(id, request), find], (all) => isNew(all.at(-1)?.[0]));
     const row = answers.at(-1)?.[0];
-    // Without a row, the id conflicts with a saved id, which is a unique violation (SQLSTATE 23505).
-    if (!row) throw databaseFailed({ ...file, code: "23505" });
+    // Without a row, the id conflicts with a saved id.
+    if (!row) throw databaseFailed({ ...file, code: "SQLITE_CONSTRAINT" });
     return toLoggedRequest(row, isNew(row));
-  };
-};
-
-const limitParallel = (max: number) => {
-  const waiting: (() => void)[] = [];
-  let active = 0;
-  return async <Result>(work: () => Promise<Result>) => {
-    if (active < max) active++;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
-    try {
-      return await work();
-    } catch (thrown) {
-      // If the database is unavailable, all waiting work should fail at the same time.
-      active += waiting.length;
-      for (const start of waiting.splice(0)) start();
-      throw thrown;
-    } finally {
-      const next = waiting.shift();
-      if (!next) active--;
-      else next();
-    }
   };
 };
 
@@ -84,7 +49,6 @@ export const toLoggedRequest = (row: Row, isNew: boolean) => ({
   isNew,
 });
 
-/** The first statement waits for other transactions with the same key. */
 const insertRequest = (id: Uint8Array, request: NewRequest) => {
   const { project, idempotency, metrics, otherKeys, otherGroupKeys, loggedAt, bytes, spans } = request;
   const [model, split] = [JSON.stringify(request.model), JSON.stringify(request.split)];

@@ -1,4 +1,14 @@
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { describe, expect, it } from "vitest";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt } from "../../promises/place.ts";
 import { type accept, faultyService } from "../../support/raw-server.ts";
@@ -101,8 +111,8 @@ describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
       const file = place.write("a.jsonl", linesOf(groupOf(1), groupOf(2), groupOf(3)));
       service.next(async (asked) => {
         await asked.take();
-        const { rmSync, renameSync } = await import("node:fs");
-        if (harm === "unlocked") rmSync(`${ledger}.locks`, { recursive: true });
+        const lock = readdirSync(place.folder).find((name) => name.startsWith("ledger.db.lock-")) ?? "";
+        if (harm === "unlocked") rmSync(place.path(lock));
         else renameSync(ledger, `${ledger}.old`);
         if (harm === "replaced") writeFileSync(ledger, "");
         asked.answer(200);
@@ -111,7 +121,7 @@ describe.concurrent("a file named by --ledger", { timeout: 60_000 }, () => {
       expect([harm, ran.code, ran.error?.message]).toEqual([
         harm,
         11,
-        expect.stringContaining("was deleted or replaced during the run: 1 group logged, 2 not logged"),
+        expect.stringContaining("was deleted, replaced or overwritten during the run: 1 group logged, 2 not logged"),
       ]);
       expect(service.logged).toEqual([1]);
     }
