@@ -1,18 +1,23 @@
 /**
  * Kills `rollcall log` at random times and counts the groups that arrived:
- *   node bench/kill.js [rounds] [seed] [--follow]
+ *   node bench/kill.js [rounds] [seed] [--follow | --local | --serve]
  * A service that echoes `Idempotency-Key` must have each group exactly once without help. A service that echoes no key
  * must have each group once after the unknown requests of the ledger are resolved. A third trial converts rows of
  * another tool. With `--follow`, the killed runs follow a growing file, which is renamed in the middle of a line.
+ * With `--local`, the killed runs log to a store, and with `--serve`, the local service is killed and started again while
+ * runs log to it. The store, read without rollcall, must have each group exactly once.
  */
 import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import Connection from "libsql";
 import { randomFrom } from "./input.js";
-import { openCountingService, pause, runRollcall } from "./rounds.js";
+import { openCountingService, pause, runRollcall, startService } from "./rounds.js";
 
-const { values, positionals } = parseArgs({ options: { follow: { type: "boolean" } }, allowPositionals: true });
+const isGiven = { type: "boolean" };
+const options = { follow: isGiven, local: isGiven, serve: isGiven };
+const { values, positionals } = parseArgs({ options, allowPositionals: true });
 const rounds = Number(positionals[0] ?? 200);
 const seed = Number(positionals[1] ?? Date.now() % 1_000_000);
 
@@ -44,10 +49,10 @@ const trial = async (echoes, kind) => {
     ROLLCALL_BASE_URL: service.url,
     ROLLCALL_TOKEN: "key",
   };
-  const counts = { rounds, kills: 0, unknown: 0, twice: 0, lost: 0, unnamed: 0, wrong: 0 };
+  const counts = { rounds, kills: 0, unknown: 0, twice: 0, lost: 0, altered: 0, unnamed: 0, wrong: 0 };
   const file = join(folder, "groups.jsonl");
-  const options = ["--split", "train", "--json", "--max-request-size", String(kind.requestBytes)];
-  const log = (...files) => ["log", "m", ...files, ...options];
+  const words = ["--split", "train", "--json", "--max-request-size", String(kind.requestBytes)];
+  const log = (...files) => ["log", "m", ...files, ...words];
   // The first run learns whether the service echoes keys. The second run measures the duration.
   writeFileSync(file, Array.from({ length: groupsOfRound }, (_, at) => kind.linesOf(at / 10, at)).join(""));
   await run(log(file), env);
@@ -73,15 +78,83 @@ const trial = async (echoes, kind) => {
     const own = [...log(...files.filter(existsSync)), ...batch];
     const last = await run(own, env);
     await resolveUnknown({ own, env, round, rewards, last, service, counts, echoes, kind });
-    for (const reward of rewards) {
-      const times = service.taken.get(reward) ?? 0;
-      if (times > 1) counts.twice++;
-      if (times === 0) counts.lost++;
-    }
+    countGroups(counts, { rewards, kind, service });
   }
   service.close();
   rmSync(folder, { recursive: true, force: true });
   return counts;
+};
+
+const countGroups = (counts, { rewards, kind, service: { taken, texts } }) => {
+  for (const [at, reward] of rewards.entries()) {
+    const times = taken.get(reward) ?? 0;
+    if (times > 1) counts.twice++;
+    if (times === 0) counts.lost++;
+    else if (kind.groupOf && texts.get(reward) !== kind.groupOf(reward, at)) counts.altered++;
+  }
+};
+
+/** Kills runs with `--local`, or the service of the runs. Returns the counts. */
+const storeTrial = async (isServed) => {
+  const chance = randomFrom(seed);
+  const folder = mkdtempSync(join(tmpdir(), "kill-"));
+  const local = { PATH: process.env.PATH, HOME: folder, ROLLCALL_DATA_DIR: join(folder, "data") };
+  const start = async (port) => await startService({ ...local, ROLLCALL_LOCAL_KEY: "key" }, "--port", port);
+  let service = isServed ? await start("0") : undefined;
+  const url = service?.url;
+  const env = url ? { ...local, ROLLCALL_BASE_URL: url, ROLLCALL_TOKEN: "key" } : local;
+  const file = join(folder, "groups.jsonl");
+  const words = ["log", "m", file, "--split", "train", "--json", "--max-request-size", String(groups.requestBytes)];
+  const log = [...words, ...(isServed ? ["--max-wait", "60s"] : ["--local"])];
+  const counts = { rounds, kills: 0, twice: 0, lost: 0, altered: 0, wrong: 0 };
+  const linesOf = (round) => Array.from({ length: groupsOfRound }, (_, at) => groups.linesOf(round * 100 + at, at));
+  let lifeMs = 0;
+  for (let round = 0; round <= rounds; round++) {
+    writeFileSync(file, linesOf(round).join(""));
+    const own = [...log, "--batch", `round-${round}`];
+    const started = Date.now();
+    const running = service ? run(own, env) : undefined;
+    for (let kill = 0; kill < killsOfRound && round > 0; kill++) {
+      const after = pause(chance() * lifeMs);
+      if (service) {
+        await after;
+        service.child.kill("SIGKILL");
+        service = await start(new URL(url).port);
+      } else if ((await run(own, env, { after })).code !== null) break;
+      counts.kills++;
+    }
+    await running;
+    const last = await run(own, env);
+    if (last.code !== 0) process.stderr.write(`round ${round} ended with ${last.code}: ${last.stderr}\n`);
+    if (last.code !== 0) counts.wrong++;
+    if (round === 0) lifeMs = Date.now() - started;
+  }
+  service?.child.kill();
+  const stored = readStore(join(folder, "data/local.db"));
+  for (let round = 0; round <= rounds; round++) {
+    const rewards = linesOf(round).map((_, at) => round * 100 + at);
+    countGroups(counts, { rewards, kind: groups, service: stored });
+  }
+  rmSync(folder, { recursive: true, force: true });
+  return counts;
+};
+
+/** Pieces from this number on are the positions of calls. */
+const firstSpanPiece = 1024;
+
+const readStore = (path) => {
+  const [taken, texts, bodies] = [new Map(), new Map(), new Map()];
+  const database = new Connection(path);
+  const sql = `SELECT hex(logged) AS id, bytes FROM logged_body WHERE piece < ${firstSpanPiece} ORDER BY logged, piece`;
+  for (const { id, bytes } of database.prepare(sql).all())
+    bodies.set(id, `${bodies.get(id) ?? ""}${Buffer.from(bytes)}`);
+  database.close();
+  for (const group of [...bodies.values()].flatMap((body) => JSON.parse(body).trajectory_groups)) {
+    const { reward } = group.trajectories[0];
+    taken.set(reward, (taken.get(reward) ?? 0) + 1);
+    texts.set(reward, JSON.stringify(group));
+  }
+  return { taken, texts };
 };
 
 /** Follows a growing file in several runs and kills all but the last. Returns the number of kills. */
@@ -174,15 +247,18 @@ const resolveUnknown = async ({ own, env, round, rewards, last, service, counts,
 };
 
 console.log(`${rounds} rounds of ${groupsOfRound} groups, seed ${seed}, Node ${process.version}`);
-const trials = values.follow
-  ? { "echoes the key": trial(true, trajectories), "does not": trial(false, trajectories) }
-  : {
-      "echoes the key": trial(true, groups),
-      "does not": trial(false, groups),
-      "echoes it, converted": trial(true, rows),
-    };
-for (const [name, ended] of Object.entries(trials)) {
+const findTrials = () => {
+  if (values.local) return { "store of --local": storeTrial(false) };
+  if (values.serve) return { "store of serve": storeTrial(true) };
+  if (values.follow) return { "echoes the key": trial(true, trajectories), "does not": trial(false, trajectories) };
+  return {
+    "echoes the key": trial(true, groups),
+    "does not": trial(false, groups),
+    "echoes it, converted": trial(true, rows),
+  };
+};
+for (const [name, ended] of Object.entries(findTrials())) {
   const counts = await ended;
   console.log(`${`${name}:`.padEnd(22)}${JSON.stringify(counts)}`);
-  if (counts.twice + counts.lost + counts.unnamed + counts.wrong > 0) process.exitCode = 1;
+  if (counts.twice + counts.lost + (counts.unnamed ?? 0) + counts.altered + counts.wrong > 0) process.exitCode = 1;
 }

@@ -110,7 +110,7 @@ export const startService = async (env, ...words) => {
  * `Idempotency-Key`, it logs each key once.
  */
 export const openCountingService = async ({ slownessMs, chance, echoes = false }) => {
-  const [taken, keys] = [new Map(), new Set()];
+  const [taken, texts, keys] = [new Map(), new Map(), new Set()];
   const server = createServer((request, response) => {
     const chunks = [];
     request.on("error", () => undefined);
@@ -123,6 +123,7 @@ export const openCountingService = async ({ slownessMs, chance, echoes = false }
         for (const group of JSON.parse(Buffer.concat(chunks).toString()).trajectory_groups) {
           const { reward } = group.trajectories[0];
           taken.set(reward, (taken.get(reward) ?? 0) + 1);
+          texts.set(reward, JSON.stringify(group));
         }
       }
       keys.add(key);
@@ -132,7 +133,7 @@ export const openCountingService = async ({ slownessMs, chance, echoes = false }
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   const close = () => server.close().closeAllConnections();
-  return { url: `http://127.0.0.1:${server.address().port}`, taken, close };
+  return { url: `http://127.0.0.1:${server.address().port}`, taken, texts, close };
 };
 
 export const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
