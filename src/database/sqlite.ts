@@ -19,9 +19,9 @@ type FileOptions = Pick<DatabaseOptions, "path" | "host" | "canCreate" | "isForR
 export const openFile = async (schema: FileSchema, options: FileOptions) => {
   const { path, canCreate, isForReading = false } = options;
   const about = { path, title: schema.title };
+  const open = await loadSqlite(about);
   const original = prepareFile(about, canCreate);
   if (original === undefined) return undefined;
-  const open = await loadSqlite(about);
   const waiting = { host: options.host, maxWaitMs: Math.min(maxLockMs, options.maxWaitMs) };
   const isCopy = isForReading && !isWritable(original);
   const folder = isCopy ? fs.mkdtempSync(join(tmpdir(), "rollcall-")) : undefined;
@@ -180,6 +180,8 @@ export const examineFile = async (
 ) => {
   const about = { path, title: schema.title };
   requireOwnFile(path);
+  // The package is examined also if no file exists.
+  await loadSqlite(about);
   const bytes = withFileFailures(about, () => fs.statSync(path, { throwIfNoEntry: false }))?.size;
   if (bytes === undefined) return undefined;
   const opened = await openFile(schema, { path, host, canCreate: false, isForReading: true, maxWaitMs: examineWaitMs });

@@ -207,6 +207,27 @@ describe("the package", () => {
     expect(named).toEqual([]);
   });
 
+  it("fails with the fix if libsql's addon is not installed, and logs without a ledger", async () => {
+    const { HOME, ...home } = newHome();
+    const env = { HOME, ...home, ROLLCALL_BASE_URL: "http://127.0.0.1:9", ROLLCALL_API_KEY: "a-key" };
+    const groups = join(process.cwd(), "test/samples/airline.groups.jsonl");
+    const fix = "reinstall rollcall on this machine, as the README describes";
+    const log = ["log", "m", groups, "--split", "train", "--max-wait", "0s"];
+    for (const [args, code, text] of [
+      [log, 11, `${fix}, or log without a ledger with --no-ledger`],
+      [["ledger", "status"], 11, fix],
+      [["doctor", "--offline"], 11, fix],
+      [["models", "--local"], 11, fix],
+      [["serve", "--port", "0"], 11, fix],
+      [[...log, "--no-ledger"], 5, "refused"],
+    ] as const) {
+      const ran = await runRollcall(args, { program: unpacked, cwd: unpacked, env });
+      const said = (ran.stdout + ran.stderr).replaceAll(/\s+/g, " ");
+      expect([args, ran.code, said.includes(text)], said).toEqual([args, code, true]);
+    }
+    expect(filesIn(HOME)).toEqual([]);
+  });
+
   it("runs from a read-only folder with libsql as its only dependency, and changes nothing there", {
     tags: "slow",
   }, async () => {
