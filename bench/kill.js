@@ -4,7 +4,7 @@
  * A service that echoes `Idempotency-Key` must have each group exactly once without help. A service that echoes no key
  * must have each group once after the unknown requests of the ledger are resolved. A third trial converts rows of
  * another tool. With `--follow`, the killed runs follow a growing file, which is renamed in the middle of a line.
- * With `--local`, the killed runs log to a store, and with `--serve`, the local service is killed and started again while
+ * With `--local`, the killed runs log to a store. With `--serve`, the local service is killed and started again while
  * runs log to it. The store, read without rollcall, must have each group exactly once.
  */
 import { closeSync, existsSync, mkdtempSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from "node:fs";
