@@ -1,5 +1,5 @@
 /** Reads the facts of a traced call (interface 2.4). */
-import { addDecimals, parseDecimal, zero } from "../decimal.ts";
+import { addDecimals, type Decimal, parseDecimal, zero } from "../decimal.ts";
 import {
   composeMembers,
   findValue,
@@ -10,12 +10,18 @@ import {
   textAt,
   withoutAbsent,
 } from "../json/raw-json.ts";
-import { type CallUsage, countCompletion, findNamedModel, readUsages } from "./usage.ts";
+import { type CallUsage, countCompletion, findNamedModel, isSameCost, otherCostStated, readUsages } from "./usage.ts";
 
 export type CallState = "ok" | "failed" | "running" | "deleted";
 
-/** `total` is undefined if an amount is negative or not a number. */
-export type CallCost = ReturnType<typeof readCosts>[number];
+/** `total` is undefined for the `reason`. `known` is the sum of the stated parts. */
+export type CallCost = Readonly<{
+  model: string;
+  unit: string;
+  total: Decimal | undefined;
+  known: Decimal;
+  reason: string | undefined;
+}>;
 
 export const findCallName = (call: RawJson) => textAt(call, "display_name") || findOperation(call);
 
@@ -66,39 +72,45 @@ export const findModels = (call: RawJson, prefix: string) => {
   return used.length > 0 ? [...new Set(used.map(({ key }) => key))] : [findNamedModel(call) ?? ""].filter(Boolean);
 };
 
-/**
- * Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency.
- * `total` is undefined if the cost of a part is missing or invalid. `known` is the sum of the other parts.
- */
-export const readCosts = (call: RawJson, prefix: string) => {
+/** Assumed: `…_tokens_total_cost` is in US dollars, unless a `…_cost_unit` names another currency. */
+export const readCosts = (call: RawJson, prefix: string): readonly CallCost[] => {
   const usages = readUsages(call);
   const byModel = new Map(usages.map((usage) => [usage.model, usage]));
   return membersOf(findInSummary(call, prefix, "costs")).flatMap(({ key: model, value }) => {
     const costs = value.members.filter((member) => member.key.endsWith(costSuffix));
-    const stated = new Map(withoutAbsent(costs).map((member) => [member.key, member.value]));
-    if (stated.size === 0) return [];
-    const amounts = Array.from(stated.values(), ({ text }) => parseDecimal(text));
-    const valid = amounts.flatMap((amount) => (amount && amount.digits >= 0n ? [amount] : []));
+    const stated = withoutAbsent(costs);
+    if (stated.length === 0) return [];
     const usage = byModel.get(model) ?? (usages.length === 1 ? usages[0] : undefined);
-    const missing = [...neededCosts, ...costs.map(({ key }) => key)].filter((key) => !stated.has(key));
-    const isComplete = valid.length === stated.size && missing.every((key) => isFree(key, usage));
+    const amounts = new Map(stated.map(({ key, value: { text } }) => [key, parseDecimal(text)]));
+    const valid = [...amounts.values()].flatMap((amount) => (amount && amount.digits >= 0n ? [amount] : []));
     const known = valid.reduce(addDecimals, zero);
+    const unused = new Set(listUnusedCosts(usage));
+    const unstated = [...neededCosts, ...costs.map(({ key }) => key)].find(
+      (key) => !amounts.has(key) && !unused.has(key),
+    );
     const units = value.members.filter((member) => member.key.endsWith("_cost_unit") && member.value.kind === "text");
-    const other = units.find((member) => member.value.text.toUpperCase() !== "USD");
-    return [{ model, unit: other?.value.text ?? "USD", total: isComplete ? known : undefined, known }];
+    const unit = units.find((member) => member.value.text.toUpperCase() !== "USD")?.value.text ?? "USD";
+    const reasons = [
+      valid.length < amounts.size ? "an amount is invalid" : undefined,
+      unstated && `the service did not state ${unstated}`,
+      usage?.doubt,
+      usage?.unpriced,
+      usage?.stated && unit === "USD" && !isSameCost(usage.stated, known) ? otherCostStated(usage.stated) : undefined,
+    ];
+    const reason = reasons.find(Boolean);
+    return [{ model, unit, total: reason === undefined ? known : undefined, known, reason }];
   });
 };
 
 const costSuffix = "_tokens_total_cost";
-const neededCosts = ["prompt", "completion"].map((kind) => `${kind}${costSuffix}`);
+const neededCosts = ["prompt", "completion", "cache_read_input", "cache_creation_input"].map(
+  (kind) => `${kind}${costSuffix}`,
+);
 
-/** True if the call used no tokens of this kind. A call can lack counts of cached tokens. */
-const isFree = (key: string, usage: CallUsage | undefined) => {
-  if (usage?.doubt !== undefined) return false;
-  if (key === "cache_read_input_tokens_total_cost") return (usage?.cached ?? 0n) === 0n;
-  if (key === "cache_creation_input_tokens_total_cost") return (usage?.written ?? 0n) === 0n;
-  if (key === "prompt_tokens_total_cost") return usage?.prompt === 0n;
-  return key === "completion_tokens_total_cost" && usage !== undefined && countCompletion(usage) === 0n;
+/** Lists the costs of tokens that the call did not use. A call can lack counts of cached tokens. */
+const listUnusedCosts = (usage: CallUsage | undefined) => {
+  const counts = [usage?.prompt, usage && countCompletion(usage), usage?.cached ?? 0n, usage?.written ?? 0n];
+  return neededCosts.filter((_, at) => counts[at] === 0n);
 };
 
 export const readDollars = ({ unit, total }: CallCost) => (unit === "USD" ? total : undefined);

@@ -11,6 +11,8 @@ interface TreeCall {
   readonly traceId: string | undefined;
   /** Has only amounts of this call after `removeRollUps`. */
   amounts: AmountsByModel;
+  /** Models with an unknown cost, also of an included child. */
+  readonly unpriced: Set<string>;
 }
 
 /**
@@ -35,6 +37,8 @@ export const removeRollUps = (calls: readonly TreeCall[]) => {
     wholes.set(call, addByModel(call.amounts, others));
     if (included.size === 0) continue;
     rollUps++;
+    for (const child of children.get(call) ?? [])
+      for (const model of child.unpriced) if (included.has(model)) call.unpriced.add(model);
     call.amounts = new Map(
       Array.from(call.amounts, ([model, amounts]) => [model, combine(amounts, included.get(model) ?? {}, subtract)]),
     );

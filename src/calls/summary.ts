@@ -26,7 +26,8 @@ const summarize = (calls: readonly SummarizedCall[]) => {
   const sums = Array.from(groups.values(), (group) => ({ ...group, ...sumCalls(group.calls, group.model) }));
   sums.sort((a, b) => b.calls - a.calls || compareTexts(a.op, b.op) || compareTexts(a.model, b.model));
   const doubts = calls.flatMap(({ doubt }) => doubt ?? []);
-  return { all: { op: "", model: "", ...sumCalls(calls) }, groups: sums, rollUps, doubts };
+  const costDoubt = calls.map((call) => call.costDoubt).find(Boolean);
+  return { all: { op: "", model: "", ...sumCalls(calls) }, groups: sums, rollUps, doubts, costDoubt };
 };
 
 type SummarizedCall = ReturnType<typeof readFacts>;
@@ -50,6 +51,7 @@ const readFacts = (call: RawJson, prefix: string) => {
     micros: facts.findDurationMicros(call),
     amounts: new Map(amounts),
     doubt: usages.map((usage) => usage.doubt).find(Boolean),
+    costDoubt: costs.map(({ reason }) => reason).find(Boolean),
     /** Models without a known cost in dollars. */
     unpriced: new Set(costs.filter((cost) => facts.readDollars(cost) === undefined).map(modelOf)),
   };

@@ -1,7 +1,15 @@
 /** Reads the tokens of a traced call, and counts each token once. */
-import { formatDecimal, parseDecimal } from "../decimal.ts";
-import { findValue, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
-import { cutText } from "../sentences.ts";
+import {
+  addDecimals,
+  compareDecimals,
+  type Decimal,
+  formatDecimal,
+  multiplyDecimals,
+  parseDecimal,
+  shiftDecimal,
+} from "../decimal.ts";
+import { findValue, isAbsent, itemsOf, membersOf, type RawJson, textAt } from "../json/raw-json.ts";
+import { cutText, formatList } from "../sentences.ts";
 
 export const tokenKinds = ["prompt", "completion", "total"] as const;
 export type TokenKind = (typeof tokenKinds)[number];
@@ -12,6 +20,10 @@ export type CallUsage = Readonly<
     model: string | undefined;
     /** Why the counts are not exact: one is invalid, or they do not add up. */
     doubt: string | undefined;
+    /** The reason why the prices of these tokens are not the cost of the call. */
+    unpriced: string | undefined;
+    /** US dollars that the model's service stated. */
+    stated: Decimal | undefined;
   }
 >;
 
@@ -23,63 +35,76 @@ export const findNamedModel = (call: RawJson) =>
 
 /** Assumed: tokens are in `summary.usage[model]`, otherwise in the output. */
 export const readUsages = (call: RawJson): readonly CallUsage[] => {
-  const own = readCounts(findOwnUsage(findValue(call, "output")));
+  const own = readUsage(findOwnUsage(findValue(call, "output")), findOtherUses(call));
   const model = findNamedModel(call);
   const summed = membersOf(findValue(call, "summary", "usage"));
+  const hasModel = summed.length === 1 || summed.some(({ key }) => key === model);
   const usages = summed.flatMap(({ key, value }) => {
-    const counts = readCounts(value);
-    const isOwn = (summed.length === 1 || key === model) && isSameUsage(counts, own);
-    return toUsage(isOwn ? new Map([...counts, ...own]) : counts, key);
+    const read = readUsage(value);
+    const isOwn = summed.length === 1 || key === model;
+    const counts = isOwn && isSameUsage(read.counts, own.counts) ? [...read.counts, ...own.counts] : read.counts;
+    const others = isOwn || !hasModel ? [...read.others, ...own.others] : read.others;
+    return toUsage({ counts: new Map(counts), others, stated: (isOwn ? own.stated : undefined) ?? read.stated }, key);
   });
   return usages.length > 0 ? usages : toUsage(own, model);
 };
 
-const otherPriceNames: Readonly<Record<string, string>> = {
-  "input.audiotokens": "audio",
-  "output.audiotokens": "audio",
-  "output.ephemeral1hinputtokens": "tokens written to a cache for an hour",
-};
-
-/** Returns the reason why other prices than those of catalogs can apply. */
-export const findPriceDoubt = (call: RawJson) => {
-  const output = findValue(call, "output");
-  const [tier] = [textAt(output, "service_tier"), textAt(output, "usage", "service_tier")].filter(Boolean);
-  if (tier && !/^(default|standard|auto)$/i.test(tier))
-    return `the service tier ${cutText(tier, 40)} can have other prices`;
-  const summed = membersOf(findValue(call, "summary", "usage")).map(({ value }) => value);
-  const counts = new Map([findOwnUsage(output), ...summed].flatMap((usage) => [...readCounts(usage)]));
-  const [, found] = Object.entries(otherPriceNames).find(([name]) => (counts.get(name) ?? 0n) !== 0n) ?? [];
-  return found && `the call's usage includes ${found}, which can have another price`;
-};
-
 /** A stream is a list, whose last usage is complete. */
 const findOwnUsage = (output: RawJson | undefined) =>
-  [output, ...itemsOf(output).toReversed()]
-    .flatMap((value) => [value, findValue(value, "response")])
+  listReplies(output)
     .flatMap((value) => ["usage", "usage_metadata", "usageMetadata"].map((key) => findValue(value, key)))
     .find((usage) => usage !== undefined);
+
+const listReplies = (output: RawJson | undefined) =>
+  [output, ...itemsOf(output).toReversed()].flatMap((value) => [value, findValue(value, "response")]);
 
 /** A text says why a count is invalid. */
 type Counts = ReadonlyMap<string, bigint | string>;
 
-/** Maps names to counts. Details have the name of their object as a prefix: `input.cached`. */
-const readCounts = (usage: RawJson | undefined): Counts => {
-  const counts = membersOf(usage).flatMap(({ key, value }) => {
-    const name = toCountName(key);
-    const prefix = /^(prompt|input)/.test(name) ? "input" : "output";
-    const hasDetails = /^(?:(?:prompt|input|completion|output|candidates)tokens?details|cachecreation)$/.test(name);
-    // Gemini lists the tokens of each modality.
-    const audio = value.items.find((item) => textAt(item, "modality") === "AUDIO");
-    const audioCount = findValue(audio, "tokenCount") ?? findValue(audio, "token_count");
-    const details = hasDetails
-      ? [...value.members, ...(audioCount ? [{ key: "audio_tokens", value: audioCount }] : [])]
-      : [];
-    return [
-      ...toCount(name, key, value),
-      ...details.flatMap((detail) => toCount(`${prefix}.${toCountName(detail.key)}`, detail.key, detail.value)),
-    ];
-  });
-  return new Map(counts);
+/** `others` are members whose price is unknown, such as `server_tool_use.web_search_requests 3`. */
+type UsageReading = Readonly<{ counts: Counts; others: readonly string[]; stated: Decimal | undefined }>;
+
+const maxLevels = 8;
+
+/** Counts in an object have its name as a prefix: `input.cachedtokens`. */
+const readUsage = (usage: RawJson | undefined, uses: readonly string[] = []): UsageReading => {
+  const counts = new Map<string, bigint | string>();
+  const others = [...uses];
+  const costParts: string[] = [];
+  let stated: Decimal | undefined;
+  const readMember = (name: string, at: string, value: RawJson) => {
+    const amount = value.kind === "number" ? parseDecimal(value.json) : undefined;
+    const whole = amount ? formatDecimal(amount) : "";
+    const other = `${at} ${cutText(value.text, 40)}`;
+    if (isAbsent(value) || value.json === '""' || value.json === "false") return;
+    if (/^\d+$/.test(whole) && (knownNames.has(name) || partNames.has(name))) counts.set(name, BigInt(whole));
+    else if (knownNames.has(name) && value.kind !== "word")
+      counts.set(name, `the count ${at} of the call is ${cutText(value.json, 40)}`);
+    else if (costNames[name] !== undefined && amount && amount.digits >= 0n)
+      stated = shiftDecimal(amount, costNames[name]);
+    else if (amount?.digits === 0n || timeNames.has(name) || (value.kind === "text" && isNeutral(value.text))) return;
+    else if (/^cost(?:details)?\./.test(name)) costParts.push(other);
+    else others.push(other);
+  };
+  const walk = (value: RawJson, holder: string, path: string, levels: number) => {
+    for (const { key, value: member } of value.members) {
+      const [name, at] = [toCountName(key), `${path}${key}`];
+      if (holder === itemHolder && labelKeys.includes(key)) continue;
+      if (levels === 0) others.push(at);
+      else if (member.kind === "object") walk(member, toHolder(name), `${at}.`, levels - 1);
+      else if (member.kind !== "list") readMember(holder === "" ? name : `${holder}.${name}`, at, member);
+      else
+        for (const item of member.items) {
+          const label = labelKeys.map((labelKey) => textAt(item, labelKey)).find(Boolean);
+          if (label !== undefined && plainLabels.has(label.toLowerCase())) continue;
+          if (item.kind === "object") walk(item, itemHolder, `${at}.${label ?? ""}.`, levels - 1);
+          else readMember("", at, item);
+        }
+    }
+  };
+  if (usage) walk(usage, "", "", maxLevels);
+  if (stated === undefined) others.push(...costParts);
+  return { counts, others, stated };
 };
 
 /** `prompt_token_count`, `promptTokenCount` and `prompt_tokens` have the same name. */
@@ -90,35 +115,121 @@ const toCountName = (key: string) =>
     .replace(/tokencount$/, "tokens")
     .replace(/^total(?=\w+tokens$)/, "");
 
-const toCount = (name: string, key: string, value: RawJson): readonly (readonly [string, bigint | string])[] => {
-  const { kind, json } = value;
-  const decimal = kind === "number" ? parseDecimal(json) : undefined;
-  const whole = decimal ? formatDecimal(decimal) : "";
-  if (/^\d+$/.test(whole)) return [[name, BigInt(whole)]];
-  // NaN and Infinity arrive as texts.
-  const isCount = kind === "number" || (kind === "text" && json !== '""');
-  return isCount && knownNames.has(name) ? [[name, `the count ${key} of the call is ${cutText(json, 40)}`]] : [];
-};
+const toHolder = (name: string) =>
+  /^(?:prompt|input)tokens?details$/.test(name)
+    ? "input"
+    : /^(?:completion|output|candidates|response)tokens?details$/.test(name)
+      ? "output"
+      : name.replace(/^cachecreationtokens?details$/, "cachecreation");
+
+/** Items of lists, such as Gemini's `{"modality":"TEXT","tokenCount":9}`, have a label. */
+const itemHolder = "item";
+const labelKeys = ["modality", "type", "ttl"];
+/** Items with these labels are parts of tokens that are counted elsewhere. */
+const plainLabels: ReadonlySet<string> = new Set(["text", "message", "5m"]);
 
 const countNames = {
-  prompt: ["prompttokens", "inputtokens"],
-  completion: ["completiontokens", "outputtokens", "candidatestokens"],
+  prompt: ["prompttokens", "inputtokens", "billedunits.inputtokens"],
+  completion: [
+    ...["completiontokens", "outputtokens", "candidatestokens", "responsetokens"],
+    "billedunits.outputtokens",
+  ],
   total: ["totaltokens"],
   // These cached tokens are always part of the prompt.
   includedCached: [
-    ...["input.cachedtokens", "input.cacheread", "cachedtokens"],
+    ...["input.cachedtokens", "input.cacheread", "cachedtokens", "numcachedtokens"],
     ...["cachedcontenttokens", "cachedinputtokens", "prompttokenscached", "promptcachehittokens"],
   ],
   cached: ["cachereadinputtokens", "cachereadtokens"],
   written: [
     ...["cachecreationinputtokens", "cachewriteinputtokens", "cachewritetokens"],
-    ...["input.cachewritetokens", "input.cachecreationtokens", "input.cachecreation"],
+    ...["input.cachewritetokens", "input.cachecreationtokens", "input.cachecreation", "input.cachecreationinputtokens"],
   ],
   thoughts: ["thoughtstokens", "thoughttokens"],
-  reasoning: ["output.reasoningtokens", "output.reasoning", "reasoningtokens"],
+  reasoning: ["output.reasoningtokens", "output.reasoning", "output.thinkingtokens", "reasoningtokens"],
   toolPrompt: ["tooluseprompttokens", "toolusetokens"],
   requests: ["requests"],
 };
+
+/** Parts of counted tokens, at the same price. */
+const partNames: ReadonlySet<string> = new Set([
+  ...["input.texttokens", "output.texttokens", "cachedtokensdetails.texttokens", "promptcachemisstokens"],
+  ...["output.acceptedpredictiontokens", "output.rejectedpredictiontokens"],
+  ...["cachecreation.ephemeral5minputtokens", "input.ephemeral5minputtokens"],
+  ...["tokens.inputtokens", "tokens.outputtokens"],
+]);
+
+/** Powers of ten of stated costs. xAI counts in ticks of 10^-10 dollars. */
+const costNames: Readonly<Record<string, number>> = {
+  cost: 0,
+  "cost.totalcost": 0,
+  totalcost: 0,
+  estimatedcost: 0,
+  costinusdticks: -10,
+};
+
+const timeNames: ReadonlySet<string> = new Set(["queuetime", "prompttime", "completiontime", "totaltime"]);
+
+/** True for texts that stand for the usual price. */
+const isNeutral = (text: string) =>
+  /^(?:standard|default|auto|on_demand|not_available|traffic_type_unspecified|global|none|tokens|usd)$/i.test(text);
+
+/** Lists what the call used according to its inputs and its output, with a price that is not a price of tokens. */
+const findOtherUses = (call: RawJson): readonly string[] => {
+  const [inputs, output] = [findValue(call, "inputs"), findValue(call, "output")];
+  const replies = listReplies(output);
+  const conditions = ["service_tier", "speed", "inference_geo"].flatMap((key) => {
+    const isInUsage = replies.some((reply) => findValue(reply, "usage", key));
+    const [text = isInUsage ? "" : (textAt(inputs, key) ?? "")] = replies.flatMap((reply) => textAt(reply, key) || []);
+    return text === "" || isNeutral(text) ? [] : `${key} ${cutText(text, 40)}`;
+  });
+  const options = ["web_search_options", "plugins"].filter((key) => hasContent(findValue(inputs, key)));
+  const messages = [
+    ...replies,
+    ...replies.flatMap((reply) => itemsOf(findValue(reply, "choices")).map((choice) => findValue(choice, "message"))),
+    ...replies.flatMap((reply) => itemsOf(findValue(reply, "output"))),
+    ...replies.flatMap((reply) => itemsOf(findValue(reply, "candidates"))),
+  ];
+  const media = messages.flatMap((message) =>
+    ["images", "audio", "annotations", "groundingMetadata", "grounding_metadata"].filter((key) =>
+      hasContent(findValue(message, key)),
+    ),
+  );
+  return [...new Set([...conditions, ...options, ...messages.flatMap(listOtherParts), ...media])];
+};
+
+/** Lists parts of the inputs that are not text, such as `image_url`. Counts of prompt tokens include them. */
+export const listInputMedia = (call: RawJson): readonly string[] => {
+  const inputs = findValue(call, "inputs");
+  const messages = ["messages", "input", "contents"].flatMap((key) => itemsOf(findValue(inputs, key)));
+  return [...new Set(messages.flatMap(listOtherParts))];
+};
+
+const hasContent = (value: RawJson | undefined) => !isAbsent(value) && !/^(?:""|\{\s*\}|\[\s*\])$/.test(value.json);
+
+/** Lists the items and parts of a message that are not text, thoughts or calls of the caller's own tools. */
+const listOtherParts = (message: RawJson | undefined): readonly string[] => {
+  const contents = itemsOf(findValue(message, "content"));
+  const blocks = [...contents, ...contents.flatMap((part) => itemsOf(findValue(part, "content")))];
+  const types = [message, ...blocks].flatMap((part) => textAt(part, "type") ?? []);
+  const parts = [...itemsOf(findValue(message, "parts")), ...itemsOf(findValue(message, "content", "parts"))];
+  const keys = parts.flatMap(({ members }) => members.map(({ key }) => key)).filter((key) => !plainKeys.has(key));
+  return [...types.filter((type) => !plainTypes.has(type) && !/^response\./.test(type)), ...keys];
+};
+
+const plainTypes: ReadonlySet<string> = new Set([
+  ...["message", "text", "input_text", "output_text", "summary_text", "refusal", "reasoning", "reasoning_text"],
+  ...["thinking", "redacted_thinking", "tool_use", "tool_result", "function_call", "function_call_output"],
+  ...["custom_tool_call", "custom_tool_call_output", "mcp_list_tools", "mcp_call", "mcp_approval_request"],
+  ...["mcp_approval_response", "mcp_tool_use", "mcp_tool_result", "local_shell_call", "local_shell_call_output"],
+  ...["apply_patch_call", "apply_patch_call_output", "item_reference", "compaction"],
+]);
+
+/** Keys of Gemini's parts. */
+const plainKeys: ReadonlySet<string> = new Set([
+  ...["text", "thought", "thoughtSignature", "thought_signature", "functionCall", "function_call"],
+  ...["functionResponse", "function_response"],
+]);
 
 type CountKind = keyof typeof countNames;
 
@@ -165,7 +276,7 @@ const listReadings = (counts: Counts): readonly Reading[] => {
   return stated ? [stated] : readings;
 };
 
-const toUsage = (counts: Counts, model: string | undefined): readonly CallUsage[] => {
+const toUsage = ({ counts, others, stated: cost }: UsageReading, model: string | undefined): readonly CallUsage[] => {
   const reading = listReadings(counts)[0] ?? [];
   const prompt = isInvalid(counts, "prompt", "cached", "written", "toolPrompt") ? undefined : reading[0];
   const completion = isInvalid(counts, "completion", "thoughts") ? undefined : reading[1];
@@ -184,8 +295,18 @@ const toUsage = (counts: Counts, model: string | undefined): readonly CallUsage[
   const isInconsistent = isOtherTotal || cached !== readFromCache || written !== writtenToCache;
   const requests = findCount(counts, "requests");
   const doubt = invalid ?? (isInconsistent ? "the counts of the call's usage contradict each other" : undefined);
-  return [{ model, prompt, completion, total, cached, written, requests, doubt }];
+  const unpriced = others.length > 0 ? `the call has ${formatList(others)}, which can have another price` : undefined;
+  return [{ model, prompt, completion, total, cached, written, requests, doubt, unpriced, stated: cost }];
 };
+
+/** Allows for the rounding of doubles. */
+export const isSameCost = (a: Decimal, b: Decimal) => {
+  const difference = addDecimals(a, multiplyDecimals(b, { digits: -1n, places: 0 }));
+  const size = { digits: difference.digits < 0n ? -difference.digits : difference.digits, places: difference.places };
+  return compareDecimals(shiftDecimal(size, 9), a) <= 0;
+};
+
+export const otherCostStated = (stated: Decimal) => `the service stated another cost (${formatDecimal(stated)} $)`;
 
 export const sumTokens = ({ prompt, completion, total }: CallUsage) =>
   total ?? (prompt === undefined || completion === undefined ? undefined : prompt + completion);

@@ -3,10 +3,11 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
+import type { CatalogModel } from "../contract/models.ts";
 import { readListReply, toText } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
-import { bomLength, locateOffset } from "../json/json-bytes.ts";
+import { bomLength, isObject, locateOffset } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
@@ -67,7 +68,7 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   return undefined;
 };
 
-/** Reads the format of `-o json` or `-o jsonl`. */
+/** Reads the format of `-o json` or `-o jsonl`. Rows of `catalog all` are listed by catalog. */
 export const readCatalogFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>
     catalogFileUnreadable({ file, code, cause }),
@@ -79,11 +80,18 @@ export const readCatalogFile = async (file: string, host: Host) => {
   if (!reply)
     throw invalidCatalogFile(file, "it is not JSON", { file, ...locateOffset(content, requireFault(content).at) });
   const models = "value" in reply ? reply.value : undefined;
+  const entries = models?.entries.flatMap(({ value }): readonly FileEntry[] => {
+    if (!isObject(value.entry)) return [{ catalog: null, entry: value }];
+    return [{ catalog: catalogNames.find((name) => name === value.catalog) ?? null, entry: value.entry }];
+  });
   // A list of trajectories, for example, has no ids.
-  const hasId = models?.entries.some(({ value }) => toText(value.id) !== undefined);
-  if (models && (hasId || models.entries.length === 0)) return models;
+  const hasId = entries?.some(({ entry }) => toText(entry.id) !== undefined);
+  if (models && entries && (hasId || entries.length === 0)) return { models, entries };
   throw invalidCatalogFile(file, "it has no list of models");
 };
+
+/** `catalog` is null in a file with one catalog. */
+type FileEntry = Readonly<{ catalog: CatalogName | null; entry: CatalogModel }>;
 
 const readEntryLines = (content: Buffer) => {
   const text = content.toString("utf8").trim();

@@ -2,7 +2,7 @@
 import type { CatalogModel } from "../contract/models.ts";
 import * as decimals from "../decimal.ts";
 import { formatList } from "../sentences.ts";
-import { listStatedPrices, listTerms, parsePrice } from "./fields.ts";
+import { imagePriceNames, listStatedPrices, listUnknownMembers, mediaPriceNames, parsePrice } from "./fields.ts";
 import { findPrice, listUnknownConditions, type PartPrice } from "./price.ts";
 
 /** `prompt_tokens` includes tokens that are read from or written to a cache. */
@@ -19,14 +19,19 @@ export type Usage = Readonly<typeof noUsage>;
 /** Amounts are in US dollars. */
 export type Cost = ReturnType<typeof computeCost>;
 
+type CostOptions = Readonly<{
+  usage: Usage;
+  needsUnitPrices: boolean;
+  doubt?: string | undefined;
+  /** Parts of the prompt that are not text, such as `image_url`. */
+  media?: readonly string[];
+}>;
+
 /**
  * If `needsUnitPrices` is false, unknown prices of images and requests count as 0.
  * @param doubt the reason why the usage is not exact
  */
-export const computeCost = (
-  entry: CatalogModel,
-  { usage, needsUnitPrices, doubt }: { usage: Usage; needsUnitPrices: boolean; doubt?: string | undefined },
-) => {
+export const computeCost = (entry: CatalogModel, { usage, needsUnitPrices, doubt, media = [] }: CostOptions) => {
   const items: { price: string; count: number; unit_price: string | null; cost: string | null }[] = [];
   let knownSum = decimals.zero;
   const { pricing } = entry;
@@ -34,12 +39,16 @@ export const computeCost = (
   // Some services name these prices `input_cache_reads` and `input_cache_writes`.
   const isPriced = (name: string) => parsePrice(stated.get(name)) !== undefined;
   const findName = (name: string) => (isPriced(name) || !isPriced(`${name}s`) ? name : `${name}s`);
-  const unknownTerms = listTerms(entry).map((term) => `its prices have the unknown term "${term}"`);
-  const conditions = listUnknownConditions(pricing).map(([name]) => `its prices have the unknown condition ${name}`);
+  const unknown = listUnknownMembers(entry);
+  const [term] = unknown.flatMap(({ text, isTerm }) => (isTerm ? text : []));
+  const unclear = term && `its prices have the unknown term "${term}"`;
   // Conditions such as `min_prompt_tokens` apply to each request.
   const size = { tokens: usage.requests > 1 ? undefined : usage.prompt_tokens, most: usage.prompt_tokens };
-  const [unclear] = [...unknownTerms, ...conditions];
-  const reasons = new Set(doubt === undefined ? [] : [doubt]);
+  const reasons = new Set([
+    ...(doubt === undefined ? [] : [doubt]),
+    ...unknown.flatMap(({ text, isTerm }) => (isTerm ? [] : `its prices have the unknown price "${text}"`)),
+    ...listUnknownConditions(pricing, size.most).map((name) => `its prices have the unknown condition ${name}`),
+  ]);
   const unstated: string[] = [];
   for (const [name, count, isNeeded] of [
     ["prompt", usage.prompt_tokens - usage.cached_tokens - usage.cache_write_tokens, true],
@@ -51,7 +60,7 @@ export const computeCost = (
   ] as const) {
     const found = findPrice(pricing, name, size);
     const { price: unitPrice, reason } = unclear === undefined ? found : { price: undefined, reason: unclear };
-    if (count === 0 || (!found.price && !isNeeded)) continue;
+    if (count === 0 || (!found.price && !found.reason && !isNeeded && isUnstated(stated.get(name)))) continue;
     if (reason !== undefined) reasons.add(reason);
     else if (!unitPrice) unstated.push(name);
     const cost = unitPrice && decimals.multiplyDecimals(unitPrice, { digits: BigInt(count), places: 0 });
@@ -60,8 +69,13 @@ export const computeCost = (
     items.push({ price: name, count, unit_price: format(unitPrice), cost: format(cost) });
   }
   const [reasoning, completion] = ["internal_reasoning", "completion"].map((name) => findPrice(pricing, name, size));
-  if (usage.completion_tokens > 0 && differs(reasoning, completion))
+  if (usage.completion_tokens > 0 && differs(reasoning, completion, stated.get("internal_reasoning")))
     reasons.add("its price of internal_reasoning applies to an unknown part of the completion tokens");
+  const mediaPrice = media.length === 0 ? undefined : mediaPriceNames.find((name) => !isUnstated(stated.get(name)));
+  if (mediaPrice !== undefined)
+    reasons.add(`its price of ${mediaPrice} can apply to parts of the prompt (${formatList(media)})`);
+  const otherImages = usage.images === 0 ? [] : imagePriceNames.filter((name) => !isUnstated(stated.get(name)));
+  for (const name of otherImages) reasons.add(`its price of ${name} can apply to images`);
   const not_stated = items.flatMap(({ cost, price }) => (cost === null ? [price] : []));
   const at_least = decimals.formatDecimal(knownSum);
   if (unstated.length > 0) reasons.add(`the price of ${formatList(unstated)} is not stated`);
@@ -69,12 +83,14 @@ export const computeCost = (
   return { items, total: reason === null ? at_least : null, at_least, not_stated, reason };
 };
 
+const isUnstated = (value: unknown) => value === undefined || value === "" || parsePrice(value)?.digits === 0n;
+
 /** A price of 0 is no price of its own. */
-const differs = (own: PartPrice | undefined, other: PartPrice | undefined) =>
-  own?.reason !== undefined ||
-  (own?.price !== undefined &&
-    decimals.compareDecimals(own.price, decimals.zero) !== 0 &&
-    (other?.price === undefined || decimals.compareDecimals(own.price, other.price) !== 0));
+const differs = (own: PartPrice | undefined, other: PartPrice | undefined, stated: unknown) => {
+  if (own?.reason !== undefined || (!own?.price && !isUnstated(stated))) return true;
+  if (!own?.price || own.price.digits === 0n) return false;
+  return !other?.price || decimals.compareDecimals(own.price, other.price) !== 0;
+};
 
 /** Sorts unknown totals last. */
 export const compareCosts = (a: Pick<Cost, "total" | "at_least">, b: typeof a) => {

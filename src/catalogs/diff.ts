@@ -1,76 +1,220 @@
-/** Finds the differences between two catalogs. */
+/** Finds the differences between two catalogs by walking both, and which of them can break a user. */
 import type { CatalogModel } from "../contract/models.ts";
 import { toText } from "../contract/replies.ts";
-import { formatDecimal } from "../decimal.ts";
+import * as decimals from "../decimal.ts";
 import { ignoreErrors } from "../files.ts";
-import { countryField, listStatedPrices, parseAmount, priceNames, readField, toStatedFact } from "./fields.ts";
+import { isObject } from "../json/json-bytes.ts";
+import { dayMs } from "../units.ts";
+import * as fields from "./fields.ts";
+import { compareOverrides } from "./price.ts";
 import { groupById } from "./rows.ts";
+
+type FactKind =
+  | ("price" | "context" | "output" | "quantization" | "modalities" | "features")
+  | ("parameters" | "countries" | "deprecation" | "other");
 
 /** If only one catalog has the model, `change` is `added` or `gone`, and `field` is null. */
 export type Change = Readonly<
   Record<"name" | "field", string | null> &
     Record<"from" | "to", unknown> & {
       id: string;
-      change: "added" | "gone" | "price" | (typeof otherFields)[number][1];
+      change: "added" | "gone" | FactKind;
+      worse: boolean;
+      /** True if the later catalog no longer states the fact. */
+      isUnknown?: boolean;
     }
 >;
 
-/** Pairs models with the same id in catalog order. A part of a catalog does not prove that a model is missing. */
+/** `maxRise` is in percent, and `now` is in ms since 1970. */
+export type DiffPolicy = Readonly<{ maxRise: decimals.Decimal; withinMs: number; now: number }>;
+
+export const usualPolicy: DiffPolicy = { maxRise: decimals.zero, withinMs: 30 * dayMs, now: 0 };
+
+type Models = readonly CatalogModel[];
+type Sides<Value> = Readonly<{ from: Value; to: Value }>;
+
+/** Pairs models with the same id. A part of a catalog does not prove that a model is missing. */
 export const diffCatalogs = (
-  from: readonly CatalogModel[],
-  to: readonly CatalogModel[],
-  isPartial: Readonly<{ from?: boolean; to?: boolean }> = {},
+  { from, to }: Sides<Models>,
+  isPartial: Partial<Sides<boolean>> = {},
+  policy: DiffPolicy = usualPolicy,
 ) => {
   const [before, after] = [groupById(from, ({ id }) => id), groupById(to, ({ id }) => id)];
   const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
-  const compared = ids.flatMap((id) => {
-    const [older = [], newer = []] = [before.get(id), after.get(id)];
-    const longer = older.length > newer.length ? older : newer;
-    return longer.map((_, at) => compareModels(id, older[at], newer[at]));
-  });
+  const pairs = ids.flatMap((id) => pairModels(id, [before.get(id) ?? [], after.get(id) ?? []], policy));
+  const unchecked = isPartial.to ? ids.filter((id) => !after.has(id)) : [];
   const isProven = ({ change }: Change) =>
     !(isPartial.to && change === "gone") && !(isPartial.from && change === "added");
-  const same = compared.filter((changes) => changes.length === 0).length;
+  const same = pairs.filter((changes) => !changes.some(isDifference)).length;
   const without_id = [...from, ...to].filter(({ id }) => toText(id) === undefined).length;
-  return { changes: compared.flat().filter(isProven), models: { from: from.length, to: to.length, same, without_id } };
+  const models = { from: from.length, to: to.length, same, without_id };
+  return { changes: pairs.flat().filter(isProven), models, unchecked };
 };
 
-const compareModels = (id: string, older?: CatalogModel, newer?: CatalogModel): readonly Change[] => {
-  const name = toText(newer?.name) ?? toText(older?.name) ?? null;
-  if (!older || !newer) return [{ id, name, change: older ? "gone" : "added", field: null, from: null, to: null }];
-  const prices = new Set([older, newer].flatMap(({ pricing }) => [...listStatedPrices(pricing).keys()]));
-  const priceFields = [...new Set([...priceNames, ...prices])].map((price) => [`pricing.${price}`, "price"] as const);
-  return [...priceFields, ...otherFields].flatMap(([field, change]): readonly Change[] => {
-    const toFact = change === "price" ? toPrice : toOtherFact;
-    const from = toFact(toWritable(readField(older, field)));
-    const to = toFact(toWritable(readField(newer, field)));
-    return from.key === to.key ? [] : [{ id, name, change, field, from: from.value, to: to.value }];
+/** False for a date that did not change, and that is only near. */
+export const isDifference = ({ from, to, field }: Change) => field === null || toKey(from) !== toKey(to);
+
+const maxCompared = 8;
+
+/** Of entries with the same id, those with the fewest changes are compared. */
+const pairModels = (id: string, [older, newer]: readonly [Models, Models], policy: DiffPolicy) => {
+  const rest = [...newer];
+  const compared = older.map((from) => {
+    const candidates = rest.slice(0, maxCompared).map((to, at) => {
+      const changes = compareModels(id, { from, to }, policy);
+      const differences = changes.filter(isDifference);
+      return { at, changes, worse: differences.filter(({ worse }) => worse).length, count: differences.length };
+    });
+    const [best] = candidates.sort((a, b) => a.worse - b.worse || a.count - b.count);
+    if (best) rest.splice(best.at, 1);
+    return best?.changes ?? [toPresence(id, from, "gone", newer.length === 0)];
+  });
+  return [...compared, ...rest.map((model) => [toPresence(id, model, "added", false)])];
+};
+
+const toPresence = (id: string, { name }: CatalogModel, change: "added" | "gone", worse: boolean): Change => {
+  return { id, name: toText(name) ?? null, change, field: null, from: null, to: null, worse };
+};
+
+/** A fact of both entries. `before` and `after` are their prices without a stated price. */
+type Fact = Sides<unknown> &
+  Readonly<{ path: readonly string[] } & Partial<Record<"before" | "after", decimals.Decimal | undefined>>>;
+
+const maxLevels = 8;
+
+/** These members identify and describe a model. */
+const ignoredKeys: ReadonlySet<string> = new Set(["id", "name", "description", "created"]);
+
+const compareModels = (id: string, { from, to }: Sides<CatalogModel>, policy: DiffPolicy): readonly Change[] => {
+  const name = toText(to.name) ?? toText(from.name) ?? null;
+  const facts = [...walk({ path: [], from: toFacts(from), to: toFacts(to) })];
+  return [...facts, ...compareOverrides(from, to)].flatMap((fact): readonly Change[] => {
+    const kind = kindOf(fact.path);
+    const [older, newer] = [fact.from, fact.to].map((value) => toStated(kind, value));
+    const isAmount = kind === "price" || kind === "context" || kind === "output";
+    const isSame = toKey(older, isAmount) === toKey(newer, isAmount);
+    const isNear = kind === "deprecation" && isWorse({ ...fact, to: newer, from: older }, kind, policy);
+    if (isSame && !isNear) return [];
+    const worse = isNear || isWorse({ ...fact, to: newer, from: older }, kind, policy);
+    const sides = { from: toWritable(older), to: toWritable(newer) };
+    const isFact = kind === "price" ? fact.path.length === 1 : kind !== "deprecation";
+    const isUnknown = isFact && !worse && older !== undefined && newer === undefined;
+    return [{ id, name, change: kind, field: formatPath(fact.path), ...sides, worse, isUnknown }];
   });
 };
 
-/** The compared fields without the prices, with the kind of a change. */
-const otherFields = [
-  ["context_length", "context"],
-  ["max_output_length", "output"],
-  ["quantization", "quantization"],
-  ["input_modalities", "modalities"],
-  ["output_modalities", "modalities"],
-  ["supported_features", "features"],
-  ["supported_sampling_parameters", "parameters"],
-  [countryField, "countries"],
-  ["deprecation_date", "deprecation"],
-] as const;
+/** Renames keys of prices that services spell differently, and lists countries. */
+const toFacts = (entry: CatalogModel) => {
+  const { pricing, datacenters, ...others } = entry;
+  const { overrides, ...prices } = Object.fromEntries(
+    Array.from(fields.listStatedPrices(pricing), ([name, price]) => [fields.toUsualName(name), price] as const),
+  );
+  const isStated = pricing !== undefined && pricing !== null;
+  const base = Array.isArray(overrides) ? prices : { ...prices, overrides };
+  return {
+    ...others,
+    pricing: isStated ? base : undefined,
+    datacenters: fields.listCountries(datacenters) ?? datacenters,
+  };
+};
+
+function* walk(fact: Fact, levels = maxLevels): Generator<Fact> {
+  const { path, from, to } = fact;
+  if (levels === 0 || !isObject(from) || !isObject(to)) return yield fact;
+  for (const key of new Set([...Object.keys(from), ...Object.keys(to)])) {
+    if (path.length === 0 && ignoredKeys.has(key)) continue;
+    const implied =
+      path.length === 1 && path[0] === "pricing"
+        ? { before: fields.impliedPrice(from, key), after: fields.impliedPrice(to, key) }
+        : {};
+    yield* walk({ path: [...path, key], from: from[key], to: to[key], ...implied }, levels - 1);
+  }
+}
+
+const kindsByKey: Readonly<Record<string, FactKind>> = {
+  context_length: "context",
+  max_output_length: "output",
+  quantization: "quantization",
+  input_modalities: "modalities",
+  output_modalities: "modalities",
+  supported_features: "features",
+  supported_sampling_parameters: "parameters",
+  datacenters: "countries",
+};
+
+const endKey =
+  /^is_ready$|(?:^|_)(?:deprecat(?:ed|ion)|expir(?:es|ed|ation|y)|retire(?:d|ment)|sunset|shutdown|end_of_life)(?:_(?:date|at|on|time|day))?$/;
+
+const kindOf = (path: readonly string[]): FactKind => {
+  const [root = ""] = path;
+  if (root === "pricing" || fields.besideKey.test(root)) return "price";
+  if (endKey.test(path.at(-1) ?? "")) return "deprecation";
+  return kindsByKey[path.at(-1) ?? ""] ?? "other";
+};
+
+const formatPath = (path: readonly string[]) => (path[0] === "datacenters" ? fields.countryField : path.join("."));
+
+/** Assumed: null and "" mean "not stated", and so does a limit of 0. */
+const toStated = (kind: FactKind, value: unknown) => {
+  const isLimit = kind === "context" || kind === "output";
+  return value === null || value === "" || (isLimit && fields.parseAmount(value)?.digits === 0n) ? undefined : value;
+};
+
+const isWorse = (fact: Fact, kind: FactKind, policy: DiffPolicy) => {
+  const { path, from, to } = fact;
+  if (kind === "price") return isDearer(fact, policy);
+  if (kind === "deprecation") return isEnding(path.at(-1) ?? "", to, policy);
+  if (to === undefined) return false;
+  if (kind === "quantization") return countBits(to) < countBits(from);
+  const [before, after] = [fields.parseAmount(from), fields.parseAmount(to)];
+  const isLimit = kind !== "other" || /length|tokens|limit|max|context/.test(path.at(-1) ?? "");
+  if (before && after) return isLimit && decimals.compareDecimals(after, before) < 0;
+  if (!Array.isArray(from) || !Array.isArray(to)) return false;
+  const words = new Set(to.map((word) => toKey(word)));
+  return from.some((word) => !words.has(toKey(word)));
+};
+
+/** A price of other conditions, such as a unit, cannot be compared. */
+const isDearer = ({ path, from, to, before, after }: Fact, { maxRise }: DiffPolicy) => {
+  const name = path.at(-1) ?? "";
+  if (path[0] === "pricing" && path.length === 1) return from !== undefined && to !== undefined;
+  const [stated, current] = [fields.parsePrice(from), fields.parsePrice(to)];
+  const isTerm = fields.isTerm(name) || path[0] !== "pricing";
+  if (isTerm) return !(fields.isUsualTerm(name, from) && fields.isUsualTerm(name, to));
+  if (to !== undefined && !current) return true;
+  if (from !== undefined && !stated) return !fields.isKnownPrice(name);
+  const [was, is] = [stated ?? before, current ?? after];
+  if (!was) return !fields.isKnownPrice(name) && is?.digits !== 0n;
+  if (!is) return true;
+  const percent = decimals.addDecimals({ digits: 100n, places: 0 }, maxRise);
+  return decimals.compareDecimals(decimals.shiftDecimal(is, 2), decimals.multiplyDecimals(was, percent)) > 0;
+};
+
+/** Assumed: the first number in the name counts the bits, as in `nvfp4` and `fp8_e4m3`. */
+const countBits = (quantization: unknown) => Number(/\d{1,3}/.exec(toText(quantization) ?? "")?.[0] ?? Number.NaN);
+
+/** True for a date that cannot be read, or that is past or near. */
+const isEnding = (key: string, value: unknown, { now, withinMs }: DiffPolicy) => {
+  if (key === "is_ready") return value === false;
+  if (value === undefined || value === false) return false;
+  const day = fields.readDay(value);
+  return day === undefined || day <= fields.utcDay(now + withinMs);
+};
 
 const toWritable = (value: unknown = null) =>
   ignoreErrors(() => JSON.stringify(value)) === undefined ? "(nested too deeply)" : value;
 
-const toPrice = (value: unknown) => {
-  const amount = parseAmount(value);
-  return { value, key: amount ? formatDecimal(amount) : JSON.stringify(value) };
+/** Equal for other spellings of a number, for lists in another order, and without case. */
+const toKey = (value: unknown = null, isAmount = false): string => {
+  const amount = typeof value === "number" || isAmount ? fields.parseAmount(value) : undefined;
+  if (amount) return decimals.formatDecimal(amount);
+  return (ignoreErrors(() => JSON.stringify(sortDeeply(value))) ?? "(nested too deeply)").toLowerCase();
 };
 
-const toOtherFact = (value: unknown) => {
-  const stated = toStatedFact(value) ?? null;
-  const distinct = Array.isArray(value) ? [...new Set(value)] : value;
-  return { value: stated === null ? null : distinct, key: JSON.stringify(stated) };
+const sortDeeply = (value: unknown): unknown => {
+  if (Array.isArray(value))
+    return [...new Set(value.map((item) => JSON.stringify(sortDeeply(item)).toLowerCase()))].sort();
+  if (!isObject(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, sortDeeply(value[key])]));
 };

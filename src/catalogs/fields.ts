@@ -1,10 +1,13 @@
 /** Reads the fields of catalog entries. */
 import type { CatalogModel } from "../contract/models.ts";
 import { toText } from "../contract/replies.ts";
-import { type Decimal, formatDecimal, parseDecimal, shiftDecimal } from "../decimal.ts";
+import { type Decimal, formatDecimal, parseDecimal, shiftDecimal, zero } from "../decimal.ts";
+import { ignoreErrors } from "../files.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
+import { cutText } from "../sentences.ts";
 
-export const formatPlain = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+export const formatPlain = (value: unknown) =>
+  typeof value === "string" ? value : (ignoreErrors(() => JSON.stringify(value)) ?? "(nested too deeply)");
 
 /** The last millisecond of the year 9999. */
 const maxMs = Date.UTC(10_000, 0) - 1;
@@ -21,6 +24,9 @@ export const knownPriceNames: readonly string[] = [
   ...priceNames,
   ...["input_cache_reads", "input_cache_write", "input_cache_writes", "internal_reasoning"],
 ];
+
+/** Some services name these prices `input_cache_reads` and `input_cache_writes`. */
+export const toUsualName = (name: string) => name.replace(/^(input_cache_(?:read|write))s$/, "$1");
 
 const isPerToken = (name: string) => knownPriceNames.includes(name) && name !== "image" && name !== "request";
 
@@ -41,7 +47,7 @@ export const parsePrice = (value: unknown) => {
 /** Returns the stated members of `pricing`. A list of tiers with `min_context` becomes `overrides`. */
 export const listStatedPrices = (pricing: unknown): ReadonlyMap<string, unknown> => {
   const members = Array.isArray(pricing) ? mergeTiers(pricing) : isObject(pricing) ? pricing : {};
-  return new Map(Object.entries(members).filter(([, price]) => price !== null));
+  return new Map(Object.entries(members).filter(([, price]) => price !== null && price !== undefined));
 };
 
 /** Assumed (the older format of OpenRouter's providers): each tier states all its prices. */
@@ -61,30 +67,75 @@ const minContext = ({ min_context = 0 }: JsonObject) => min_context ?? 0;
 const withoutKey = (object: JsonObject, key: string) =>
   Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
 
-/** Matches keys that change the meaning of all prices. */
+/** Prices of what a job with texts and images does not use. */
+const unusedPriceNames: readonly string[] = [
+  ...[
+    "web_search",
+    "input_cache_write_1h",
+    "audio",
+    "audio_output",
+    "input_audio",
+    "output_audio",
+    "input_audio_cache",
+  ],
+  ...["image_output", "output_image", "video", "video_output", "input_video", "output_video"],
+];
+
+/** Prices of images in another unit than `image`. */
+export const imagePriceNames: readonly string[] = ["image_token", "input_image"];
+
+/** Prices of parts of a prompt that are not text. */
+export const mediaPriceNames = [...imagePriceNames, "image", "audio", "input_audio", "video", "input_video"];
+
+export const isKnownPrice = (name: string) =>
+  [knownPriceNames, unusedPriceNames, imagePriceNames].some((names) => names.includes(name));
+
+/** Matches keys whose numbers change the meaning of all prices. */
 const termKey =
   /unit|currency|discount|denominat|multipl|scale|surcharge|minimum|min_charge|(?:^|_)(?:per|fees?)(?:_|$)|^is_free$/i;
 
+/** Matches keys next to `pricing` that can change its meaning, such as `discount_to_user`. */
+export const besideKey =
+  /pric|billing|cost|currency|discount|surcharge|(?:^|_)tiers?$|(?:^|_)(?:units?|fees?)(?:_|$)|^is_free$/i;
+
 /** Matches `USD`, `per_token`, `1 token` and so on, which are the terms of interface 2.5. */
 const usualTerm =
-  /^(?:us\$|\$|usd|(?:(?:us\$|\$|usd)[ _/]*)?(?:per[ _-]?)?(?:1[ _-]?)?tokens?|none|false|0(?:\.0+)?|1)$/i;
+  /^(?:us\$|\$|usd|(?:(?:us\$|\$|usd)[ _/]*)?(?:per[ _-]?)?(?:1[ _-]?)?tokens?|none|false|standard|default|0(?:\.0+)?|)$/i;
 
-/** Selects terms next to `pricing`, such as `discount_to_user`. */
-export const listEntryTerms = (entry: CatalogModel) =>
-  Object.entries(entry).filter(([key]) => /^(?:pric\w*_)?(?:unit|currency)$|^discount|^is_free$/i.test(key));
-
-/** Returns the unusual terms of all prices, such as `unit per_1m_tokens`. */
-export const listTerms = (entry: CatalogModel) => {
-  const stated = [...listStatedPrices(entry.pricing)].filter(([key]) => termKey.test(key));
-  return [...listEntryTerms(entry), ...stated].flatMap(([key, value]) => {
-    const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-    return value === null || usualTerm.test(text) ? [] : `${key} ${text}`;
+/** Members of the prices that rollcall does not know. A term changes the meaning of all prices. */
+export const listUnknownMembers = (entry: CatalogModel) => {
+  const beside = Object.entries(entry).filter(([key, value]) => {
+    return key !== "pricing" && value !== null && besideKey.test(key);
+  });
+  const inPricing = [...listStatedPrices(entry.pricing)].filter(([name, value]) => {
+    return !isKnownPrice(name) && !(name === "overrides" && Array.isArray(value));
+  });
+  return [...beside, ...inPricing].flatMap(([name, value]) => {
+    const text = formatPlain(value) ?? "";
+    const isOfAll = parsePrice(value) === undefined || isTerm(name) || besideKey.test(name);
+    return isUsualTerm(name, value) ? [] : [{ text: cutText(`${name} ${text}`, 80), isTerm: isOfAll }];
   });
 };
 
+export const isTerm = (name: string) => termKey.test(name);
+
+export const isUsualTerm = (name: string, value: unknown) => {
+  const text = value === undefined || value === null ? "" : formatPlain(value);
+  return usualTerm.test(text) || /^(?:\[\]|\{\})$/.test(text) || (text === "1" && isTerm(name));
+};
+
+/** Returns what a part without a price of its own costs: a part of the prompt has the price of the prompt. */
+export const impliedPrice = (pricing: unknown, name: string) => {
+  const whole = name.startsWith("input_cache") ? "prompt" : name === "internal_reasoning" ? "completion" : undefined;
+  if (whole) return parsePrice(listStatedPrices(pricing).get(whole));
+  return name === "image" || name === "request" ? zero : undefined;
+};
+
+const hasTerms = (entry: CatalogModel) => listUnknownMembers(entry).some(({ isTerm }) => isTerm);
+
 /** Returns US dollars per token, image or request, or undefined if the price has another unit or currency. */
 export const readPrice = (entry: CatalogModel, name: string) =>
-  listTerms(entry).length > 0 ? undefined : parsePrice(listStatedPrices(entry.pricing).get(name));
+  hasTerms(entry) ? undefined : parsePrice(listStatedPrices(entry.pricing).get(name));
 
 /** Returns a text such as `0.3 $/M`. An invalid price stays unchanged. */
 export const formatPrice = (name: string, value: unknown) => {
@@ -116,18 +167,21 @@ export const listDatacenters = (datacenters: unknown): readonly JsonObject[] | u
 export const listCountries = (datacenters: unknown) =>
   listDatacenters(datacenters)?.flatMap(({ country_code: code = null }) => (code === null ? [] : formatPlain(code)));
 
-/** Assumed: null, 0, "" and [] mean "not stated". */
-export const toStatedFact = (fact: unknown): unknown => {
-  if (Array.isArray(fact)) return fact.length === 0 ? undefined : [...new Set(fact)].sort();
-  return fact !== 0 && fact !== "" && fact !== null ? fact : undefined;
-};
-
-/** Returns null for a missing date, and undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`. */
-export const deprecationDay = ({ deprecation_date: date }: CatalogModel) => {
-  if (date === undefined || date === null || date === "") return null;
+/** Returns undefined for an unreadable date. Assumed: dates start with `YYYY-MM-DD`, or are Unix seconds. */
+export const readDay = (date: unknown) => {
+  if (typeof date === "number") return formatUnixDay(date);
   const day = /^\d{4}-\d\d-\d\d(?!\d)/.exec(toText(date) ?? "")?.[0];
   const ms = Date.parse(`${day}T00:00:00Z`);
   return !Number.isNaN(ms) && utcDay(ms) === day ? day : undefined;
+};
+
+/** Returns the first end of a model, null for a missing date, and undefined for an unreadable date. */
+export const deprecationDay = ({ deprecation_date, expiration_date }: CatalogModel) => {
+  const stated = [deprecation_date, expiration_date].filter(
+    (date) => date !== undefined && date !== null && date !== "",
+  );
+  const days = stated.flatMap((date) => readDay(date) ?? []).sort();
+  return stated.length === 0 ? null : days[0];
 };
 
 /** Each word is a part of the id or name, or a glob for the id. */

@@ -1,11 +1,12 @@
 /** Finds prices with their conditions, such as tiers and times. */
+
+import type { CatalogModel } from "../contract/models.ts";
 import { compareDecimals, type Decimal, formatDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
-import { listStatedPrices, parseAmount, parsePrice } from "./fields.ts";
+import { impliedPrice, isKnownPrice, listStatedPrices, parseAmount, parsePrice } from "./fields.ts";
 
 /** An override of OpenRouter's `pricing.overrides`. Later overrides win, and unstated prices are inherited. */
 type Override = Readonly<{
-  index: number;
   /** The override applies to a request with more prompt tokens. */
   moreThan: number | undefined;
   /** The names of other conditions, such as `utc_start`. */
@@ -15,35 +16,26 @@ type Override = Readonly<{
 
 const tokenCondition = "min_prompt_tokens";
 
-const overridePrices =
-  /^(?:prompt|completion|image|request|web_search|internal_reasoning|(?:image|audio)_?\w*|input_(?:audio_)?cache\w*)$/;
-
-export const readOverrides = (pricing: unknown): readonly Override[] => {
-  const prices = listStatedPrices(pricing);
-  const list = prices.get("overrides");
+const readOverrides = (pricing: unknown): readonly Override[] => {
+  const list = listStatedPrices(pricing).get("overrides");
   if (!Array.isArray(list)) return [];
-  return list.map((item: unknown, index) => {
-    const members: JsonObject = isObject(item) ? item : { [String(item)]: null };
+  return list.map((item: unknown) => {
+    const members: JsonObject = isObject(item) ? item : { [String(item)]: true };
     const tokens = parseAmount(members[tokenCondition]);
-    const isPrice = (name: string) => overridePrices.test(name) || prices.has(name);
-    const others = Object.keys(members).filter((name) => !isPrice(name) && !(tokens && name === tokenCondition));
-    return { index, moreThan: tokens && Number(formatDecimal(tokens)), others, prices: members };
+    const others = Object.entries(members).flatMap(([name, value]) =>
+      isKnownPrice(name) || value === null || (tokens && name === tokenCondition) ? [] : name,
+    );
+    return { moreThan: tokens && Number(formatDecimal(tokens)), others, prices: members };
   });
 };
 
-/** Matches a price with a condition that rollcall does not know, such as `prompt_above_200k`. */
-const isVariant = (name: string) =>
-  /^(?:prompt|completion|input_cache_\w+?)_.*(?:above|over|tier|long|from|beyond|under|below|\d)/.test(name);
+const timeConditions: readonly string[] = ["utc_start", "utc_end"];
 
-/** Returns the members with conditions that rollcall does not know, such as `tiers`. */
-export const listUnknownConditions = (pricing: unknown) =>
-  [...listStatedPrices(pricing)].filter(([name, value]) => {
-    const isList = typeof value === "object" && JSON.stringify(value).includes("{");
-    return (
-      (isList && !(name === "overrides" && Array.isArray(value))) ||
-      (isVariant(name) && name !== "input_cache_write_1h")
-    );
-  });
+/** Returns members of overrides that are neither prices nor known conditions, if their override can apply. */
+export const listUnknownConditions = (pricing: unknown, promptTokens: number) =>
+  readOverrides(pricing).flatMap(({ moreThan = -1, others }) =>
+    promptTokens <= moreThan ? [] : others.filter((name) => !timeConditions.includes(name)),
+  );
 
 /** `reason` says why a stated price is unknown. */
 export type PartPrice = Readonly<{ price?: Decimal; reason?: string }>;
@@ -67,3 +59,41 @@ export const findPrice = (pricing: unknown, part: string, { tokens, most }: Prom
   }
   return found;
 };
+
+/** Compares the prices of each condition. Without a price of its own, a condition has the price without it. */
+export const compareOverrides = (from: CatalogModel, to: CatalogModel) => {
+  const [older, newer] = [from, to].map(({ pricing }) => indexOverrides(pricing));
+  const keys = [...new Set([...(older?.keys() ?? []), ...(newer?.keys() ?? [])])];
+  return keys.flatMap((key) => {
+    const sides = [older?.get(key), newer?.get(key)];
+    const names = new Set(sides.flatMap((side) => Object.keys(side?.prices ?? {})));
+    const tokens = sides.map((side) => side?.moreThan).find((count) => count !== undefined) ?? -1;
+    const size = { tokens: tokens + 1, most: tokens + 1 };
+    return Array.from(names, (name) => {
+      const [before, after] = [from, to].map(({ pricing }, at) => {
+        const stated = sides[at]?.prices ?? {};
+        if (name in stated) return stated[name];
+        const { price } = findPrice(pricing, name, size);
+        return price ? formatDecimal(price) : listStatedPrices(pricing).get(name);
+      });
+      const implied = { before: impliedPrice(from.pricing, name), after: impliedPrice(to.pricing, name) };
+      return { path: ["pricing", `overrides[${key}]`, name], from: before, to: after, ...implied };
+    });
+  });
+};
+
+const indexOverrides = (pricing: unknown) =>
+  new Map(
+    readOverrides(pricing).map(({ moreThan, others, prices: members }) => {
+      const isPrice = (name: string) =>
+        isKnownPrice(name) || (others.includes(name) && isOtherPrice(name, members[name]));
+      const entries = Object.entries(members).filter(([name]) => name !== tokenCondition);
+      const conditions = entries.filter(([name, value]) => !isPrice(name) && value !== null);
+      const labels = conditions.map(([name, value]) => `${name}=${JSON.stringify(value)}`).sort();
+      const key = [...(moreThan === undefined ? [] : [`${tokenCondition}=${moreThan}`]), ...labels].join(",");
+      return [key, { moreThan, prices: Object.fromEntries(entries.filter(([name]) => isPrice(name))) }] as const;
+    }),
+  );
+
+const isOtherPrice = (name: string, value: unknown) =>
+  parsePrice(value) !== undefined && !/^(?:min|max)_|^utc_|_(?:start|end)$/.test(name);

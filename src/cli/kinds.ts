@@ -10,7 +10,6 @@ export type CompletionSource =
   | "files"
   | "filter-words"
   | "formats"
-  | "lock-rules"
   | "models"
   | "price-names"
   | "profiles"

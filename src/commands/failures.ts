@@ -1,5 +1,4 @@
 import type { MissingStep } from "../calls/index.ts";
-import { lockCommand } from "../catalogs/failures.ts";
 import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../send/index.ts";
@@ -158,39 +157,6 @@ export const usageUnrecorded = (id: string, doubt: string | undefined) => {
   return new Failure("invalid_input", "usage-unrecorded", message, { hint });
 };
 
-export const lockMissing = (file: string, serviceArgs: readonly string[]) =>
-  new Failure("invalid_input", "lock-missing", `lock file ${file} does not exist`, {
-    hint: `create it with \`${lockCommand(file, serviceArgs)} <model…>\`, or choose another file with --file`,
-    where: { file },
-  });
-
-type LockErrors = Readonly<{
-  file: string;
-  serviceArgs: readonly string[];
-  rules: readonly string[];
-  isAcceptable: boolean;
-  replacements: readonly { id: string; replacement: { id: string } | null }[];
-}>;
-
-export const lockDiffers = (
-  { file, serviceArgs, rules, isAcceptable, replacements }: LockErrors,
-  details: FailureDetails,
-) => {
-  const replace = replacements.flatMap(({ id, replacement }) =>
-    replacement === null ? [] : `use ${replacement.id} in place of ${id}, `,
-  );
-  const accept = isAcceptable
-    ? `accept the ${rules.length === 1 ? "change" : "changes"} with \`${lockCommand(file, serviceArgs)}\`, `
-    : "";
-  const ways = `${replace.slice(0, 3).join("")}${accept}`;
-  const models = formatList([...new Set(replacements.map(({ id }) => id))], 3);
-  const message = `found ${pluralize(rules.length, "error")} for ${models} in ${file}`;
-  const ignored = rules.length === 1 ? "the error" : "the errors";
-  const rule = new Set(rules).size === 1 ? ` with --allow ${rules[0]}` : " of a rule with --allow <rule>";
-  const hint = `${ways}${ways === "" ? "" : "or "}ignore ${ignored}${rule}`;
-  return new Failure("differs", "lock-differs", message, { ...details, hint });
-};
-
 export const catalogNotCached = ({ catalog, baseUrl, provider }: CatalogId) =>
   new Failure("not_found", "catalog-not-cached", `no cached ${catalog} catalog of ${provider} at ${baseUrl}`, {
     hint: "run the command once without --offline to cache the catalog",
@@ -201,10 +167,13 @@ export const catalogHistoryMissing = ({ catalog, baseUrl, provider }: CatalogId)
     hint: "run `rollcall catalog diff` without --since once a day to collect a history",
   });
 
-export const catalogsDiffer = (changes: number) =>
-  new Failure("differs", "catalogs-differ", `${pluralize(changes, "difference")} found`, {
-    hint: "omit --exit-code to exit with 0 even if the catalogs differ",
-  });
+export const catalogsDiffer = (changes: number, isWorse: boolean) => {
+  const message = isWorse
+    ? `${pluralize(changes, "change")} for the worse found`
+    : `${pluralize(changes, "difference")} found`;
+  const hint = "omit --exit-code to exit with 0 even if the catalogs differ";
+  return new Failure("differs", "catalogs-differ", message, { hint });
+};
 
 export const runIsWorse = (difference: string) =>
   new Failure("differs", "run-is-worse", `the mean reward of b is lower (${difference})`, {

@@ -76,6 +76,8 @@ export const sourceOptions = cli.forAgents({
     ...cli.flag("use a cached catalog of any age, and send no request"),
     conflicts: { "max-age": "--offline uses a cached catalog of any age" },
   },
+  "analysis-provider": cli.text("provider of the analysis catalog", "name"),
+  "router-provider": cli.text("provider of the router catalog", "name"),
 });
 
 export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);

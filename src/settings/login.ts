@@ -77,7 +77,7 @@ export const startLogin = async (sources: SettingsSources, ask: Ask, options: Lo
   if (findLogins().length === 0) await askNextSetting();
   for (const name of otherLoginSettings) settings.get(name);
   const known = findLogins();
-  if (known.length === 0) throw settingMissing(findMissing()[0] ?? "base_url", settings.profile, false);
+  if (known.length === 0) throw settingMissing([findMissing()[0] ?? "base_url"], settings.profile, false);
   await checkTest?.(
     settings,
     known.map(({ use }) => use),

@@ -31,7 +31,7 @@ export const readSettings = async (given: SettingsSources) => {
   }
   const requireSetting = <Name extends values.SettingName>(name: Name) => {
     const value = readValue(layers, name);
-    if (value === undefined) throw settingMissing(name, profile);
+    if (value === undefined) throw settingMissing([name], profile);
     return value;
   };
   const readVariable = credentials.openVariables(host);
@@ -42,6 +42,11 @@ export const readSettings = async (given: SettingsSources) => {
     get: <Name extends values.SettingName>(name: Name) => readValue(layers, name),
     source: (name: values.SettingName) => resolveSetting(layers, name)?.source,
     require: requireSetting,
+    /** One error names all settings that are missing. @throws Failure `setting-missing` */
+    requireAll(names: readonly values.SettingName[]) {
+      const missing = names.filter((name) => readValue(layers, name) === undefined);
+      if (missing.length > 0) throw settingMissing(missing, profile);
+    },
     /** Returns the URL without a final `/v1` or slash. @throws Failure `setting-missing` */
     serviceUrl(of: EndpointHost) {
       const name = values.urlSettingName(of);
@@ -100,18 +105,24 @@ const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (senten
 export const setCommand = (name: values.SettingName, profile: string) =>
   inProfile(`rollcall config set ${name} ${values.settings[name].example ?? "<value>"}`, profile);
 
-export const settingMissing = (missing: values.SettingName, profile: string, canBeLocal = true) => {
+export const settingMissing = (missing: readonly values.SettingName[], profile: string, canBeLocal = true) => {
   // By default, the log URL is the base URL.
-  const name = missing === "log_base_url" ? "base_url" : missing;
-  const { about, example = "<value>", hasOption, localFallback } = values.settings[name];
+  const names = missing.map((name) => (name === "log_base_url" ? "base_url" : name));
+  const exampleOf = (name: values.SettingName) => values.settings[name].example ?? "<value>";
+  const options = names.filter((name) => values.settings[name].hasOption);
+  const variables = names.map((name) => `${values.toVariableName(name)}=${exampleOf(name)}`);
+  const commands = names.map((name) => `\`${setCommand(name, profile)}\``);
+  const isLocal = names.some((name) => values.settings[name].localFallback || name.endsWith("base_url"));
   const ways = [
-    hasOption && `pass ${toOptionName(name)} ${example}`,
-    `set ${values.toVariableName(name)}=${example}`,
-    `run \`${setCommand(name, profile)}\``,
-    canBeLocal && (localFallback || name.endsWith("base_url")) && "use the local service with --local",
+    options.length > 0 && `pass ${options.map((name) => `${toOptionName(name)} ${exampleOf(name)}`).join(" ")}`,
+    `set ${variables.join(" and ")}`,
+    `run ${commands.join(" and ")}`,
+    canBeLocal && isLocal && "use the local service with --local",
   ];
-  const details = { hint: ways.filter(Boolean).join(", or "), where: { setting: name } };
-  return new Failure("usage", "setting-missing", `${name} is not set (${about})`, details);
+  const about = names.map((name) => `${name}${names.length > 1 ? "" : " is not set"} (${values.settings[name].about})`);
+  const message = names.length > 1 ? `settings are missing: ${about.join(", ")}` : about.join("");
+  const where = names.length === 1 && names[0] ? { where: { setting: names[0] } } : {};
+  return new Failure("usage", "setting-missing", message, { hint: ways.filter(Boolean).join(", or "), ...where });
 };
 
 const title = "the ledger";

@@ -74,7 +74,7 @@ type Setting<Value> = Readonly<{
 const url = { parse: parseUrl, redact: redactUrl, isOfService: true } as const;
 const providerOf = (catalog: "analysis" | "router") => {
   const about = `name of the provider of the ${catalog} catalog, in the URL <base_url>/inference/${catalog}/<name>/models`;
-  return { about, parse: parseSegment, localFallback: "local" };
+  return { about, parse: parseSegment, localFallback: "local", hasOption: true } as const;
 };
 
 const definitions = {

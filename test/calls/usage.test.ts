@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { findPriceDoubt, readUsages } from "../../src/calls/index.ts";
+import { listInputMedia, readUsages } from "../../src/calls/index.ts";
 import { parseRawJson } from "../../src/json/raw-json.ts";
 
 /** Lists prompt, cached, written and completion tokens of each model. */
@@ -171,7 +171,7 @@ describe("the usage of a call", () => {
     ["input_tokens is 1.5", { input_tokens: 1.5, output_tokens: 1 }, [undefined, 1n]],
     ['completion_tokens is "NaN"', { prompt_tokens: 7, completion_tokens: "NaN" }, [7n, undefined]],
     [
-      "cached_tokens is -4",
+      "prompt_tokens_details.cached_tokens is -4",
       { prompt_tokens: 7, completion_tokens: 1, prompt_tokens_details: { cached_tokens: -4 } },
       [7n, 1n],
     ],
@@ -194,32 +194,158 @@ describe("the usage of a call", () => {
     ]);
   });
 
+  const tokens = { prompt_tokens: 10, completion_tokens: 5 };
+  const gemini1 = { promptTokenCount: 10, candidatesTokenCount: 5 };
+  const unpricedOf = (output: unknown, inputs: unknown = {}) =>
+    readUsages(parseRawJson(JSON.stringify({ inputs, output })))[0]?.unpriced;
+
   it.each([
-    [{ service_tier: "flex", usage: {} }, "the service tier flex"],
-    [{ usage: { service_tier: "batch" } }, "the service tier batch"],
-    [{ usage: { prompt_tokens_details: { audio_tokens: 5 } } }, "includes audio"],
+    ["service_tier flex", { service_tier: "flex", usage: tokens }],
+    ["service_tier batch", { usage: { ...tokens, service_tier: "batch" } }],
+    ["prompt_tokens_details.audio_tokens 5", { usage: { ...tokens, prompt_tokens_details: { audio_tokens: 5 } } }],
     [
+      "completion_tokens_details.image_tokens 4",
+      { usage: { ...tokens, completion_tokens_details: { image_tokens: 4 } } },
+    ],
+    [
+      "promptTokensDetails.AUDIO.tokenCount 9",
       {
         usageMetadata: {
+          ...gemini1,
           promptTokensDetails: [
             { modality: "TEXT", tokenCount: 1 },
             { modality: "AUDIO", tokenCount: 9 },
           ],
         },
       },
-      "includes audio",
     ],
-    [{ usage: { cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 2 } } }, "for an hour"],
+    [
+      "candidates_tokens_details.IMAGE.token_count 9",
+      { usage_metadata: { ...gemini1, candidates_tokens_details: [{ modality: "IMAGE", token_count: 9 }] } },
+    ],
+    ["traffic_type PROVISIONED_THROUGHPUT", { usage_metadata: { ...gemini1, traffic_type: "PROVISIONED_THROUGHPUT" } }],
+    [
+      "cache_creation.ephemeral_1h_input_tokens 2",
+      { usage: { ...tokens, cache_creation: { ephemeral_5m_input_tokens: 1, ephemeral_1h_input_tokens: 2 } } },
+    ],
+    ["server_tool_use.web_search_requests 3", { usage: { ...tokens, server_tool_use: { web_search_requests: 3 } } }],
+    ["speed fast", { usage: { ...tokens, speed: "fast" } }],
+    ["inference_geo us", { usage: { ...tokens, inference_geo: "us" } }],
+    [
+      "iterations.compaction.input_tokens 7",
+      { usage: { ...tokens, iterations: [{ type: "compaction", input_tokens: 7 }] } },
+    ],
+    ["num_sources_used 4", { usage: { ...tokens, num_sources_used: 4 } }],
+    ["citation_tokens 8, num_search_queries 2", { usage: { ...tokens, citation_tokens: 8, num_search_queries: 2 } }],
+    ["search_context_size low", { usage: { ...tokens, search_context_size: "low" } }],
+    [
+      "billed_units.search_units 1",
+      { usage: { billed_units: { input_tokens: 5, output_tokens: 2, search_units: 1 } } },
+    ],
+    ["prompt_audio_seconds 12", { usage: { ...tokens, prompt_audio_seconds: 12 } }],
+    ["is_byok true", { usage: { ...tokens, is_byok: true } }],
+    ["new_member.deep 1", { usage: { ...tokens, new_member: { deep: 1 } } }],
+    ["web_search_call", { usage: tokens, output: [{ type: "web_search_call" }, { type: "message", content: [] }] }],
+    ["images", { usage: tokens, choices: [{ message: { role: "assistant", content: "", images: [{}] } }] }],
+    [
+      "groundingMetadata",
+      { usageMetadata: gemini1, candidates: [{ content: { parts: [{ text: "4" }] }, groundingMetadata: { a: 1 } }] },
+    ],
+    ["inlineData", { usageMetadata: gemini1, candidates: [{ content: { parts: [{ inlineData: {} }] } }] }],
+  ])("has no prices for %s", (named, output) => {
+    expect(unpricedOf(output)).toBe(`the call has ${named}, which can have another price`);
+  });
+
+  it.each([
+    ["service_tier priority", { service_tier: "priority" }],
+    ["web_search_options", { web_search_options: { search_context_size: "low" } }],
+  ])("has no prices for %s of the inputs", (named, inputs) => {
+    expect(unpricedOf({ usage: tokens }, inputs)).toBe(`the call has ${named}, which can have another price`);
+  });
+
+  it.each([
     [
       {
         service_tier: "default",
-        usage: { service_tier: "standard", cache_creation: { ephemeral_1h_input_tokens: 0 } },
+        usage: { ...tokens, service_tier: "standard", cache_creation: { ephemeral_1h_input_tokens: 0 } },
       },
-      undefined,
     ],
-  ])("can have other prices for a service tier, audio or a long cache (row %$)", (output, reason) => {
-    const doubt = findPriceDoubt(parseRawJson(JSON.stringify({ output })));
-    if (reason === undefined) expect(doubt).toBeUndefined();
-    else expect(doubt).toContain(reason);
+    [
+      {
+        usage: {
+          ...tokens,
+          inference_geo: "not_available",
+          speed: "standard",
+          server_tool_use: { web_search_requests: 0 },
+        },
+      },
+    ],
+    [
+      {
+        usage_metadata: {
+          ...gemini1,
+          traffic_type: "ON_DEMAND",
+          prompt_tokens_details: [{ modality: "TEXT", token_count: 10 }],
+        },
+      },
+    ],
+    [
+      {
+        usage: {
+          ...tokens,
+          prompt_tokens_details: { text_tokens: 10 },
+          num_sources_used: 0,
+          is_byok: false,
+          cost_details: null,
+        },
+      },
+    ],
+    [
+      {
+        usage: {
+          ...tokens,
+          completion_tokens_details: { rejected_prediction_tokens: 3, image_tokens: 0, audio_tokens: null },
+        },
+      },
+    ],
+    [
+      {
+        usage: {
+          ...tokens,
+          prompt_cache_hit_tokens: 4,
+          prompt_cache_miss_tokens: 6,
+          queue_time: 0.2,
+          prompt_audio_seconds: {},
+        },
+      },
+    ],
+    [{ usage: { ...tokens, iterations: [{ type: "message", input_tokens: 10, output_tokens: 5 }] } }],
+    [
+      {
+        usage: { billed_units: { input_tokens: 5, output_tokens: 2 }, tokens: { input_tokens: 70, output_tokens: 2 } },
+      },
+    ],
+    [{ usage: tokens, output: [{ type: "reasoning", summary: [] }, { type: "function_call" }] }],
+    [{ usage: tokens, choices: [{ message: { role: "assistant", content: "4", audio: null, annotations: [] } }] }],
+  ])("has prices for known counts, zeros and usual conditions (row %$)", (output) => {
+    expect(unpricedOf(output)).toBeUndefined();
+  });
+
+  it("names the parts of the inputs that are not text", () => {
+    const messages = [{ role: "user", content: [{ type: "text" }, { type: "image_url" }] }];
+    const contents = [{ role: "user", parts: [{ text: "Hi" }, { inlineData: {} }] }];
+    expect(listInputMedia(parseRawJson(JSON.stringify({ inputs: { messages, contents } })))).toEqual([
+      "image_url",
+      "inlineData",
+    ]);
+  });
+
+  it.each([
+    ["OpenRouter", { cost: 0.0015, cost_details: { upstream_inference_cost: 0.0015 } }, 15n, 4],
+    ["Perplexity", { cost: { request_cost: 0.005, total_cost: 0.006 } }, 6n, 3],
+    ["xAI", { cost_in_usd_ticks: 15_000_000 }, 15_000_000n, 10],
+  ])("has the cost that %s states", (_, cost, digits, places) => {
+    const [usage] = readUsages(parseRawJson(JSON.stringify({ output: { usage: { ...tokens, ...cost } } })));
+    expect(usage).toMatchObject({ unpriced: undefined, stated: { digits, places } });
   });
 });

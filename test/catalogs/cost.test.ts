@@ -141,6 +141,43 @@ describe("the cost of a usage", () => {
     });
   });
 
+  it.each<[string, object, Partial<Parameters<typeof computeCost>[1]>, string | null]>([
+    ["the name of a price is unknown", { reasoning: "8" }, {}, 'its prices have the unknown price "reasoning 8"'],
+    [
+      "billing is not per token",
+      { billing: "per_second" },
+      {},
+      'its prices have the unknown term "billing per_second"',
+    ],
+    [
+      "an override has an unknown condition",
+      { overrides: [{ region: "us", prompt: "1" }] },
+      {},
+      "its prices have the unknown condition region",
+    ],
+    [
+      "a price of images can apply",
+      { image: "0.1" },
+      { media: ["image_url"] },
+      "its price of image can apply to parts of the prompt (image_url)",
+    ],
+    ["a price of requests cannot be read", { request: "some" }, {}, "the price of request is not stated"],
+    [
+      "nothing is unknown",
+      { unit: "per_token", web_search: "5", audio: "3", image: "0", reasoning: "0" },
+      { media: ["image_url"] },
+      null,
+    ],
+  ])("has the reason if %s", (_, more, options, reason) => {
+    const usage = { ...noUsage, prompt_tokens: 3, completion_tokens: 4, requests: 1 };
+    const cost = computeCost(modelOf({ pricing: { prompt: "1", completion: "2", ...more } }), {
+      usage,
+      needsUnitPrices: false,
+      ...options,
+    });
+    expect([cost.total, cost.reason]).toEqual([reason === null ? "11" : null, reason]);
+  });
+
   it.each(["0", "2"])("is exact if the price of reasoning is %s", (internal_reasoning) => {
     const pricing = { prompt: "1", completion: "2", internal_reasoning };
     const usage = { ...noUsage, prompt_tokens: 3, completion_tokens: 4 };

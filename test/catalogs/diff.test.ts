@@ -1,9 +1,11 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { diffCatalogs } from "../../src/catalogs/index.ts";
+import { type DiffPolicy, diffCatalogs, isDifference, usualPolicy } from "../../src/catalogs/index.ts";
 import { entries, modelsOf, parseModels } from "./models.ts";
 
-const diff = (from: readonly unknown[], to: readonly unknown[]) => diffCatalogs(modelsOf(from), modelsOf(to));
+const diff = (from: readonly unknown[], to: readonly unknown[], policy?: DiffPolicy) =>
+  diffCatalogs({ from: modelsOf(from), to: modelsOf(to) }, {}, policy);
+const byId = (data: readonly unknown[]) => [...new Map(modelsOf(data).map((model) => [model.id, model])).values()];
 
 type Change = ReturnType<typeof diff>["changes"][number];
 
@@ -15,14 +17,17 @@ const mirrored = ({ change, from, to, ...others }: Change): Change => ({
 });
 /** The changes without the name, which comes from the later catalog if both have one. */
 const facts = (changes: readonly Change[]) =>
-  changes.map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to])).sort();
+  changes
+    .filter(isDifference)
+    .map(({ id, change, field, from, to }) => JSON.stringify([id, change, field, from, to]))
+    .sort();
 
 describe("the difference of two catalogs", () => {
   it("finds no change between a catalog and itself", () => {
     fc.assert(
       fc.property(entries, (data) => {
         const { changes, models } = diff(data, data);
-        expect(changes).toEqual([]);
+        expect(changes.filter(isDifference)).toEqual([]);
         expect(models.same + models.without_id / 2).toBe(data.length);
       }),
     );
@@ -31,7 +36,7 @@ describe("the difference of two catalogs", () => {
   it("finds the opposite changes in the opposite direction", () => {
     fc.assert(
       fc.property(entries, entries, (one, other) => {
-        const [there, back] = [diff(one, other), diff(other, one)];
+        const [there, back] = [diff(byId(one), byId(other)), diff(byId(other), byId(one))];
         expect(facts(back.changes)).toEqual(facts(there.changes.map(mirrored)));
         expect(back.models).toMatchObject({ same: there.models.same, without_id: there.models.without_id });
       }),
@@ -57,10 +62,11 @@ describe("the difference of two catalogs", () => {
 
   it("claims no model as added to a catalog of which only a part is known, and none as gone from the other", () => {
     const [one, two] = [modelsOf([{ id: "a" }, { id: "b" }]), modelsOf([{ id: "b" }, { id: "c" }])];
-    const changesOf = (isPartial: Parameters<typeof diffCatalogs>[2]) =>
-      diffCatalogs(one, two, isPartial).changes.map(({ id, change }) => `${change} ${id}`);
+    const changesOf = (isPartial: Parameters<typeof diffCatalogs>[1]) =>
+      diffCatalogs({ from: one, to: two }, isPartial).changes.map(({ id, change }) => `${change} ${id}`);
     expect(changesOf({ from: true })).toEqual(["gone a"]);
     expect(changesOf({ to: true })).toEqual(["added c"]);
+    expect(diffCatalogs({ from: one, to: two }, { to: true }).unchecked).toEqual(["a"]);
   });
 
   it.each([
@@ -94,14 +100,136 @@ describe("the difference of two catalogs", () => {
     ],
   ])("contains %s", (_, from, to, [change, field, was, is]) => {
     const { changes } = diff([{ id: "a", ...from }], [{ id: "a", ...to }]);
-    expect(changes).toEqual([{ id: "a", name: null, change, field, from: was, to: is }]);
+    expect(changes).toMatchObject([{ id: "a", name: null, change, field, from: was, to: is }]);
   });
 
   it("shortens a value that is nested too deeply to be printed", () => {
     const deep = "[".repeat(50_000) + "]".repeat(50_000);
     const models = parseModels(`{"data":[{"id":"a","quantization":${deep}}]}`);
-    expect(diffCatalogs(models, modelsOf([{ id: "a" }])).changes).toMatchObject([
+    expect(diffCatalogs({ from: models, to: modelsOf([{ id: "a" }]) }).changes).toMatchObject([
       { from: "(nested too deeply)", to: null },
+    ]);
+  });
+
+  const worse = (from: object, to: object, policy: Partial<DiffPolicy> = {}) =>
+    diff([{ id: "a", ...from }], [{ id: "a", ...to }], { ...usualPolicy, now: Date.UTC(2026, 10, 1), ...policy })
+      .changes.filter((change) => change.worse)
+      .map(({ field }) => field);
+  const prices = (pricing: object) => ({ pricing: { prompt: "1", completion: "2", ...pricing } });
+  const tier = (more: object, tokens = 200_000) => prices({ overrides: [{ min_prompt_tokens: tokens, ...more }] });
+  const at200k = "pricing.overrides[min_prompt_tokens=200000].prompt";
+
+  it.each<[string, object, object, string]>([
+    ["a higher price", prices({}), prices({ prompt: "1.000001" }), "pricing.prompt"],
+    ["a price above zero", prices({ prompt: "0" }), prices({ prompt: "1e-9" }), "pricing.prompt"],
+    ["a new price of requests", prices({}), prices({ request: "0.1" }), "pricing.request"],
+    ["a new price of an unknown part", prices({}), prices({ reasoning: "0.1" }), "pricing.reasoning"],
+    ["a price that is gone", prices({}), { pricing: { prompt: "1" } }, "pricing.completion"],
+    ["a price of the cache that is gone", prices({ input_cache_read: "0.1" }), prices({}), "pricing.input_cache_read"],
+    ["a price that cannot be read", prices({}), prices({ prompt: "-1" }), "pricing.prompt"],
+    ["another unit", prices({}), prices({ unit: "per_1m_tokens" }), "pricing.unit"],
+    ["another currency next to the prices", prices({}), { ...prices({}), currency: "EUR" }, "currency"],
+    ["a dearer override", tier({ prompt: "2" }), tier({ prompt: "3" }), at200k],
+    ["a new override", prices({}), tier({ prompt: "3" }), at200k],
+    ["an override that no longer makes a price lower", tier({ prompt: "0.5" }), prices({}), at200k],
+    [
+      "a dearer override of a time",
+      prices({}),
+      prices({ overrides: [{ utc_start: "08:00", utc_end: "20:00", prompt: "3" }] }),
+      'pricing.overrides[utc_end="20:00",utc_start="08:00"].prompt',
+    ],
+    [
+      "a dearer price in a nested member",
+      prices({ audio: { in: "1" } }),
+      prices({ audio: { in: "2" } }),
+      "pricing.audio.in",
+    ],
+    ["a smaller context", { context_length: 2000 }, { context_length: 1000 }, "context_length"],
+    ["a smaller maximum output", { max_output_length: "2000" }, { max_output_length: 1000 }, "max_output_length"],
+    ["a smaller unknown limit", { top: { max_tokens: 9 } }, { top: { max_tokens: 8 } }, "top.max_tokens"],
+    ["fewer bits", { quantization: "fp8" }, { quantization: "int4" }, "quantization"],
+    ["a feature that is gone", { supported_features: ["tools"] }, { supported_features: [] }, "supported_features"],
+    [
+      "a country that is gone",
+      { datacenters: [{ country_code: "FI" }, { country_code: "US" }] },
+      { datacenters: [{ country_code: "us" }] },
+      "datacenters.country_code",
+    ],
+    ["a deprecation date within 30 days", {}, { deprecation_date: "2026-11-30" }, "deprecation_date"],
+    [
+      "a past date, also before",
+      { deprecation_date: "2026-01-01" },
+      { deprecation_date: "2026-01-01" },
+      "deprecation_date",
+    ],
+    ["an expiration date", {}, { expiration_date: "2026-11-30T00:00:00Z" }, "expiration_date"],
+    ["an end in Unix seconds", {}, { retired_at: Date.UTC(2026, 10, 2) / 1000 }, "retired_at"],
+    ["a date that cannot be read", {}, { deprecation_date: "soon" }, "deprecation_date"],
+    ["a model that is not ready", { is_ready: true }, { is_ready: false }, "is_ready"],
+  ])("counts %s as worse", (_, from, to, field) => {
+    expect(worse(from, to)).toEqual([field]);
+  });
+
+  it.each<[string, object, object]>([
+    ["a lower price", prices({}), prices({ prompt: "0.9" })],
+    ["another spelling of a price", prices({}), prices({ prompt: "10e-1", completion: 2 })],
+    ["a price of the cache below the prompt", prices({}), prices({ input_cache_read: "0.1" })],
+    ["another spelling of a key", prices({ input_cache_reads: "0.1" }), prices({ input_cache_read: "0.10" })],
+    ["the usual unit and currency", prices({}), prices({ unit: "per_token", currency: "USD", discount: 0 })],
+    ["a price that is stated now", { pricing: {} }, prices({})],
+    ["prices that are null", prices({ request: "1" }), { pricing: null }],
+    ["a cheaper override", tier({ prompt: "3" }), tier({ prompt: "2" })],
+    [
+      "overrides in another order",
+      prices({
+        overrides: [
+          { min_prompt_tokens: 2e5, prompt: "3" },
+          { min_prompt_tokens: 4e5, prompt: "4" },
+        ],
+      }),
+      prices({
+        overrides: [
+          { min_prompt_tokens: "400000", prompt: "4" },
+          { prompt: "3", min_prompt_tokens: 2e5 },
+        ],
+      }),
+    ],
+    ["a list that is null", { supported_features: ["tools"] }, { supported_features: null }],
+    ["countries in another case", { datacenters: [{ country_code: "FI" }] }, { datacenters: [{ country_code: "fi" }] }],
+    ["datacenters that are null", { datacenters: [{ country_code: "FI" }] }, { datacenters: null }],
+    ["a limit that is no longer stated", { context_length: 9 }, { context_length: 0 }],
+    ["a larger limit", { context_length: 9 }, { context_length: 10 }],
+    ["a later date", {}, { deprecation_date: "2027-01-31" }],
+    ["a date that is no longer stated", { deprecation_date: "2026-11-02" }, {}],
+    ["another description", { description: "a" }, { description: "b" }],
+  ])("does not count %s as worse", (_, from, to) => {
+    expect(worse(from, to)).toEqual([]);
+  });
+
+  it("allows a rise up to a percentage, and dates after a time", () => {
+    const maxRise = { digits: 10n, places: 0 };
+    expect(worse(prices({}), prices({ prompt: "1.1" }), { maxRise })).toEqual([]);
+    expect(worse(prices({}), prices({ prompt: "1.1000001" }), { maxRise })).toEqual(["pricing.prompt"]);
+    expect(worse({}, { deprecation_date: "2026-11-30" }, { withinMs: 0 })).toEqual([]);
+  });
+
+  it("names facts that are no longer stated as unknown", () => {
+    const { changes } = diff([{ id: "a", supported_features: ["tools"] }], [{ id: "a", supported_features: null }]);
+    expect(changes).toMatchObject([{ field: "supported_features", worse: false, isUnknown: true }]);
+  });
+
+  it("counts a model as gone only if no entry has its id, and compares the entries that are alike", () => {
+    const [a, dear, cheap] = ["b", "a", "a"].map((id, at) => ({ id, ...prices({ prompt: String(5 - at) }) }));
+    expect(diff([dear, cheap, a], [cheap, dear, a]).changes).toEqual([]);
+    const found = diff([dear, cheap, a], [cheap]).changes.map(({ id, change, worse: isWorse }) => [
+      id,
+      change,
+      isWorse,
+    ]);
+    expect(found).toEqual([
+      ["a", "price", false],
+      ["a", "gone", false],
+      ["b", "gone", true],
     ]);
   });
 });

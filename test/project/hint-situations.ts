@@ -16,7 +16,6 @@ export interface Situation {
 }
 
 const log = "rollcall log m good.jsonl --split train --local";
-const lock = "rollcall catalog lock openai/gpt-oss-120b --local";
 const call = "$(rollcall ledger calls --local | head -1 | cut -f1)";
 
 /** Exits with 0 if the output contains a text. */
@@ -25,7 +24,6 @@ const says = (text: string): string => `grep -qF -- '${text}' .out`;
 /** Exits with 0 if both groups of the file are logged once. */
 const isLogged = "rollcall ledger verify good.jsonl --model m --split train --local";
 const holdsModels = says("openai/gpt-oss-120b");
-const isVerified = "rollcall catalog verify --local";
 
 /** Every reason whose hint names a command, an option or a variable, if one user on one machine can cause it. */
 export const situations: Readonly<Record<string, Situation>> = {
@@ -264,47 +262,10 @@ export const situations: Readonly<Record<string, Situation>> = {
     fails: `rollcall catalog cost --local --from-call ${call}`,
     helps: [["rollcall catalog cost --local --prompt-tokens 1 --completion-tokens 1", holdsModels]],
   },
-  "lock-missing": {
-    fails: "rollcall catalog verify --local",
-    helps: [
-      [lock, isVerified],
-      [`${lock} --file other.json`, `${isVerified} --file other.json`],
-    ],
+  "models-missing": {
+    fails: "rollcall catalog cost openai/gpt-oss-120 --prompt-tokens 1 --local",
+    helps: [["rollcall catalog cost openai/gpt-oss-120b --prompt-tokens 1 --local", holdsModels]],
   },
-  "lock-unreadable": {
-    before: `${lock} --file other.json; mkdir rollcall.lock.json`,
-    fails: "rollcall catalog verify --local",
-    helps: [
-      [`rmdir rollcall.lock.json && ${lock}`, isVerified],
-      ["rollcall catalog verify --local --file other.json", says("in other.json verified")],
-    ],
-  },
-  "invalid-lock": {
-    before: "echo nothing > rollcall.lock.json",
-    fails: "rollcall catalog verify --local",
-    helps: [
-      [`mv rollcall.lock.json away && ${lock}`, isVerified],
-      [`${lock} --file other.json`, `${isVerified} --file other.json`],
-    ],
-  },
-  "lock-not-overwritten": {
-    before: "echo '{\"name\":1}' > rollcall.lock.json",
-    fails: lock,
-    helps: [[`${lock} --file other.json`, `${isVerified} --file other.json && grep -q name rollcall.lock.json`]],
-  },
-  "lock-unwritable": {
-    fails: `${lock} --file none/lock.json`,
-    helps: [[`${lock} --file lock.json`, `${isVerified} --file lock.json`]],
-  },
-  "lock-differs": {
-    before: `${lock}; sed -i 's/"context_length": [0-9]*/"context_length": 999999999/' rollcall.lock.json`,
-    fails: "rollcall catalog verify --local",
-    helps: [
-      [lock, `${isVerified} && ! grep -q 999999999 rollcall.lock.json`],
-      ["rollcall catalog verify --local --allow context-decreased", "! grep -q context-decreased .out"],
-    ],
-  },
-  "models-missing": { fails: `rollcall catalog lock openai/gpt-oss-120 --local`, helps: [[lock, isVerified]] },
   "model-not-listed": {
     fails: "rollcall catalog show zzz --local",
     helps: [["rollcall catalog all kimi --local", "grep -qi kimi .out"]],
@@ -315,13 +276,13 @@ export const situations: Readonly<Record<string, Situation>> = {
     env: { ROLLCALL_ROUTER_PROVIDER: "local" },
   },
   "catalog-file-unreadable": {
-    fails: "rollcall catalog diff none.json none.json",
-    helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json one.json"]],
+    fails: "rollcall catalog diff none.json --with none.json",
+    helps: [["rollcall catalog router --local --json > one.json", "rollcall catalog diff one.json --with one.json"]],
   },
   "catalogs-differ": {
     before: "rollcall catalog router --local --json > one.json; rollcall catalog analysis --local --json > two.json",
-    fails: "rollcall catalog diff one.json two.json --exit-code",
-    helps: [["rollcall catalog diff one.json two.json", "test -s .out"]],
+    fails: "rollcall catalog diff one.json --with two.json --exit-code",
+    helps: [["rollcall catalog diff one.json --with two.json", "test -s .out"]],
     drops: ["--exit-code"],
   },
   "unreadable-import": {

@@ -37,7 +37,6 @@ const loads: Readonly<Record<string, string>> = {
   "catalog router": "catalogs commander undici",
   [`catalog diff ${routerFile} ${routerFile}`]: "catalogs commander",
   "catalog cost --prompt-tokens 1": "catalogs commander undici",
-  "catalog lock --json": "catalogs commander undici zod",
   "auth status": "commander",
   "config list": "commander",
   "config set split train":

@@ -107,11 +107,11 @@ const formatCosts = (costs: readonly calls.CallCost[]) => {
 
 const notProvided = "not provided by the service";
 
-const formatCost = ({ unit, total, known }: calls.CallCost) => {
+const formatCost = ({ unit, total, known, reason }: calls.CallCost) => {
   const amount = formatRounded(total ?? known);
   const money = unit === "USD" ? `$${amount}` : `${amount} ${unit}`;
   if (total) return money;
-  return known.digits === 0n ? "unknown" : `unknown (at least ${money})`;
+  return `unknown (${known.digits === 0n ? "" : `at least ${money}, because `}${reason})`;
 };
 
 const formatStorageSize = (call: raw.RawJson, field: string) => {

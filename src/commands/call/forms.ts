@@ -114,15 +114,15 @@ const summaryForm: Form = async ({ screen }, { costs }, { calls, totals, vendorP
   for await (const { call } of calls) summarizer.add(call);
   const summary = summarizer.summary();
   const { calls: count, cost } = summary.all;
-  const { rollUps, doubts } = summary;
+  const { rollUps, doubts, costDoubt } = summary;
   const { missing, canBeEmpty } = totals();
   if (doubts.length > 0)
     screen.noteInResult(`the tokens of ${doubts.length} of ${count} calls are not exact, because ${doubts[0]}`);
-  if (count > 0 || canBeEmpty) await printCallSummary(screen, { summary, costs, missing });
   if (costs && cost.calls < count)
-    screen.notice(
-      `the cost covers ${cost.calls} of ${count} calls, because the service sent no complete cost for the rest`,
+    screen.noteInResult(
+      `the cost covers ${cost.calls} of ${count} calls, because ${costDoubt ?? "the service sent no cost for the rest"}`,
     );
+  if (count > 0 || canBeEmpty) await printCallSummary(screen, { summary, costs, missing });
   if (rollUps > 0)
     screen.notice(
       `counted tokens and costs once, although ${pluralize(rollUps, "parent call")} includes its child calls`,

@@ -31,6 +31,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
     throw invalidOptionValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
   const printForm = selectForm(context, typed);
   const settings = await readEffectiveSettings(context);
+  settings.requireAll(settings.local ? ["project"] : ["base_url", "project"]);
   const project = settings.require("project");
   const vendorPrefix = settings.require("vendor_prefix");
   const maxWaitMs = settings.require("max_wait");

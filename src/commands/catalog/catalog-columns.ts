@@ -23,7 +23,7 @@ const priceColumn = (name: string, rank: number, title = name) =>
     // Marks an invalid price with digits, because users could take it for a valid price.
     text: (value, spelled, { entry = {} }) => {
       const text = toText(value) ?? spelled();
-      const hasTerms = typeof value === "object" || catalogs.listTerms(entry).length > 0;
+      const hasTerms = typeof value === "object" || catalogs.listUnknownMembers(entry).some(({ isTerm }) => isTerm);
       const price = hasTerms ? undefined : catalogs.parsePrice(text);
       if (price) return formatDecimal(catalogs.toShownPrice(name, price));
       return /\d/.test(text) ? `${text} (as given)` : text;

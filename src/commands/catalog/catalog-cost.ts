@@ -1,9 +1,17 @@
-import { type CallUsage, countCompletion, findPriceDoubt, readUsages } from "../../calls/index.ts";
+import {
+  type CallUsage,
+  countCompletion,
+  isSameCost,
+  listInputMedia,
+  otherCostStated,
+  readUsages,
+} from "../../calls/index.ts";
 import * as catalogs from "../../catalogs/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
 import { toText } from "../../contract/replies.ts";
+import { parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
 import { type KeyColumn, printObjects } from "../../output/index.ts";
@@ -19,21 +27,23 @@ export const showCosts = async (context: Context, typed: CostOptions) => {
   const { screen, host } = context;
   const { fromCall, images, requests } = typed;
   const given = parseUsageOptions(typed);
-  const { recorded, doubt } =
-    fromCall === undefined
-      ? { recorded: catalogs.noUsage, doubt: undefined }
-      : await readRecordedUsage(context, fromCall);
-  const usage = { ...recorded, ...given };
+  const read = fromCall === undefined ? undefined : await readRecordedUsage(context, fromCall);
+  const usage = { ...(read?.recorded ?? catalogs.noUsage), ...given };
+  const computeCost = (entry: catalogs.CatalogEntry["entry"]) => {
+    const cost = catalogs.computeCost(entry, { usage, needsUnitPrices, doubt: read?.doubt, media: read?.media ?? [] });
+    const total = cost.total === null ? undefined : parseDecimal(cost.total);
+    if (!total || !read?.stated || !isOwnModel(entry, read.model) || isSameCost(read.stated, total)) return cost;
+    return { ...cost, total: null, reason: otherCostStated(read.stated) };
+  };
   const { names, listed } = await source.readCatalogs(context, typed);
   catalogs.checkFilterWords(typed, listed);
   const now = host.now();
   const { matches } = catalogs.compileFilter(typed, now);
   const needsUnitPrices = (images ?? requests) !== undefined;
-  const modelNames = typed.model.map((id) => ({ id }));
-  const { selected, missing } = source.selectNamed(listed, modelNames);
+  const { selected, missing } = source.selectNamed(listed, typed.model);
   const rows = selected
     .filter(({ entry }) => matches(entry))
-    .map((one) => toModelCost(one, catalogs.computeCost(one.entry, { usage, needsUnitPrices, doubt }), now));
+    .map((one) => toModelCost(one, computeCost(one.entry), now));
   const byId = (a: ModelCost, b: ModelCost) => catalogs.compareTexts(a.id ?? "", b.id ?? "");
   rows.sort((a, b) => Number(a.ended) - Number(b.ended) || catalogs.compareCosts(a, b) || byId(a, b));
   const models = rows.slice(0, typed.limit);
@@ -85,8 +95,15 @@ const readRecordedUsage = async (context: Context, id: string) => {
   const usages = read.map(toUsage);
   const doubt = read.map((usage) => usage.doubt).find(Boolean);
   if (usages.length === 0 || usages.some(isUnknown)) throw usageUnrecorded(id, doubt);
-  return { recorded: usages.reduce(addUsage, catalogs.noUsage), doubt: doubt ?? findPriceDoubt(call) };
+  const recorded = usages.reduce(addUsage, catalogs.noUsage);
+  const own = read.length === 1 ? read[0] : undefined;
+  const unpriced = read.map((usage) => usage.unpriced).find(Boolean);
+  const media = listInputMedia(call);
+  return { recorded, media, doubt: doubt ?? unpriced, model: own?.model, stated: own?.stated };
 };
+
+const isOwnModel = ({ id }: catalogs.CatalogEntry["entry"], model: string | undefined) =>
+  model !== undefined && (id === model || toText(id)?.endsWith(`/${model}`) === true);
 
 const toUsage = (usage: CallUsage): catalogs.Usage => {
   const { prompt, cached = 0n, written = 0n, requests = 1n } = usage;

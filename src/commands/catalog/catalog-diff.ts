@@ -1,12 +1,14 @@
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
-import { readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { ReplyList } from "../../contract/replies.ts";
-import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
+import type { CatalogModel } from "../../contract/models.ts";
+import { type ReplyList, toText } from "../../contract/replies.ts";
+import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { noteDefects } from "../../lists/sort-rows.ts";
-import { type KeyColumn, printObjects } from "../../output/index.ts";
-import { formatMinute } from "../../units.ts";
+import { type KeyColumn, printObjects, type Screen } from "../../output/index.ts";
+import { formatList, pluralize } from "../../sentences.ts";
+import type { Settings } from "../../settings/index.ts";
+import { formatMinute, type TimeResolver } from "../../units.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { formatFactName } from "./catalog-columns.ts";
 import type { DiffOptions } from "./command.ts";
@@ -19,71 +21,154 @@ type Side = Readonly<{
   file: string | null;
   /** Milliseconds since 1970; undefined for a file. */
   asOf: number | undefined;
-  models: ReplyList;
+  models: readonly CatalogModel[];
+  isPartial: boolean;
 }>;
 
 type Pair = readonly [from: Side, to: Side];
 
+/** @throws Failure `catalogs-differ` after printing the changes */
 export const diff = async (context: Context, typed: DiffOptions) => {
-  const { screen } = context;
+  const { screen, host } = context;
+  const { worse: onlyWorse, maxRise, within: withinMs } = typed;
   const progress = screen.startProgress("reading catalogs");
   const pairs = await readPairs(context, typed).finally(progress.stop);
-  const compared = pairs.map(([from, to]) => ({
-    from,
-    to,
-    ...catalogs.diffCatalogs(listModels(from), listModels(to), { from: isPartial(from), to: isPartial(to) }),
-  }));
-  const changes = compared.flatMap(({ from, to, changes: all }) =>
-    all.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one })),
+  const compared = pairs.map((pair) => compareSides(pair, { maxRise, withinMs, now: host.now() }));
+  const found = compared.flatMap(({ from, to, changes }) =>
+    changes.map((one) => ({ catalog: from.catalog === to.catalog ? to.catalog : null, ...one })),
   );
-  if (changes.length === 0) screen.notice("no differences");
+  const shown = found.filter((change) => (onlyWorse ? change.worse : catalogs.isDifference(change)));
+  noteUnknowns(screen, found, compared);
+  if (shown.length === 0) screen.notice(onlyWorse ? "no model got worse" : "no differences");
   const [first, ...others] = pairs;
   const columns = changeColumns(first && others.length === 0 ? nameSides(first) : undefined);
-  const sides = compared.map(({ from, to, models }) => ({ from: toDocument(from), to: toDocument(to), models }));
+  const changes = shown.map(({ isUnknown: _, ...change }) => change);
+  const sides = compared.map(({ from, to, models, unchecked }) => {
+    return { from: toDocument(from), to: toDocument(to), models, unchecked };
+  });
   const document: DiffDocument = { compared: sides, changes };
   await printObjects(screen, document, { member: "changes", columns });
-  if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length);
+  if (typed.exitCode && changes.length > 0) throw catalogsDiffer(changes.length, onlyWorse);
 };
 
-const listModels = ({ models }: Side) => models.entries.map(({ value }) => value);
-const isPartial = ({ models }: Side) => models.partialMark !== undefined;
-
-const toDocument = (side: Side) => {
-  const { catalog, provider, file, asOf } = side;
-  return {
-    catalog,
-    provider,
-    file,
-    partial: isPartial(side),
-    as_of: asOf === undefined ? null : new Date(asOf).toISOString(),
-  };
+const compareSides = ([from, to]: Pair, policy: catalogs.DiffPolicy) => {
+  const isPartial = { from: from.isPartial, to: to.isPartial };
+  return { from, to, ...catalogs.diffCatalogs({ from: from.models, to: to.models }, isPartial, policy) };
 };
 
+type Compared = ReturnType<typeof compareSides>;
+
+const noteUnknowns = (screen: Screen, changes: readonly catalogs.Change[], compared: readonly Compared[]) => {
+  const unknown = changes.filter(({ isUnknown }) => isUnknown).map(({ id, field }) => `${id} ${field}`);
+  if (unknown.length > 0)
+    screen.noteInResult(`${formatCount(unknown, "fact")} no longer stated, so unknown: ${formatList(unknown)}`);
+  for (const { to, unchecked } of compared)
+    if (unchecked.length > 0)
+      screen.noteInResult(
+        `${formatCount(unchecked, "model")} not checked, because ${to.file ?? `the ${to.catalog} catalog`} is incomplete [partial-list]: ${formatList(unchecked)}`,
+      );
+};
+
+const formatCount = (items: readonly string[], noun: string) =>
+  `${pluralize(items.length, noun)} ${items.length === 1 ? "is" : "are"}`;
+
+const toDocument = ({ catalog, provider, file, isPartial: partial, asOf }: Side) => {
+  return { catalog, provider, file, partial, as_of: asOf === undefined ? null : new Date(asOf).toISOString() };
+};
+
+/** @throws Failure `conflicting-options`, `invalid-option-value` */
 const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
-  const { screen, host } = context;
-  const { file: files, catalog, since, until } = typed;
-  const [older, newer] = files;
-  if (older !== undefined && since) throw conflictingOptions("--since", "<file>", "files have no history");
-  if (files.length > 2 || (files.length === 1 && catalog === undefined))
-    throw invalidOptionValue("<file>", files.join(", "), "two files, or one file and --catalog <analysis|router>");
-  const now = host.now();
+  const { saved, since, until, with: other } = typed;
+  const now = context.host.now();
+  if (since && (other !== undefined || /^-$|\.jsonl?$/i.test(saved ?? "")))
+    throw conflictingOptions("--since", other === undefined ? "<saved>" : "--with", "files have no history");
   if (since && until && until(now) < since(now))
     throw conflictingOptions("--since", "--until", "--until is before --since");
-  const readFile = async (file: string): Promise<Side> => {
-    const models = await catalogs.readCatalogFile(file, host);
-    noteDefects(screen, models, file);
-    return { catalog: null, provider: null, file, asOf: undefined, models };
-  };
-  if (older !== undefined && newer !== undefined) return [[await readFile(older), await readFile(newer)]];
-  const settings = await readEffectiveSettings(context);
-  const readCurrent = async (name: catalogs.CatalogName) => {
-    return { ...(await source.readCatalog(context, { settings, catalog: name, typed })), file: null };
-  };
-  if (older !== undefined && catalog !== undefined) return [[await readFile(older), await readCurrent(catalog)]];
-  if (!since) {
-    if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <file>");
-    return [[await readCurrent("analysis"), await readCurrent("router")]];
+  if (saved === undefined && other !== undefined) throw requiredOptionMissing("--with", "<saved>");
+  const patterns = since && saved !== undefined ? [saved, ...typed.pattern] : typed.pattern;
+  const pairs = since ? await readHistory(context, typed, since) : await readSavedPairs(context, typed);
+  if (patterns.length === 0) return pairs;
+  const tests = patterns.map(catalogs.compilePattern);
+  const matches = ({ id, name }: CatalogModel) => tests.some((test) => test(toText(id), toText(name)));
+  const selected = pairs.map((pair): Pair => {
+    const [from, to] = pair.map((side) => ({ ...side, models: side.models.filter(matches) }));
+    return from && to ? [from, to] : pair;
+  });
+  if (selected.every((pair) => pair.every(({ models }) => models.length === 0)))
+    context.screen.notice("no model matches");
+  return selected;
+};
+
+const readSavedPairs = async (context: Context, typed: DiffOptions): Promise<readonly Pair[]> => {
+  const { saved, catalog, with: other } = typed;
+  const older = saved === undefined ? undefined : await readFileSides(context, saved);
+  const newer = other === undefined ? undefined : await readFileSides(context, other);
+  if (older && newer) return pairFiles(older, newer, catalog);
+  const settings = await source.readCatalogSettings(context, typed);
+  if (!older) {
+    if (catalog !== undefined) throw requiredOptionMissing("--catalog", "--since or <saved>");
+    source.selectCatalogs(settings, catalogs.catalogNames);
+    return [
+      [await readCurrent(context, settings, typed, "analysis"), await readCurrent(context, settings, typed, "router")],
+    ];
   }
+  const pairs: Pair[] = [];
+  const isPlain = older.some((side) => side.catalog === null);
+  const set = source.selectCatalogs(settings, catalog && [catalog]);
+  if (isPlain && set.length > 1) throw catalogUnnamed();
+  const sides = isPlain ? older : older.filter((side) => catalog === undefined || side.catalog === catalog);
+  source.selectCatalogs(
+    settings,
+    sides.flatMap((side) => side.catalog ?? set),
+  );
+  for (const from of sides) {
+    const name = from.catalog ?? set[0];
+    if (name) pairs.push([from, await readCurrent(context, settings, typed, name)]);
+  }
+  return pairs;
+};
+
+const catalogUnnamed = () => requiredOptionMissing("<saved>", "--catalog, because a list does not name its catalog");
+
+const pairFiles = (older: readonly Side[], newer: readonly Side[], catalog?: catalogs.CatalogName): readonly Pair[] => {
+  const join = (sides: readonly Side[], name: Side["catalog"]): Side | undefined =>
+    sides.find((side) => side.catalog === name) ?? sides.find((side) => side.catalog === null);
+  const names = catalog ? [catalog] : [...new Set([...older, ...newer].map((side) => side.catalog))];
+  const named = names.filter((name) => name !== null || names.length === 1);
+  if (named.length > 1 && named.length < names.length) throw catalogUnnamed();
+  return named.flatMap((name): readonly Pair[] => {
+    const [from, to] = [join(older, name), join(newer, name)];
+    const [side] = [from, to].filter((one) => one !== undefined);
+    const empty = side && { ...side, file: (from ? newer : older)[0]?.file ?? null, models: [] };
+    return empty ? [[from ?? empty, to ?? empty]] : [];
+  });
+};
+
+/** Returns a side for each catalog in the file. */
+const readFileSides = async ({ screen, host }: Context, file: string): Promise<readonly Side[]> => {
+  const { models: list, entries } = await catalogs.readCatalogFile(file, host);
+  noteDefects(screen, list, file);
+  const found = [...new Set(entries.map(({ catalog }) => catalog))];
+  return (found.length === 0 ? [null] : found).map((catalog) => {
+    const models = entries.filter((one) => one.catalog === catalog).map(({ entry }) => entry);
+    return { catalog, provider: null, file, asOf: undefined, models, isPartial: list.partialMark !== undefined };
+  });
+};
+
+const readCurrent = async (context: Context, settings: Settings, typed: DiffOptions, name: catalogs.CatalogName) =>
+  toSide(await source.readCatalog(context, { settings, catalog: name, typed }));
+
+const toSide = ({ models, ...id }: Pick<Side, "catalog" | "provider" | "asOf"> & { models: ReplyList }): Side => {
+  const { catalog, provider, asOf } = id;
+  const entries = models.entries.map(({ value }) => value);
+  return { catalog, provider, asOf, file: null, models: entries, isPartial: models.partialMark !== undefined };
+};
+
+const readHistory = async (context: Context, typed: DiffOptions, since: TimeResolver): Promise<readonly Pair[]> => {
+  const { screen, host } = context;
+  const { catalog, until } = typed;
+  const now = host.now();
+  const settings = await source.readCatalogSettings(context, typed);
   const readPast = (name: catalogs.CatalogName, option: string, time: number) => {
     const id = source.identifyCatalog(settings, name);
     const folder = settings.dataFolder();
@@ -95,12 +180,13 @@ const readPairs = async (context: Context, typed: DiffOptions): Promise<readonly
       screen.notice(
         `no saved ${name} catalog is as old as ${option}, so rollcall uses the oldest one, from ${formatMinute(asOf)}`,
       );
-    return { ...id, file: null, asOf, models };
+    return toSide({ ...id, asOf, models });
   };
   const pairs: Pair[] = [];
-  for (const name of source.selectCatalogs(settings, catalog)) {
+  for (const name of source.selectCatalogs(settings, catalog && [catalog])) {
     const from = readPast(name, "--since", since(now));
-    pairs.push([from, until ? readPast(name, "--until", until(now)) : await readCurrent(name)]);
+    const to = until ? readPast(name, "--until", until(now)) : await readCurrent(context, settings, typed, name);
+    pairs.push([from, to]);
   }
   return pairs;
 };
@@ -134,7 +220,7 @@ const changeColumns = (names: readonly string[] | undefined): readonly KeyColumn
 
 const formatFact = (field: string | null, value: unknown) => {
   if (field?.startsWith("pricing.") && value !== null)
-    return catalogs.formatPrice(field.slice("pricing.".length), value);
+    return catalogs.formatPrice(field.slice(field.lastIndexOf(".") + 1), value);
   return toWords(value).join(", ");
 };
 

@@ -1,6 +1,6 @@
 /** Lists the entries of catalogs, and shows one model. */
 import * as catalogs from "../../catalogs/index.ts";
-import { listServiceArgs, readEffectiveSettings } from "../../connect.ts";
+import { listServiceArgs } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { toText } from "../../contract/replies.ts";
 import { isObject } from "../../json/json-bytes.ts";
@@ -23,7 +23,7 @@ export const listEntries = async (context: Context, of: ListName, typed: RowOpti
   const { screen, host } = context;
   const columns = rowColumns(of, host.now());
   const order = parseOrder(typed.sort, columns);
-  const settings = await readEffectiveSettings(context);
+  const settings = await source.readCatalogSettings(context, typed);
   const selected = of === "priced" ? undefined : catalogs.catalogNames.filter((name) => of === "all" || of === name);
   const [{ names, read, listed }, models] = await Promise.all([
     source.readCatalogs(context, typed, { settings, names: selected }),

@@ -2,20 +2,24 @@
 
 import type { CatalogName } from "../../catalogs/index.ts";
 import * as cli from "../../cli/index.ts";
-import { outputFile, reportOption } from "../../options/input-options.ts";
 import * as lists from "../../options/list-options.ts";
 import * as units from "../../options/unit-options.ts";
 
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 
 const diffArgs = {
-  file: cli.repeated("two catalog files, or one file to compare with the current catalog of --catalog"),
+  saved: cli.text("a saved list (`catalog all --json`), or - for standard input; with --since a pattern"),
+  pattern: cli.repeated("only models with this text in the id or name, or ids that match a glob"),
 };
 const diffOptions = {
-  since: units.timeOption("compare with the saved catalog of this time, such as 30d or 2026-10-01"),
+  with: cli.text("compare with this saved list instead of the current catalogs", "file"),
+  since: units.timeOption("compare with the cached catalogs of this time, such as 30d or 2026-10-01"),
   until: { ...units.timeOption("later time of the comparison"), default: "now", needs: "since" },
   catalog: lists.catalogOption,
-  "exit-code": cli.flag("exit with 10 if the catalogs differ"),
+  worse: cli.flag("only what can break a user: dearer, gone, smaller, deprecated"),
+  "max-rise": { ...cli.withDefault(units.percentOption("rise of a price that --worse allows"), "0%") },
+  within: cli.withDefault(units.ageOption("with --worse, report models that are deprecated within this time"), "30d"),
+  "exit-code": cli.flag("exit with 10 if the catalogs differ (with --worse, if a model got worse)"),
   ...lists.sourceOptions,
 };
 
@@ -37,23 +41,8 @@ const costOptions = {
   ...cli.inGroup("source", { catalog: lists.catalogOption, limit: lists.limitOption, ...lists.sourceOptions }),
 };
 
-const lockFile = cli.withDefault(outputFile("the lock file"), "rollcall.lock.json");
-const lockOptions = { file: lockFile, catalog: lists.catalogOption, ...lists.sourceOptions };
-
-const verifyOptions = {
-  file: lockFile,
-  "max-rise": cli.withDefault(units.percentOption("maximum rise of a price"), "0%"),
-  within: cli.withDefault(units.ageOption("fail if a model is deprecated within this time"), "30d"),
-  strict: cli.flag("treat warnings as errors"),
-  allow: cli.repeated("silence this rule", "rule", { completion: "lock-rules" }),
-  report: reportOption,
-  ...lists.sourceOptions,
-};
-
 export type DiffOptions = cli.Values<typeof diffArgs & typeof diffOptions>;
 export type CostOptions = cli.Values<typeof costOptions> & { readonly model: readonly string[] };
-export type LockOptions = cli.Values<typeof lockOptions> & { readonly model: readonly string[] };
-export type VerifyOptions = cli.Values<typeof verifyOptions>;
 
 const listCommand = (catalog: CatalogName | "all", about: string, examples: readonly string[]): cli.Command =>
   cli.command({
@@ -90,10 +79,13 @@ export const catalog = cli.command({
     }),
     cli.command({
       words: "catalog diff",
-      about: "compare the two catalogs, two versions of a catalog, or two files",
+      about: "compare a saved list with the current catalogs, two times, or the two catalogs",
       args: diffArgs,
       options: diffOptions,
-      examples: ["rollcall catalog diff --local", "rollcall catalog diff --since 30d --exit-code"],
+      examples: [
+        "rollcall catalog diff models.json --worse --max-rise 10% --exit-code",
+        "rollcall catalog diff --since 30d",
+      ],
       run: async (context, typed) => (await import("./catalog-diff.ts")).diff(context, typed),
     }),
     cli.command({
@@ -106,28 +98,6 @@ export const catalog = cli.command({
         "rollcall catalog cost --from-call 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11",
       ],
       run: async (context, typed) => (await import("./catalog-cost.ts")).showCosts(context, typed),
-    }),
-    cli.command({
-      words: "catalog lock",
-      hasSideEffects: true,
-      about: "save the current facts of models in a lock file, for catalog verify",
-      args: { model: cli.repeated("ids or globs (default: the models of the lock file, or all models)") },
-      options: lockOptions,
-      examples: [
-        "rollcall catalog lock 'moonshotai/*' --local --file /tmp/rollcall.lock.json",
-        "rollcall catalog lock openai/gpt-oss-120b zai-org/GLM-4.6",
-      ],
-      run: async (context, typed) => (await import("./catalog-lock.ts")).lock(context, typed),
-    }),
-    cli.command({
-      words: "catalog verify",
-      about: "fail if a locked model disappeared, got worse, or is deprecated now or soon",
-      options: verifyOptions,
-      examples: [
-        "rollcall catalog verify --max-rise 10% --within 60d",
-        "rollcall catalog verify --report github --allow country-removed",
-      ],
-      run: async (context, typed) => (await import("./catalog-lock.ts")).verify(context, typed),
     }),
   ],
 });

@@ -56,16 +56,23 @@ const change = object({
     "added: only in the second catalog; gone: only in the first",
     oneOf(
       ...(["added", "gone", "price", "context", "output", "quantization", "modalities", "features"] as const),
-      ...(["parameters", "countries", "deprecation"] as const),
+      ...(["parameters", "countries", "deprecation", "other"] as const),
     ),
   ),
   field: describe("name on the wire, such as pricing.prompt; null for an added or gone model", nullable(text)),
   from: describe("value on the wire; null if absent", s.unknown()),
   to: s.unknown(),
+  worse: describe("true if the change can break a user", flag),
 });
 const models = object(sameKeys(count, "from", "to", "same", "without_id"));
 const diff = object({
-  compared: list(object({ ...sameKeys(side, "from", "to"), models })),
+  compared: list(
+    object({
+      ...sameKeys(side, "from", "to"),
+      models,
+      unchecked: describe("ids that an incomplete list does not have", list(text)),
+    }),
+  ),
   changes: list(change),
   notes,
 });
@@ -93,29 +100,6 @@ const cost = object({ usage, notes, models: list(modelCost) });
 export type ModelCost = s.Infer<typeof modelCost>;
 export type CostDocument = s.Infer<typeof cost>;
 
-const lock = object({
-  file: text,
-  changed: describe("true if the file was rewritten", flag),
-  models: list(object({ catalog, id: text })),
-  notes,
-});
-export type LockDocument = s.Infer<typeof lock>;
-
-const pricePerMillion = describe("US dollars per million tokens", dollars);
-const replacement = object({ id: text, ...sameKeys(pricePerMillion, "prompt", "completion") });
-const verify = object({
-  status: oneOf("verified", "differs"),
-  file: text,
-  models: count,
-  problems: s.problems,
-  replacements: describe(
-    "the cheapest equivalent of each model with an error",
-    list(object({ catalog, id: text, replacement: nullable(replacement) })),
-  ),
-  notes,
-});
-export type VerifyDocument = s.Infer<typeof verify>;
-
 export const outputs: s.Outputs = {
   "catalog analysis": ["the models in the analysis catalog", oneCatalog, model],
   "catalog router": ["the models in the router catalog", oneCatalog, model],
@@ -123,6 +107,4 @@ export const outputs: s.Outputs = {
   "catalog show": ["the entries of one model", entryRows, entry],
   "catalog diff": ["the differences between two catalogs, dates or files", diff, change],
   "catalog cost": ["the cost of tokens by model, cheapest first", cost, modelCost],
-  "catalog lock": ["the locked models", lock],
-  "catalog verify": ["the models that got worse since the lock file, and replacements", verify, s.problem],
 };

@@ -15,32 +15,38 @@ import type { Settings } from "../../settings/index.ts";
 import { formatMinute } from "../../units.ts";
 import { catalogNotCached } from "../failures.ts";
 
+export const readCatalogSettings = async (context: Context, typed: Partial<CatalogSourceOptions>) => {
+  const { analysisProvider, routerProvider } = typed;
+  return await readEffectiveSettings(context, { analysis_provider: analysisProvider, router_provider: routerProvider });
+};
+
 export const readCatalogs = async (
   context: Context,
   typed: Partial<CatalogSourceOptions> & { readonly catalog?: catalogs.CatalogName | undefined },
   selected: { readonly settings?: Settings; readonly names?: readonly catalogs.CatalogName[] | undefined } = {},
 ) => {
-  const settings = selected.settings ?? (await readEffectiveSettings(context));
-  const names = selected.names ?? selectCatalogs(settings, typed.catalog);
+  const settings = selected.settings ?? (await readCatalogSettings(context, typed));
+  const names = selectCatalogs(settings, selected.names ?? (typed.catalog && [typed.catalog]));
   const progress = context.screen.startProgress("reading catalogs");
   const reading = names.map((catalog) => readCatalog(context, { settings, catalog, typed }));
   const read = await Promise.all(reading).finally(progress.stop);
   const listed = read.flatMap(({ catalog, models }) =>
     models.entries.map(({ value: entry, ...raw }): catalogs.CatalogEntry => ({ catalog, entry, ...raw })),
   );
-  const partial = new Set(read.flatMap(({ catalog, models }) => (models.partialMark === undefined ? [] : catalog)));
-  return { names, read, listed, partial };
+  return { names, read, listed };
 };
 
-/** @throws Failure `setting-missing` if no catalog has a provider */
-export const selectCatalogs = (settings: Settings, named?: catalogs.CatalogName) => {
-  if (named !== undefined) return [named];
+/** Default: the catalogs with a provider. @throws Failure `setting-missing` */
+export const selectCatalogs = (settings: Settings, named?: readonly catalogs.CatalogName[]) => {
   const set = catalogs.catalogNames.filter((name) => settings.get(`${name}_provider`) !== undefined);
-  if (set.length === 0) settings.require("router_provider");
-  return set;
+  const names = named ?? set;
+  const providers = (named ?? (set.length > 0 ? set : catalogs.catalogNames)).map(
+    (name) => `${name}_provider` as const,
+  );
+  settings.requireAll([...(settings.local ? [] : (["base_url"] as const)), ...providers]);
+  return names;
 };
 
-/** @throws Failure `setting-missing` */
 export const identifyCatalog = (settings: Settings, catalog: catalogs.CatalogName) => {
   const provider = settings.require(`${catalog}_provider`);
   return { baseUrl: settings.local ? "local" : settings.serviceUrl("base"), catalog, provider };
@@ -108,26 +114,18 @@ const findCache = ({ screen }: Context, settings: Settings, isNeeded: boolean) =
 
 const maxSearched = 20;
 
-type ModelName = Readonly<{ id: string; catalog?: catalogs.CatalogName | undefined }>;
-
-/** A name with a catalog is never a glob. */
-export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly ModelName[]) => {
+export const selectNamed = (listed: readonly catalogs.CatalogEntry[], names: readonly string[]) => {
   const idOf = ({ entry }: catalogs.CatalogEntry) => toText(entry.id) ?? "";
-  const keyOf = ({ id, catalog }: ModelName) => `${catalog ?? ""} ${id}`;
-  const keysOf = (one: catalogs.CatalogEntry) =>
-    [undefined, one.catalog].map((catalog) => keyOf({ id: idOf(one), catalog }));
-  const named = new Set(names.map(keyOf));
-  const globs = names
-    .filter(({ id, catalog }) => /[*?]/.test(id) && catalog === undefined)
-    .map((name) => ({ key: keyOf(name), matches: catalogs.compilePattern(name.id) }));
+  const named = new Set(names);
+  const globs = names.filter((id) => /[*?]/.test(id)).map((id) => ({ id, matches: catalogs.compilePattern(id) }));
   const isSelected = (one: catalogs.CatalogEntry) =>
-    keysOf(one).some((key) => named.has(key)) || globs.some(({ matches }) => matches(idOf(one)));
+    named.has(idOf(one)) || globs.some(({ matches }) => matches(idOf(one)));
   const selected = names.length === 0 ? listed : listed.filter(isSelected);
-  const matched = globs.filter(({ matches }) => listed.some((one) => matches(idOf(one)))).map(({ key }) => key);
-  const found = new Set([...listed.flatMap(keysOf), ...matched]);
+  const matched = globs.filter(({ matches }) => listed.some((one) => matches(idOf(one)))).map(({ id }) => id);
+  const found = new Set([...listed.map(idOf), ...matched]);
   const missing = names
-    .filter((name) => !found.has(keyOf(name)))
+    .filter((id) => !found.has(id))
     // Only one suggestion is printed.
-    .map((name, at) => ({ ...name, near: at > maxSearched ? undefined : findNearest(name.id, listed.map(idOf)) }));
+    .map((id, at) => ({ id, near: at > maxSearched ? undefined : findNearest(id, listed.map(idOf)) }));
   return { selected, missing };
 };

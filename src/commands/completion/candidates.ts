@@ -41,7 +41,6 @@ const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
   columns: listWords("columns"),
   "filter-words": listWords("filterWords"),
   formats: async () => ["auto", "rollcall", ...(await import("../../formats/index.ts")).formatNames],
-  "lock-rules": listWords("lockRuleNames"),
   models: ({ context }) => readModelIds(context.host),
   "price-names": listWords("priceNames"),
   profiles: ({ context }) => readSavedTexts(context.host, "profile"),

@@ -1,7 +1,7 @@
-/** Lists the words of options that select, sort and filter lists, and the rules of lock files. */
+/** Lists the words of options that select, sort and filter lists. */
 
 import { callFields } from "../../calls/index.ts";
-import { knownWords, lockRules } from "../../catalogs/index.ts";
+import { knownWords } from "../../catalogs/index.ts";
 import type { OptionKind, ParsedArgv } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
@@ -28,7 +28,6 @@ export const sortColumns = (request: ValueRequest) => {
   return suggestNext(names, request);
 };
 export const filterWords = (request: ValueRequest) => suggestNext(knownWords(request.name), request);
-export const lockRuleNames = () => Object.keys(lockRules);
 export const priceNames = (request: ValueRequest) => {
   const names = knownWords(request.name).map((word) => `${word}=`);
   return suggestNext(names, request);

@@ -47,7 +47,7 @@ const get = command({
   run: async (context, { name }) => {
     const { row, profile } = saved.showSetting(context, name);
     const hint = `run \`${saved.setCommand(row.name, profile)}\``;
-    if (row.value === null) throw saved.settingMissing(row.name, profile).withDetails({ hint });
+    if (row.value === null) throw saved.settingMissing([row.name], profile).withDetails({ hint });
     await printValue(context, toDocument(row), row.value);
   },
 });

@@ -23,7 +23,8 @@ const codeMeanings: Readonly<Record<FailureCode | "success", string>> = {
   partial: "Some or all groups were not logged or converted, because they were rejected or not sent.",
   unknown_outcome: "A request may or may not have been logged. The hint of the error says how to resolve it.",
   not_found: "The named call, model, catalog, request or key does not exist.",
-  differs: "`catalog diff --exit-code`, `catalog verify` or `ledger verify` found a difference.",
+  differs:
+    "`catalog diff --exit-code` or `ledger verify` found a difference, or `compare --exit-code` found a lower reward.",
   storage: "rollcall cannot use a file or folder, or cannot write its output.",
   interrupted: "A signal (SIGHUP, SIGINT or SIGTERM) ended the run. Run the same command again to continue.",
 };

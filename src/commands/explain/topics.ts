@@ -1,5 +1,4 @@
 /** Lists the topics of `rollcall explain`, which are codes and rules. */
-import { acceptAdvice, lockRules } from "../../catalogs/index.ts";
 import { readSources, reportSplitLeaks } from "../../dataset/index.ts";
 import type { Severity } from "../../failure.ts";
 import { openMemoryBytes } from "../../input/index.ts";
@@ -41,14 +40,6 @@ const trajectoryTopics = check.ruleNames.map((name) => {
   return ruleTopic(name, severity, why, () => exampleProblem(name));
 });
 
-const replaceAdvice = "use maker/other, the cheapest replacement: 0.3 $/M in, 1.2 $/M out";
-
-const lockTopics = Object.entries(lockRules).map(([rule, { severity, why, example }]) => {
-  const advice = severity === "warning" ? acceptAdvice(rule, "rollcall.lock.json") : replaceAdvice;
-  const facts = { rule, severity, message: `maker/large ${example}`, advice };
-  return ruleTopic(rule, severity, why, () => ({ file: "rollcall.lock.json", line: 6, column: 7, ...facts }));
-});
-
 const otherTopics = [
   ruleTopic(
     "insecure-permissions",
@@ -78,4 +69,4 @@ const otherTopics = [
 export const describeTopic = async ({ about, example }: Topic) =>
   about ?? (example && check.redactMessage(await example())) ?? "";
 
-export const topics = [...codeTopics, ...trajectoryTopics, ...lockTopics, ...otherTopics];
+export const topics = [...codeTopics, ...trajectoryTopics, ...otherTopics];

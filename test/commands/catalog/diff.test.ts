@@ -80,7 +80,10 @@ describe("rollcall catalog diff", () => {
     ["a whole reply", (data: object[]) => JSON.stringify({ data, note: 1 }, null, 2)],
   ])("reads %s from standard input", async (_, spelled) => {
     const { older } = files();
-    expect(await diff([older, "-", "--exit-code"], { stdin: spelled(before) })).toMatchObject({ code: 0, stdout: "" });
+    expect(await diff([older, "--with", "-", "--exit-code"], { stdin: spelled(before) })).toMatchObject({
+      code: 0,
+      stdout: "",
+    });
   });
 
   it.each([
@@ -92,7 +95,7 @@ describe("rollcall catalog diff", () => {
     const { older, folder } = files();
     const path = join(folder, "broken.json");
     if (text !== undefined) writeFileSync(path, text);
-    const ran = await diff([older, path]);
+    const ran = await diff([older, "--with", path]);
     expect(ran).toMatchObject({ code: 3, stdout: "" });
     expect(ran.stderr).toContain(words);
   });

@@ -10,7 +10,7 @@ export const rulesPage = async (): Promise<string> => {
 
 const intro = `# Rules
 
-rollcall checks trajectories, lock files and settings for these rules. A group with an error cannot be logged.
+rollcall checks trajectories and settings for these rules. A group with an error cannot be logged.
 \`--strict\` treats a warning as an error, and \`--allow <rule>\` silences it. \`rollcall explain <rule>\` explains a
 rule, mostly with an example. The fix in this table is the fix of that example, so its
 names and numbers are examples too.`;
