@@ -164,7 +164,7 @@ describe("the cost of a usage", () => {
     ["a price of requests cannot be read", { request: "some" }, {}, "the price of request is not stated"],
     [
       "nothing is unknown",
-      { unit: "per_token", web_search: "5", audio: "3", image: "0", reasoning: "0" },
+      { unit: "per_token", web_search: "5", image: "0", reasoning: "0" },
       { media: ["image_url"] },
       null,
     ],

@@ -35,7 +35,7 @@ const loads: Readonly<Record<string, string>> = {
   "models --local": "@hono/node-server commander hono libsql undici zod",
   "call read id --json": "commander undici",
   "catalog router": "catalogs commander undici",
-  [`catalog diff ${routerFile} ${routerFile}`]: "catalogs commander",
+  [`catalog diff ${routerFile} --with ${routerFile}`]: "catalogs commander",
   "catalog cost --prompt-tokens 1": "catalogs commander undici",
   "auth status": "commander",
   "config list": "commander",
