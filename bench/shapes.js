@@ -273,6 +273,60 @@ const growing = {
       words: ["catalog", "diff", ...[1, 2].map((version) => writeCatalog(`models-${version}.json`, count, version))],
     }),
   ],
+  "open calls": [
+    40_000,
+    async (count) => {
+      const file = join(folder, `open-calls-${count}.jsonl`);
+      const calls = Array.from({ length: count }, (_, at) => ({
+        id: `c${at}`,
+        function: { name: "f", arguments: "{}" },
+      }));
+      const answers = calls.toReversed().map(({ id }) => ({ role: "tool", tool_call_id: id, content: "done" }));
+      const said = [{ message: { role: "assistant", content: null, tool_calls: calls } }, ...answers];
+      writeFileSync(file, JSON.stringify({ trajectories: [{ messages_and_choices: said, reward: 1 }] }));
+      return { words: ["stats", file, "--json"] };
+    },
+  ],
+  "tool names": [
+    40_000,
+    async (count) => {
+      const file = join(folder, `tool-names-${count}.jsonl`);
+      const said = Array.from({ length: count }, (_, at) => ({
+        message: {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "c", function: { name: `f${at}`, arguments: "" } }],
+        },
+      }));
+      writeFileSync(file, JSON.stringify({ trajectories: [{ messages_and_choices: said, reward: 1 }] }));
+      return { words: ["stats", file, "--json"] };
+    },
+  ],
+  "metric names": [
+    400,
+    async (count) => {
+      const file = join(folder, `metric-names-${count}.jsonl`);
+      const groups = Array.from({ length: count }, (_, at) => {
+        const metrics = Object.fromEntries(Array.from({ length: 100 }, (_, own) => [`m${at}-${own}`, own]));
+        const said = [{ role: "user", content: `q${at}` }, { message: { role: "assistant", content: "a" } }];
+        return JSON.stringify({ trajectories: [{ messages_and_choices: said, reward: at, metrics }] });
+      });
+      writeFileSync(file, groups.join("\n"));
+      return { words: ["compare", file, file, "--json"] };
+    },
+  ],
+  "values of --by": [
+    5000,
+    async (count) => {
+      const file = join(folder, `values-${count}.jsonl`);
+      const said = [{ message: { role: "assistant", content: "a" } }];
+      const groups = Array.from({ length: count }, (_, at) =>
+        JSON.stringify({ trajectories: [{ messages_and_choices: said, reward: at, metadata: { key: at } }] }),
+      );
+      writeFileSync(file, groups.join("\n"));
+      return { words: ["stats", file, "--by", "key", "--json"] };
+    },
+  ],
   "records with a problem each": [
     100_000,
     (count) => {
@@ -290,6 +344,6 @@ for (const [name, [count, prepare]] of Object.entries(growing)) {
     const { words, code } = await prepare(factor * count);
     times.push(await processorMs(["bin/rollcall.js", ...words], { env: ownEnv, code }));
   }
-  report(`${name}: ${2 * count} over ${count}`, times[1] / times[0], { max: 2.4 });
+  report(`${name}: ${2 * count} over ${count}`, times[1] / times[0], { max: 2.5 });
 }
 catalogService.close();

@@ -210,7 +210,7 @@ export class Checker {
     const all = this.#facts.slice(0, count);
     if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
     const facts = all.filter(hasTaskPrompt);
-    const prompts = haveEqualBytes(table, facts, reader) ? 1 : countPrompts(table, facts, reader);
+    const prompts = haveEqualBytes(table, facts, reader) ? 1 : countPrompts(table, facts);
     if (prompts > 1) this.#report("mixed-prompts", { prompts }, group);
   }
 

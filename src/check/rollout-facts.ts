@@ -109,7 +109,7 @@ class RolloutWalk implements WalkedFacts {
     this.#isShort = isShort;
   }
 
-  run(table: JsonTable, { list, choices, lastChoice }: TrajectoryFacts, into: WalkedColumns) {
+  run(table: JsonTable, { node, list, choices, lastChoice }: TrajectoryFacts, into: WalkedColumns) {
     this.turns = 0;
     this.characters = 0;
     this.tokens = -1;
@@ -125,6 +125,7 @@ class RolloutWalk implements WalkedFacts {
       if (kindAt(table, entry) === Kind.object) this.#addEntry(entry, next === end);
       entry = next;
     }
+    if (this.tokens < 0) this.tokens = findStatedTokens(table, node);
     for (const { name, isSampled } of this.#open.open()) if (isSampled) this.#into.countUse("unanswered", name);
   }
 
@@ -204,6 +205,29 @@ class RolloutWalk implements WalkedFacts {
     if (count !== undefined) this.tokens = Math.max(0, this.tokens) + count;
   }
 }
+
+const tokenCounts = ["completion_tokens", "output_tokens", "n_output_tokens", "token_usage.output_tokens"] as const;
+const tokenHolders = ["usage", "token_usage", "metadata", "metrics"] as const;
+
+/** The members of a record, and of its usage, that state the number of sampled tokens. */
+const tokensShape = new Shape([...tokenCounts, ...tokenHolders], (kinds) => ({
+  count: tokenCounts.find((name) => kinds[name] === Kind.number),
+  holders: tokenHolders.filter((name) => kinds[name] === Kind.object),
+}));
+
+/** Returns -1 if the trajectory does not state the number of sampled tokens. */
+const findStatedTokens = (table: JsonTable, object: number, depth = 0): number => {
+  const { count, holders } = tokensShape.read(table, object);
+  const stated = count === undefined ? -1 : json.readNumber(table, tokensShape.at(table, tokensShape.slots[count]));
+  if (Number.isInteger(stated) && stated >= 0) return stated;
+  if (depth === 2) return -1;
+  for (const name of holders) {
+    tokensShape.read(table, object);
+    const found = findStatedTokens(table, tokensShape.at(table, tokensShape.slots[name]), depth + 1);
+    if (found >= 0) return found;
+  }
+  return -1;
+};
 
 /** Finds names of tools, because decoding a name takes longer than comparing it with those of earlier calls. */
 class ToolNames {
@@ -299,7 +323,12 @@ const canNameException = (bytes: Buffer, start: number) => {
   while (isWordByte(bytes[at] ?? 0)) at++;
   const next = bytes[at];
   return (
-    next === colon || next === openParenthesis || next === quote || first === letterUpperT || first === letterUpperU
+    next === colon ||
+    next === openParenthesis ||
+    next === quote ||
+    first === letterUpperT ||
+    first === letterUpperU ||
+    first === lessThan
   );
 };
 
@@ -311,7 +340,7 @@ const isWordByte = (byte: number) =>
   byte === 0x2e;
 
 const [letterT, letterUpperT, letterUpperU] = [0x74, 0x54, 0x55];
-const [space, openParenthesis] = [0x20, 0x28];
+const [space, openParenthesis, lessThan] = [0x20, 0x28, 0x3c];
 
 const withLogprobsReader = cacheReader({ leafKeys: ["top_logprobs", "bytes"] });
 

@@ -6,6 +6,7 @@ import { type Span, sliceText } from "../json/json-bytes.ts";
 import { type JsonReader, nodeSize } from "../json/reader.ts";
 import { Kind, kindAt, mapMembers, Shape } from "../json/shape.ts";
 import * as json from "../json/table.ts";
+import { recorderKey } from "../messages/recorder-keys.ts";
 import { inspectMessages } from "./messages.ts";
 
 /** The node of a list of messages and choices, and what one walk over it finds. */
@@ -48,16 +49,32 @@ export const openPromptReader = () => {
 const digestPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): string => {
   const messages: string[] = [];
   for (let node = list + nodeSize; json.startOf(table, node) < promptEnd; node = json.nodeAfter(table, node))
-    messages.push(formatCanonically({ table, node }));
+    messages.push(formatMessage({ table, node }));
   return hash("sha256", `[${messages.join(",")}]`, "binary").slice(0, digestBytes);
 };
+
+/** Formats what was said: without ids, recorders and times of the message, its parts and its calls. */
+const formatMessage = (value: json.JsonValue): string => {
+  const { table, node } = value;
+  if (kindAt(table, node) !== Kind.object) return formatCanonically(value);
+  return `{${formatMembers(table, node, (member) =>
+    kindAt(table, member.node) === Kind.array
+      ? `[${json.elementsOf(member).map(formatPart).join(",")}]`
+      : formatCanonically(member),
+  ).join(",")}}`;
+};
+
+const formatPart = (value: json.JsonValue): string =>
+  kindAt(value.table, value.node) === Kind.object
+    ? `{${formatMembers(value.table, value.node, formatCanonically).join(",")}}`
+    : formatCanonically(value);
 
 /** Formats equal values as equal texts. */
 export const formatCanonically = (value: json.JsonValue): string => {
   const { table, node } = value;
   const kind = kindAt(table, node);
   if (kind === Kind.array) return `[${json.elementsOf(value).map(formatCanonically).join(",")}]`;
-  if (kind === Kind.object) return `{${formatMembers(table, node).join(",")}}`;
+  if (kind === Kind.object) return `{${formatAllMembers(table, node, formatCanonically).join(",")}}`;
   const text = sliceText(table.bytes, json.spanOf(value));
   // Without an escape, a string has one spelling.
   if (kind === Kind.string) return text.includes("\\") ? JSON.stringify(json.readString(table, node)) : text;
@@ -67,14 +84,29 @@ export const formatCanonically = (value: json.JsonValue): string => {
 /** The keys in their order, each with the position of its last member. */
 const sortedShape = new Shape([], (_, table, object) => {
   const nodes = [...mapMembers(table, object)].sort(([a], [b]) => (a < b ? -1 : 1));
-  const positions = listMembers(table, object);
-  return nodes.map(([key, node]) => ({ start: `${JSON.stringify(key)}:`, position: positions.indexOf(node) }));
+  const positions = new Map(listMembers(table, object).map((node, at) => [node, at]));
+  return nodes.map(([key, node]) => ({
+    start: `${JSON.stringify(key)}:`,
+    position: positions.get(node) ?? 0,
+    isSaid: !recorderKey.test(key),
+  }));
 });
 
-const formatMembers = (table: json.JsonTable, object: number) => {
-  const keys = sortedShape.read(table, object);
+type Formatter = (value: json.JsonValue) => string;
+
+const formatAllMembers = (table: json.JsonTable, object: number, format: Formatter) => {
   const nodes = listMembers(table, object);
-  return keys.map(({ start, position }) => start + formatCanonically({ table, node: nodes[position] ?? 0 }));
+  return sortedShape
+    .read(table, object)
+    .map(({ start, position }) => start + format({ table, node: nodes[position] ?? 0 }));
+};
+
+const formatMembers = (table: json.JsonTable, object: number, format: Formatter) => {
+  const nodes = listMembers(table, object);
+  return sortedShape.read(table, object).flatMap(({ start, position, isSaid }) => {
+    const node = nodes[position] ?? 0;
+    return isSaid && kindAt(table, node) !== Kind.null ? start + format({ table, node }) : [];
+  });
 };
 
 const listMembers = (table: json.JsonTable, object: number) => {
@@ -96,9 +128,6 @@ const hasExactDouble = (text: string) => {
   return Number.isFinite(number) && (number !== 0 || !/[1-9]/.test(text.replace(/e.*/i, "")));
 };
 
-/** More prompts are compared by their digests, because the time for pairs is quadratic. */
-const maxCompared = 16;
-
 type TextReader = Pick<JsonReader, "countEqual">;
 
 /** True if all known prompts in a table are the same bytes. */
@@ -114,41 +143,7 @@ export const haveEqualBytes = (table: json.JsonTable, prompts: readonly Prompt[]
 };
 
 /** Counts the different values of known prompts in a table. */
-export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[], reader: TextReader): number => {
-  const different: Prompt[] = [];
-  for (const prompt of prompts) {
-    if (prompt.promptEnd === 0) continue;
-    const results = different.map((known) => comparePrompts(table, [known, prompt], reader));
-    if (results.includes("same")) continue;
-    if (results.includes("unclear") || different.length === maxCompared) return countDigests(table, prompts);
-    different.push(prompt);
-  }
-  return different.length;
-};
-
-const countDigests = (table: json.JsonTable, prompts: readonly Prompt[]) => {
+export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[]): number => {
   const readPrompt = openPromptReader();
   return new Set(prompts.flatMap((prompt) => readPrompt(table, prompt) ?? [])).size;
 };
-
-/** Without a second reading: `unclear` if the difference may be the order of keys, or the spelling of a value. */
-const comparePrompts = (table: json.JsonTable, [a, b]: readonly [Prompt, Prompt], reader: TextReader) => {
-  const start = json.startOf(table, a.list + nodeSize);
-  const distance = json.startOf(table, b.list + nodeSize) - start;
-  const length = Math.min(a.promptEnd - start, b.promptEnd - distance - start);
-  const at = start + reader.countEqual(start, start + distance, length);
-  const ends = Number(at === a.promptEnd) + Number(at + distance === b.promptEnd);
-  if (ends > 0) return ends === 2 ? "same" : "different";
-  let [node, other] = [a.list + nodeSize, b.list + nodeSize];
-  while (json.startOf(table, node + nodeSize) < at) {
-    node += nodeSize;
-    other += nodeSize;
-  }
-  if (!isValueAt(table, node, at) || !isValueAt(table, other, at + distance)) return "unclear";
-  const haveSameLength = json.detailOf(table, node) === json.detailOf(table, other);
-  return haveSameLength && json.readString(table, node) === json.readString(table, other) ? "unclear" : "different";
-};
-
-/** True for a string that contains the byte, but not for a key. */
-const isValueAt = (table: json.JsonTable, node: number, at: number) =>
-  kindAt(table, node) === Kind.string && json.nodeAfter(table, node) > 0 && json.endOf(table, node) > at;

@@ -20,6 +20,7 @@ export {
   type Source,
   type Tail,
 } from "../input/index.ts";
+export { toFilePath } from "../problems/positions.ts";
 export { type CheckResult, composeCheckResult, toDatasetFacts } from "./check-result.ts";
 export { collectContents, hasOtherContent } from "./contents.ts";
 export {

@@ -120,6 +120,10 @@ export const locatePart = (dataset: IndexedGroups, at: number) => {
   return locateLine(source, part.line);
 };
 
+/** For each trajectory of a part, true if its record states no finish reason of the last choice. */
+export const listDerivedFinishes = ({ source, part }: GroupPart): readonly boolean[] =>
+  source.originals?.derivedFinishesOf(part.line) ?? Array<boolean>(part.trajectories).fill(false);
+
 type SelectedGroups = IndexedGroups & {
   readonly unselected?: IndexedGroups | undefined;
   readonly originalOf?: (group: number) => { group: number; selected: readonly number[] | undefined };

@@ -19,8 +19,9 @@ import * as datasetProblems from "./dataset-problems.ts";
 import { missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
-import { getPart, type IndexedGroups, mapProblemsToRecords } from "./locate.ts";
+import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords } from "./locate.ts";
 import { scanSource } from "./scan.ts";
+import { Breaks } from "./select/breaks.ts";
 
 interface ReadSourceOptions {
   signal: AbortSignal;
@@ -68,6 +69,8 @@ export interface Dataset extends IndexedGroups {
   /** Names of files that are inputs under another name. */
   repeatedFiles?: readonly string[];
   filteredOut?: FilteredOut | undefined;
+  /** The number of trajectories that lack a value of `--where`. */
+  lacking?: number;
   /** The number of groups of several files that `--group-by` joined. */
   joinedGroups?: number | undefined;
   /** The input before the selection. */
@@ -137,6 +140,7 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
   };
   const onScanned = () => requireSplit(given !== undefined || hasOnlyRequests(scan));
   const { rewards, scattered } = await scanSources(read, { ...options, onScanned });
+  if (options.measures) await forgetDerivedFinishes(read, signal);
   const joinedGroups = groupBy === undefined ? 0 : checkGroupKey(read, groupBy);
   reportMismatches(scan, { split: given, location: locateOnlySource(sources) });
   const split = given ?? findCommonSplit(requests, shapes);
@@ -147,6 +151,19 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
   else await checkGroups(read, rewards, signal);
   const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
   return { ...read, split, ownKeys, problems, joinedGroups };
+};
+
+/** A derived finish reason is in the line of a converted trajectory, but it is no fact of the rollout. */
+const forgetDerivedFinishes = async (read: IndexedGroups, signal: AbortSignal) => {
+  const { parts } = read.scan;
+  const breaks = new Breaks(signal);
+  if (read.sources.every(({ originals }) => !originals)) return;
+  for (let part = 0; part < parts.count; part++) {
+    if (breaks.isDue()) await breaks.take();
+    const rows = parts.facts.rowsOf([part]);
+    const derived = rows.length === 0 ? [] : listDerivedFinishes(getPart(read, part));
+    for (const [at, row] of rows.entries()) if (derived[at]) parts.facts.walked?.forgetFinishReason(row);
+  }
 };
 
 type ScanSourcesOptions = ReadSourceOptions & { onScanned: () => void };

@@ -1,6 +1,7 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
+import { isObject } from "../json/object.ts";
 import {
   choice,
   haveTexts,
@@ -15,6 +16,7 @@ import {
 } from "../messages/chat.ts";
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
+import { recorderKey } from "../messages/recorder-keys.ts";
 import { type Members, Value } from "../messages/value.ts";
 import type { Path } from "../problems/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../problems/row-columns.ts";
@@ -131,7 +133,18 @@ const findGroupKey = ({ findGroup }: ChatRows, row: Value) => {
 
 /** Parses the JSON first, so that whitespace and escapes do not change the digest. */
 const computeDigest = (values: readonly Json[]) =>
-  hash("sha256", JSON.stringify(values.map((value): unknown => JSON.parse(rawOf(value)))));
+  hash("sha256", JSON.stringify(values.map((value) => omitRecorded(JSON.parse(rawOf(value))))));
+
+/** The depth of the calls and of the parts of a message. */
+const maxSaidDepth = 2;
+
+/** Omits ids, recorders and times, in which repetitions of a prompt differ. */
+const omitRecorded = (value: unknown, depth = 0): unknown => {
+  if (Array.isArray(value)) return value.map((item: unknown) => omitRecorded(item, depth));
+  if (!isObject(value) || depth >= maxSaidDepth) return value;
+  const said = Object.entries(value).filter(([key, member]) => member !== null && !recorderKey.test(key));
+  return Object.fromEntries(said.map(([key, member]) => [key, omitRecorded(member, depth + 1)]));
+};
 
 const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []) => {
   const { usedKeys, isDataset, listMembers } = rows;

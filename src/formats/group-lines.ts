@@ -4,8 +4,8 @@ import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/json-bytes.ts";
-import { findSource, type Json, JsonWriter } from "../messages/output-json.ts";
-import type { Value } from "../messages/value.ts";
+import { additionReasonOf, childrenOf, findSource, type Json, JsonWriter } from "../messages/output-json.ts";
+import { Value } from "../messages/value.ts";
 import { invalidInput } from "../problems/failures.ts";
 import type { Path } from "../problems/positions.ts";
 import { Problems } from "../problems/problems.ts";
@@ -66,7 +66,10 @@ export class GroupLines {
     const digest = identities.map(computeDigest).join("") + identity;
     const span = part?.span;
     // Spread syntax would need twice the memory.
-    this.#addTo(group, { file, record, position, start, length, span, digest, index, exception, id, changedAt });
+    const isFinishDerived = isLastFinishDerived(trajectory);
+    this.#addTo(group, {
+      ...{ file, record, position, start, length, span, digest, index, exception, id, changedAt, isFinishDerived },
+    });
   }
 
   addBroken(key: string, at: RolloutPosition, { part, id, changedAt }: Rollout) {
@@ -169,6 +172,15 @@ export class GroupLines {
   }
 }
 
+/** True if rollcall added the finish reason of the last choice. */
+const isLastFinishDerived = (trajectory: Json | undefined) => {
+  const finishOf = (turn: Json) =>
+    turn instanceof Value ? turn.get("finish_reason") : childrenOf(turn).find(([key]) => key === "finish_reason")?.[1];
+  const turns = childrenOf(trajectory ?? null).find(([key]) => key === "messages_and_choices")?.[1];
+  const finish = childrenOf(turns ?? null).findLast(([, turn]) => finishOf(turn) !== undefined);
+  return finish !== undefined && additionReasonOf(finishOf(finish[1]) ?? null) !== undefined;
+};
+
 /** @param keys names that `--group-by` could use instead */
 export const findKeyUse = (groups: readonly ConvertedGroup[], keys: readonly string[]): input.GroupKeyUse => {
   const filesOf = ({ rollouts }: ConvertedGroup) => new Set(rollouts.map(({ file }) => file)).size;
@@ -209,6 +221,8 @@ export const createLineOrigin = ({ files, format, converter, groups, copies }: C
       const record = first?.file.records.locate(first.record) ?? { label: "the input", line: 1 };
       return { file: record.label, line: record.line };
     },
+    derivedFinishesOf: (line) =>
+      rolloutsOf(line).flatMap((rollout) => (rollout.length > 0 ? rollout.isFinishDerived === true : [])),
     locationOf: async (line, path) => await locatePath(rolloutsOf(line), path, reread),
     recordsOf: async (line) => await listRecords(rolloutsOf(line), reread),
     textOf: (label) => files.find(({ name }) => name === label)?.records.text,

@@ -12,6 +12,8 @@ export interface WrittenRollout extends RolloutPosition, Pick<Rollout, "id" | "c
   readonly digest: string;
   /** The JSON of the exception, or an empty text. */
   readonly exception: string;
+  /** True if the record states no finish reason of the last choice. */
+  readonly isFinishDerived?: boolean;
   readonly isBroken?: true;
 }
 

@@ -8,7 +8,7 @@ export const maxExceptionLength = 200;
 
 /** An exception of Python, Java or JavaScript, or a shell's or a tool's `Error:`. White space can be escaped. */
 const exceptionStart =
-  /^(?:\s|\\[nrt])*(?:Traceback \(most recent call last\)|(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b(?::|\(|$)|(?:Uncaught )?(?:Error|Exception|ERROR|error):)/;
+  /^(?:\s|\\[nrt])*(?:<tool_use_error>|Traceback \(most recent call last\)|(?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception)\b(?::|\(|$)|(?:Uncaught )?(?:Error|Exception|ERROR|error):)/;
 
 /** Expects the whole text if it is JSON, or else its start. */
 export const isErrorText = (text: string) =>

@@ -166,6 +166,11 @@ export class WalkedColumns {
     };
   }
 
+  /** For a finish reason that the record does not state. */
+  forgetFinishReason(row: number) {
+    this.#facts.set(row, fields.finishReason, 0);
+  }
+
   /** Gives numbers in `toolNames`. */
   forEachUse(row: number, take: (tool: number, calls: number, errors: number, unanswered: number) => void) {
     const uses = this.#uses;

@@ -60,6 +60,8 @@ export interface OriginalLines {
   /** Returns true if rollcall has reported a fault of the line. */
   isBroken(line: number): boolean;
   positionOf(line: number): FileLine;
+  /** For each trajectory, true if its record states no finish reason of the last choice. */
+  derivedFinishesOf(line: number): readonly boolean[];
   /** @param kept indexes of the remaining trajectories; default: all */
   digestOf(line: number, kept?: readonly number[]): Uint8Array;
   /** @param path the path in the group */

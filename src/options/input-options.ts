@@ -71,6 +71,7 @@ export const groupByOption = cli.manyOrNone(
 export type InputOptions = cli.Values<typeof selectionOptions & typeof formatOptions> &
   Partial<cli.Values<typeof strictnessOptions>> & {
     readonly file: readonly string[];
+    readonly pass?: number;
     readonly groupBy: readonly string[] | undefined;
     readonly onInvalid?: "stop" | "skip" | undefined;
   };

@@ -33,7 +33,7 @@ export const readInputs = async (context: Context, { label, ...request }: Inputs
   }).finally(progress?.stop);
 };
 
-type SelectionValues = Pick<InputOptions, "where" | "best" | "sample" | "seed" | "shard">;
+type SelectionValues = Pick<InputOptions, "where" | "pass" | "best" | "sample" | "seed" | "shard">;
 
 /** @throws Failure `invalid-filter` */
 export const hasSelection = async ({ where, best, sample, shard }: SelectionValues) => {
@@ -75,17 +75,24 @@ const readSelected = async (
 export const applySelection = async (
   { host, screen }: Context,
   dataset: Dataset,
-  { where, best, sample, seed, shard }: SelectionValues,
+  { where, pass, best, sample, seed, shard }: SelectionValues,
   options: Pick<ReadOptions, "strictness" | "skipsDigests" | "measures" | "onProgress">,
 ) => {
   try {
-    const filtered = await selectDataset(dataset, { ...options, host, choosing: { where, best, sample, seed, shard } });
+    const filtered = await selectDataset(dataset, {
+      ...options,
+      host,
+      choosing: { where, pass, best, sample, seed, shard },
+    });
     for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
       if (trajectories + groups === 0) continue;
       const completeGroups = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
       const filteredOut = pluralize(trajectories, "trajectory", "trajectories");
       screen.notice(`--${option} filtered out ${filteredOut}${completeGroups}`);
     }
+    const { lacking = 0 } = filtered;
+    const trajectories = pluralize(lacking, "trajectory lacks", "trajectories lack");
+    if (lacking > 0) screen.notice(`${trajectories} a value that --where compares, which counts as no match`);
     return filtered;
   } catch (thrown) {
     await dataset.close();

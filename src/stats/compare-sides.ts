@@ -82,15 +82,9 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
   const { columns, walked } = facts;
   const column = columnOf(facts);
   const { groups } = dataset;
-  const pools = new Map<string, Pool>();
-  const poolOf = (key: string, part: number, trajectory: number, rows: number[]) => {
-    const known = pools.get(key);
-    for (const row of known ? rows : []) known?.rows.push(row);
-    // A list that starts with its rows takes a tenth of the memory of an empty list that grows.
-    const pool = known ?? { first: { part, trajectory }, rows, exceptions: 0 };
-    if (!known) pools.set(key, pool);
-    return pool;
-  };
+  /** By the number of the key. */
+  const byNumber: Pool[] = [];
+  const failed = new Map<string, Pool>();
   const finishes = new Map<string | null, number>();
   const counts = { groups: 0, trajectories: 0, exceptions: 0 };
   const rewards = createSum();
@@ -110,19 +104,29 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
         if (Number.isFinite(reward)) addToSum(rewards, reward);
         const reason = walked.finishReasons.at(walked.finishReasonOf(row)) ?? null;
         finishes.set(reason, (finishes.get(reason) ?? 0) + 1);
-        const key = column?.at(row);
-        if (key === undefined) unknown++;
-        else {
-          const pool = poolOf(key, part, trajectory, [row]);
-          own ??= pool;
-        }
+        const key = column?.numberAt(row) ?? 0;
+        const pool = byNumber[key];
+        if (key === 0) unknown++;
+        // A list that starts with its row takes a tenth of the memory of an empty list that grows.
+        else if (!pool) byNumber[key] = { first: { part, trajectory }, rows: [row], exceptions: 0 };
+        else pool.rows.push(row);
+        own ??= byNumber[key];
       }
     }
     // A group without trajectories has no prompt.
     const isFailed = exceptions > 0 && groups.trajectoriesOf(group) === 0;
     const failedKey = isFailed && name !== undefined ? await readFailedKey(dataset, group, name) : undefined;
-    if (failedKey !== undefined) own = poolOf(failedKey, groups.firstOf(group), 0, []);
+    if (failedKey !== undefined) {
+      own = failed.get(failedKey) ?? { first: { part: groups.firstOf(group), trajectory: 0 }, rows: [], exceptions: 0 };
+      failed.set(failedKey, own);
+    }
     if (own) own.exceptions += exceptions;
+  }
+  const pools = new Map(byNumber.flatMap((pool, key) => [[column?.names.at(key) ?? "", pool] as const]));
+  for (const [key, pool] of failed) {
+    const known = pools.get(key);
+    if (known) known.exceptions += pool.exceptions;
+    else pools.set(key, pool);
   }
   return { facts, metrics: new Set(columns.listMetricNames().sort()), pools, finishes, counts, rewards, unknown };
 };

@@ -1,10 +1,9 @@
 /** Lists trajectories and groups as rows, whose keys are those of the documents of `rollcall stats --each`. */
 
-import { type Dataset, locateTrajectory, openRowReader } from "../dataset/index.ts";
+import { type Dataset, locateTrajectory, openRowReader, toFilePath } from "../dataset/index.ts";
 import { isSolved } from "../index/metrics.ts";
 import { meanOfFinite, standardDeviation } from "../index/sums.ts";
 import { nameFacts, sumUses } from "../index/walked-columns.ts";
-import { toFilePath } from "../problems/positions.ts";
 import { getFacts, type RolloutFact, readFact } from "./facts.ts";
 import type { StatsOptions } from "./stats-slice.ts";
 

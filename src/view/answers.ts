@@ -124,6 +124,7 @@ export type Summary = Readonly<{
   trajectories: { read: number; rejected: number };
   rules: Findings["counts"];
   trainable: number;
+  exceptions: number;
   /** `spread` is the standard deviation. `scale` excludes outliers. */
   reward: { mean: number; spread: number; scale: RewardBounds };
   filteredOut: readonly { by: string; trajectories: number; groups: number }[];

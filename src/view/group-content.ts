@@ -31,10 +31,10 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
   const trajectories = (await grouping.readGroupTrajectories(dataset, group)).map(parseTrajectory);
   const kind = scan.parts.kindOf(groups.firstOf(group));
   const facts = stats.readGroupFacts(dataset, group);
-  const mean = stats.meanOfFinite(facts.map(({ reward }) => reward));
+  const mean = stats.meanOfGroup(dataset, group);
   const bytes = kind === "group" ? grouping.readGroupStart(dataset, group, groups.bytesOf(group)) : undefined;
   return {
-    position: grouping.locateGroup(dataset, group),
+    position: await locateContent(dataset, group),
     isReadable: kind !== "unreadable",
     members: trajectories.map(({ messages, ...member }, at) => {
       const fact = facts[at];
@@ -49,6 +49,12 @@ export const readGroupContent = async (input: ViewInput, group: number): Promise
     common: countSharedMessages(trajectories.map(({ messages }) => messages)),
     command: formatCommand(input, group),
   };
+};
+
+/** A document is one line, so its path says more. */
+const locateContent = async (dataset: ViewInput["dataset"], group: number) => {
+  const { file, line, path } = await grouping.locateTrajectory(dataset, dataset.groups.firstOf(group), 0);
+  return { file: grouping.toFilePath(file, path), line };
 };
 
 const readExceptions = (bytes: Buffer) =>

@@ -41,7 +41,7 @@ export const exportLimits = { groups: 2000, bytes: 20_000_000, findings: 2000 };
 
 /** @throws Failure `input-changed`; the signal's reason */
 export const exportPage = async (input: ViewInput, { now, signal }: Host, redactJson: (json: string) => string) => {
-  const { store } = openSession(input);
+  const { store } = await openSession(input, signal);
   const formatBlock = (id: string, value: PageData | GroupData) =>
     // Without `<`, no text can end the script element.
     `<script type="application/json" id="${id}">${redactJson(JSON.stringify(value)).replaceAll("<", "\\u003c")}</script>\n`;

@@ -12,13 +12,14 @@ import { readGroupContent, type ViewInput } from "./group-content.ts";
 
 const maxFiles = 200;
 
-export type ViewSession = ReturnType<typeof openSession>;
+export type ViewSession = Awaited<ReturnType<typeof openSession>>;
 
-export const openSession = (input: ViewInput) => {
+/** @throws the signal's reason */
+export const openSession = async (input: ViewInput, signal: AbortSignal) => {
   const { dataset, logged, inputOptions } = input;
   const { problems } = dataset;
   const { count } = dataset.groups;
-  const groups = listGroupFacts(dataset);
+  const groups = await listGroupFacts(dataset, signal);
   const findings = problems.sorted().map((problem) => toFinding(dataset, problem));
   for (const { group, rule } of findings) {
     const facts = groups[group ?? -1];
@@ -66,29 +67,38 @@ export const openSession = (input: ViewInput) => {
   };
 };
 
-const listGroupFacts = (dataset: grouping.Dataset) =>
-  Array.from({ length: dataset.groups.count }, (_, group): GroupFacts => {
-    const facts = stats.readGroupFacts(dataset, group);
-    const rewards = facts.map(({ reward }) => reward);
-    // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
-    const isComplete = rewards.every(Number.isFinite);
-    const { mean, deviation } = isComplete && rewards.length > 0 ? grouping.computeMoments(rewards) : unknownMoments;
-    const uses = facts.flatMap(({ tools }) => [...tools.values()]);
-    return {
-      group,
-      file: grouping.locateGroup(dataset, group).file,
-      size: dataset.groups.trajectoriesOf(group),
-      untrainable: findUntrainableReason(dataset, group),
-      rules: none,
-      rewards: isComplete ? rewards : rewards.filter(Number.isFinite),
-      mean,
-      spread: deviation,
-      step: formatSteps(facts),
-      finish: formatFinishReasons(facts),
-      truncated: facts.filter(({ finishReason }) => finishReason === "length").length,
-      toolErrors: uses.length === 0 ? null : stats.sumUses(uses).errors,
-    };
-  });
+const listGroupFacts = async (dataset: grouping.Dataset, signal: AbortSignal) => {
+  const breaks = new grouping.Breaks(signal);
+  const list: GroupFacts[] = [];
+  for (let group = 0; group < dataset.groups.count; group++) {
+    list.push(describeGroup(dataset, group));
+    if (breaks.isDue(1000 * dataset.groups.trajectoriesOf(group))) await breaks.take();
+  }
+  return list;
+};
+
+const describeGroup = (dataset: grouping.Dataset, group: number): GroupFacts => {
+  const facts = stats.readGroupFacts(dataset, group);
+  const rewards = facts.map(({ reward }) => reward);
+  // `filter` returns arrays with unused capacity, about 100 MB for 100,000 groups.
+  const isComplete = rewards.every(Number.isFinite);
+  const { mean, deviation } = isComplete && rewards.length > 0 ? grouping.computeMoments(rewards) : unknownMoments;
+  const uses = facts.flatMap(({ tools }) => [...tools.values()]);
+  return {
+    group,
+    file: grouping.locateGroup(dataset, group).file,
+    size: dataset.groups.trajectoriesOf(group),
+    untrainable: findUntrainableReason(dataset, group),
+    rules: none,
+    rewards: isComplete ? rewards : rewards.filter(Number.isFinite),
+    mean,
+    spread: deviation,
+    step: formatSteps(facts),
+    finish: formatFinishReasons(facts),
+    truncated: facts.filter(({ finishReason }) => finishReason === "length").length,
+    toolErrors: uses.length === 0 ? null : stats.sumUses(uses).errors,
+  };
+};
 
 const unknownMoments = { mean: null, deviation: null };
 
@@ -133,6 +143,7 @@ const summarizeDataset = (dataset: grouping.Dataset, facts: readonly GroupFacts[
     groups,
     trajectories,
     rules: dataset.problems.counts,
+    exceptions: dataset.scan.tally.exceptions,
     trainable: facts.filter(({ untrainable }) => untrainable === null).length,
     reward: { mean: rewards.mean, spread: rewards.spread, scale: findScale(rewards) },
     filteredOut: Object.entries(dataset.filteredOut ?? {}).flatMap(([by, counts]) =>

@@ -46,7 +46,7 @@ export const openViewer = async ({ host, port, trace }: ViewerOptions) => {
         const input = await read();
         if (ending.signal.aborted) return await input.dataset.close();
         const previous = session;
-        session = openSession(input);
+        session = await openSession(input, host.signal);
         progress = undefined;
         await previous?.close();
         await new Promise<void>((resolve) => {

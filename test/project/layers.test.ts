@@ -44,7 +44,7 @@ const modules: Readonly<Record<string, Module>> = {
     packages: "hono @hono/node-server zod",
     uses: "files network processes",
   },
-  stats: { imports: "dataset index problems" },
+  stats: { imports: "dataset index" },
   "http-server": { packages: "@hono/node-server", uses: "network" },
   send: { imports: "client contract dataset index ledger problems", uses: "files" },
   ledger: { imports: "database index", uses: "files processes" },

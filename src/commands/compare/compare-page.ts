@@ -25,7 +25,7 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
     {
       title: "Last finish reasons",
       lines: (finish_reasons ?? []).map(({ name, a, b }) => ({
-        label: name ?? "unknown",
+        label: name ?? "not recorded",
         text: `${formatPercent(a, 1, Math.round)} → ${formatPercent(b, 1, Math.round)}`,
       })),
     },

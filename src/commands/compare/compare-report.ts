@@ -71,7 +71,11 @@ const formatDocument = (document: CompareDocument, typed: CompareOptions, quote:
     ),
     formatTable(
       ["finish reason", "a", "b"],
-      (finish_reasons ?? []).map(({ name, a, b }) => [name === null ? "unknown" : quote(name), percent(a), percent(b)]),
+      (finish_reasons ?? []).map(({ name, a, b }) => [
+        name === null ? "not recorded" : quote(name),
+        percent(a),
+        percent(b),
+      ]),
     ),
     formatTable(
       ["prompts that changed most", "a", "b", "difference", "in a", "in b"],

@@ -33,14 +33,21 @@ export const printStatsPage = async (screen: Screen, { whole, slices, by, reward
   await printPage(screen, { sections: [{ lines: counts }, ...sections] });
 };
 
-const formatMean = ({ mean, ci95 }: { mean: number; ci95: readonly number[] | null }) =>
-  ci95 ? `${format(mean)}, between ${ci95.map(format).join(" and ")} (95 % interval)` : format(mean);
+/** An interval of few groups is wide, and depends on their distribution. */
+const fewGroups = 3;
 
-const listRewards = ({ reward }: Stats): readonly Line[] => {
+const formatMean = ({ mean, ci95 }: { mean: number; ci95: readonly number[] | null }, groups: number) => {
+  const few = groups < fewGroups ? ` from ${pluralize(groups, "group")}` : "";
+  return ci95 ? `${format(mean)}, between ${ci95.map(format).join(" and ")} (95 % interval${few})` : format(mean);
+};
+
+const countRewarded = (solved: Stats["solved"]) => (solved ? solved.always + solved.sometimes + solved.never : 0);
+
+const listRewards = ({ reward, solved }: Stats): readonly Line[] => {
   if (!reward) return [];
   const { std_dev, within_group_std_dev, min, p10, p50, p90, max } = reward;
   return [
-    { label: "mean", text: formatMean(reward) },
+    { label: "mean", text: formatMean(reward, countRewarded(solved)) },
     { label: "standard deviation", text: `${format(std_dev)}, within groups ${format(within_group_std_dev)}` },
     { label: "min, median, max", text: [min, p50, max].map(format).join(", ") },
     { label: "p10, p90", text: [p10, p90].map(format).join(", ") },
@@ -90,7 +97,7 @@ const listFinishes = ({ finish_reasons, trajectories: of }: Stats): readonly Lin
     if (trajectories === 0) return [];
     const mean = reward === null ? "" : `, mean reward ${format(reward)}`;
     return {
-      label: name ?? "unknown",
+      label: name ?? "not recorded",
       text: `${trajectories} (${formatPercent(trajectories, of, Math.round)})${mean}`,
     };
   });
@@ -115,8 +122,8 @@ const listTools = ({ tools }: Stats): readonly Line[] =>
     return { label: name ?? "(unknown)", text: parts.join(", "), tone };
   });
 
-const listMetrics = ({ metrics }: Stats): readonly Line[] =>
-  Object.entries(metrics ?? {}).map(([label, metric]) => ({ label, text: formatMean(metric) }));
+const listMetrics = ({ metrics, solved }: Stats): readonly Line[] =>
+  Object.entries(metrics ?? {}).map(([label, metric]) => ({ label, text: formatMean(metric, countRewarded(solved)) }));
 
 const listSlices = (slices: readonly SliceDocument[]): readonly Line[] => {
   const means = slices.flatMap(({ reward }) => reward?.mean ?? []);

@@ -6,14 +6,22 @@ import { loadTrajectoryMeasurer } from "../../check/index.ts";
 import { Failure } from "../../failure.ts";
 import { interrupted } from "../../failures.ts";
 import { repeatInterrupt } from "../../host.ts";
-import { fieldDefaults, filterTrajectories, parseFilter, walkedFacts, withFinish } from "../../index/expression.ts";
+import {
+  fieldDefaults,
+  filterTrajectories,
+  parseFilter,
+  readFinish,
+  stepNames,
+  walkedFacts,
+} from "../../index/expression.ts";
 import { slowFilter } from "../../index/failures.ts";
+import { stepHolders } from "../../index/step-columns.ts";
 import { nameFacts } from "../../index/walked-columns.ts";
 import { isObject, type JsonObject } from "../../json/json-bytes.ts";
 import { elementsOf, type JsonValue, memberAt, parseValue, readRoot } from "../../json/table.ts";
 import { toFileLine } from "../../problems/positions.ts";
 import { listParts, listTrajectories, pickMembers, ReadWindow } from "../group-bytes.ts";
-import { type IndexedGroups, locateGroup } from "../locate.ts";
+import { type IndexedGroups, listDerivedFinishes, locateGroup } from "../locate.ts";
 
 /** Regular expressions and nested loops need a time limit. */
 const canBeSlow = /\bmatches\b|\b(all|exists|exists_one|map|filter)\b[\s\S]*\b(all|exists|exists_one|map|filter)\b/;
@@ -53,21 +61,24 @@ const runBounded = async (run: () => void, timeout: number, signal: AbortSignal)
 
 export interface FilterOptions {
   where: string;
+  /** A trajectory is solved if its reward is at least this. Default: 1. */
+  pass?: number | undefined;
   signal: AbortSignal;
   /** Returns all rewards of a group, so that expressions over rewards read no file. */
   rewardsOf?: ((group: number) => readonly number[] | undefined) | undefined;
 }
 
-/** The returned function expects a valid group, and returns indexes. @throws Failure `invalid-filter` */
-export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }: FilterOptions) => {
+/** The returned function expects a valid group, and returns indexes and a count. @throws Failure `invalid-filter` */
+export const openFilter = (dataset: IndexedGroups, { where, pass, signal, rewardsOf }: FilterOptions) => {
   const isTrue = parseFilter(where);
   const isNamed = (name: string) => new RegExp(`\\b${name}\\b`).test(where);
   const members = ["reward", ...Object.keys(fieldDefaults).filter(isNamed)];
   const needsFinish = isNamed("truncated") || isNamed("finish_reason");
+  const steps = stepNames.filter(isNamed);
+  if (steps.length > 0) members.push(...steps, "metadata", ...stepHolders);
   if (isNamed("messages") || needsFinish) members.push("messages_and_choices");
   const needsExceptions = isNamed("exceptions");
   const parse = isNamed("trajectory") ? parseObject : (value: JsonValue) => pickMembers(value, members);
-  const toObject = needsFinish ? (value: JsonValue) => withFinish(parse(value)) : parse;
   const window = new ReadWindow();
   const needsFacts = walkedFacts.some(isNamed);
   const isAboutRewards = members.length === 1 && !needsExceptions && !needsFacts && !isNamed("trajectory");
@@ -80,9 +91,12 @@ export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }:
     let exceptions = 0;
     for (const groupPart of listParts(dataset, group)) {
       const bytes = await window.readPart(groupPart);
-      for (const trajectory of listTrajectories(bytes, groupPart.part)) {
-        trajectories.push(toObject(trajectory));
-        if (measure) facts.push(nameFacts(measure(trajectory)));
+      const derived = needsFinish ? listDerivedFinishes(groupPart) : [];
+      for (const [at, value] of listTrajectories(bytes, groupPart.part).entries()) {
+        const trajectory = parse(value);
+        trajectories.push(trajectory);
+        const finish = needsFinish ? readFinish(trajectory, derived[at] === true) : {};
+        facts.push({ ...(measure && nameFacts(measure(value))), ...finish });
       }
       if (needsExceptions && groupPart.part.kind === "group")
         exceptions = elementsOf(memberAt(readRoot(bytes), "exceptions")).length;
@@ -93,14 +107,14 @@ export const openFilter = (dataset: IndexedGroups, { where, signal, rewardsOf }:
     const members = await readGroup(group);
     const { trajectories } = members;
     const locate = () => toFileLine(locateGroup(dataset, group));
-    let wanted: readonly number[] = [];
+    let result: ReturnType<typeof filterTrajectories> = { wanted: [], absent: 0 };
     const evaluate = () => {
-      wanted = filterTrajectories(isTrue, { group, ...members, locate });
+      result = filterTrajectories(isTrue, { group, ...members, pass, locate });
     };
     const limitMs = maxEvaluationMs + trajectories.length;
     if (!canBeSlow.test(where)) evaluate();
     else if (!(await runBounded(evaluate, limitMs, signal))) throw slowFilter(where, limitMs, locate());
-    return wanted;
+    return result;
   };
 };
 

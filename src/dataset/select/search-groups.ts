@@ -30,7 +30,7 @@ export const searchGroups = async (
   if (text === "" && where === undefined) return;
   const filterGroup = where === undefined ? undefined : openFilter(dataset, { where, signal, rewardsOf });
   const isWanted = async (group: number) =>
-    filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).length > 0);
+    filterGroup === undefined || (groups.isValid(group) && (await filterGroup(group)).wanted.length > 0);
   const hasText = openTextSearch(dataset, text);
   for (let at = 0, trajectories = 0, bytes = 0; at < parts.count; at++) {
     trajectories += parts.columns.trajectories.at(at);

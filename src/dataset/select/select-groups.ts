@@ -7,6 +7,8 @@ import type { FilterOptions } from "./filter-groups.ts";
 export interface Selection {
   /** A CEL expression that a trajectory must match. */
   where?: string | undefined;
+  /** The reward from which a trajectory is solved. Default: 1. */
+  pass?: number | undefined;
   /** The maximum number of trajectories per group, chosen by highest reward. */
   best?: number | undefined;
   sample?: number | undefined;
@@ -21,12 +23,14 @@ export type SelectedGroups = Awaited<ReturnType<typeof selectGroups>>;
 export const selectGroups = async (dataset: Dataset, selection: Selection, signal: AbortSignal) => {
   const { groups, scan } = dataset;
   const rewardsOf = (group: number) => scan.parts.facts.reward.pick(groups.rowsOf(group));
-  const { where, best } = selection;
+  const { where, pass, best } = selection;
   const { filteredOut, countOut } = openCounts(selection);
   const breaks = new Breaks(signal);
   const isSampled = await drawSample(dataset, selection, breaks);
-  const findWanted = await openTrajectoryFilter(dataset, { where, rewardsOf, signal });
+  const findWanted = await openTrajectoryFilter(dataset, { where, pass, rewardsOf, signal });
   const kept: number[] = [];
+  /** The number of trajectories that lack a value of the expression. */
+  let lacking = 0;
   /** For each group that loses trajectories, the indexes of its selected trajectories. */
   const subsets = new Map<number, readonly number[]>();
   for (let group = 0; group < groups.count; group++) {
@@ -37,7 +41,8 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
     else if (!isInShard(dataset, selection, group)) countOut("shard", count, 1);
     else if (where === undefined && best === undefined) kept.push(group);
     else {
-      const wanted = await findWanted(group, count);
+      const { wanted, absent } = await findWanted(group, count);
+      lacking += absent;
       countOut("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
       const positions = findBest(wanted, rewardsOf(group), best);
       countOut("best", wanted.length - positions.length, 0);
@@ -45,7 +50,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
       if (positions.length > 0 && positions.length < count) subsets.set(group, positions);
     }
   }
-  return { kept, subsets, filteredOut };
+  return { kept, subsets, filteredOut, lacking };
 };
 
 const openCounts = (selection: Selection) => {
@@ -72,10 +77,11 @@ const toHash = (digest: Uint8Array) => {
   return hash;
 };
 
-type WantedFilter = Pick<FilterOptions, "rewardsOf" | "signal"> & Pick<Selection, "where">;
+type WantedFilter = Pick<FilterOptions, "pass" | "rewardsOf" | "signal"> & Pick<Selection, "where">;
 
 const openTrajectoryFilter = async (dataset: Dataset, { where, ...options }: WantedFilter) => {
-  if (where === undefined) return async (_: number, count: number) => Array.from({ length: count }, (_, at) => at);
+  if (where === undefined)
+    return async (_: number, count: number) => ({ wanted: Array.from({ length: count }, (_, at) => at), absent: 0 });
   // Loading the code of expressions takes as long as checking several MB.
   const { openFilter } = await import("./filter-groups.ts");
   return openFilter(dataset, { where, ...options });

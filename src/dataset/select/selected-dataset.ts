@@ -6,7 +6,14 @@ import { ScanResult } from "../../index/scan-result.ts";
 import * as input from "../../input/index.ts";
 import { Problems } from "../../problems/problems.ts";
 import { composeGroup, type GroupSubset, lineEnd, listParts, measureSubset, ReadWindow } from "../group-bytes.ts";
-import { findProblemSubject, getPart, locateGroup, locateValue, mapProblemsToRecords } from "../locate.ts";
+import {
+  findProblemSubject,
+  getPart,
+  listDerivedFinishes,
+  locateGroup,
+  locateValue,
+  mapProblemsToRecords,
+} from "../locate.ts";
 import { countUnreadable, type Dataset, type ReadOptions, readSources, reportSkippedFiles } from "../read-dataset.ts";
 import { Breaks } from "./breaks.ts";
 import { openSelectedScan, type SelectedLines } from "./scan-selected.ts";
@@ -23,7 +30,7 @@ export const selectDataset = async (
   { choosing, host: { signal }, strictness, skipsDigests = false, measures, onProgress }: SelectOptions,
 ): Promise<Dataset> => {
   const selected = await selectGroups(dataset, choosing, signal);
-  const { kept, subsets, filteredOut } = selected;
+  const { kept, subsets, filteredOut, lacking } = selected;
   const { sources, lineOf, ...composed } = await composeSources(dataset, selected, signal);
   const read = await readSources(sources, {
     signal,
@@ -65,6 +72,7 @@ export const selectDataset = async (
     joinedGroups,
     ownKeys,
     filteredOut,
+    lacking,
     scan: new ScanResult({ ...read.scan, shapes: scan.shapes }, read.scan.rewards),
     unreadable: countUnreadable(dataset),
     unselected: dataset,
@@ -154,6 +162,11 @@ const createLineOrigin = (
     files: source.originals?.files ?? [source.name],
     isBroken: (line) => !groups.isValid(groupAt(line)),
     positionOf: (line) => locateGroup(dataset, groupAt(line)),
+    derivedFinishesOf: (line) => {
+      const group = groupAt(line);
+      const all = listParts(dataset, group).flatMap(listDerivedFinishes);
+      return subsets.get(group)?.map((at) => all[at] === true) ?? all;
+    },
     digestOf: (line) => {
       const group = groupAt(line);
       const positions = subsets.get(group);

@@ -129,7 +129,9 @@ type TrajectoryColumn = PageColumn<RankedTrajectory> & {
 const finishCell = {
   class: "",
   cell: (member: RankedTrajectory) => (
-    <span class={isTruncated(member) ? "trouble" : ""}>{member.facts?.finish_reason}</span>
+    <span class={isTruncated(member) ? "trouble" : ""}>
+      {member.facts ? (member.facts.finish_reason ?? "not recorded") : ""}
+    </span>
   ),
 };
 

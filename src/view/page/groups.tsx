@@ -159,7 +159,7 @@ const isSearched = ({ searched }: Pick<GroupRows, "searched">) => searched === n
 
 const SummaryFacts = ({ summary }: { summary: Summary }) => {
   const link = useLink();
-  const { files, fileCount, groups, trajectories, rules, trainable, reward } = summary;
+  const { files, fileCount, groups, trajectories, rules, trainable, exceptions, reward } = summary;
   const problems = rules.reduce((sum, { count }) => sum + count, 0);
   const invalid = [
     groups.rejected > 0 && pluralizeCount(groups.rejected, "group"),
@@ -175,6 +175,7 @@ const SummaryFacts = ({ summary }: { summary: Summary }) => {
         facts={{
           "mean reward": trajectories.read > trajectories.rejected && <Moments {...reward} />,
           invalid: invalid.length > 0 && <span class="trouble">{invalid.join(", ")}</span>,
+          exceptions: exceptions > 0 && <span class="trouble">{formatCount(exceptions)}</span>,
           problems: problems === 0 ? "none" : <a href={link({ problems: "any" })}>{formatCount(problems)}</a>,
           trainable: groups.read > 0 && `${formatCount(trainable)} of ${pluralizeCount(groups.read, "group")}`,
           trajectories: formatCount(trajectories.read),

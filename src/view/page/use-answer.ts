@@ -1,7 +1,7 @@
 /** Gets answers from the server, or from the data of an exported page. */
 import { useEffect, useState } from "preact/hooks";
 import { Failure } from "../../failure.ts";
-import { filterTrajectories, parseFilter, withFinish } from "../../index/expression.ts";
+import { filterTrajectories, parseFilter, readFinish } from "../../index/expression.ts";
 import type { JsonObject } from "../../json/object.ts";
 import { createAnswers, findMatch } from "../answer-queries.ts";
 import { type AnswerTypes, formatQuery, type GroupData, type GroupRow, type PageData, type Query } from "../answers.ts";
@@ -48,10 +48,19 @@ const searchRows = async (rows: readonly GroupRow[], { text, where }: Pick<Query
     if (isTrue === undefined) found.add(group);
     else if (untrainable !== "invalid") {
       const { position, exceptions, members } = content;
-      const trajectories = texts.map((json): JsonObject => withFinish(JSON.parse(json)));
+      const trajectories = texts.map((json): JsonObject => JSON.parse(json));
       const locate = () => `${position.file}:${position.line}`;
-      const facts = members.map((member) => member.facts ?? {});
-      const wanted = filterTrajectories(isTrue, { group, trajectories, facts, exceptions: exceptions.length, locate });
+      const facts = members.map((member, at) => ({
+        ...member.facts,
+        ...readFinish(trajectories[at] ?? {}, member.facts?.finish_reason === null),
+      }));
+      const { wanted } = filterTrajectories(isTrue, {
+        group,
+        trajectories,
+        facts,
+        exceptions: exceptions.length,
+        locate,
+      });
       if (wanted.length > 0) found.add(group);
     }
   }
