@@ -102,6 +102,11 @@ export const openLedger = async (
       const sql = `${entries.isScopeSql} AND request.id >= ?`;
       return entries.readEntries(database, { sql, values, hasContents: true });
     },
+    entriesOfOtherAccounts: (scope: entries.LedgerScope) => {
+      const [destination, account, ...values] = entries.toScopeValues(scope);
+      const sql = "(destination, model, split, batch, has_batch) = (?, ?, ?, ?, ?) AND account <> ?";
+      return entries.readEntries(database, { sql, values: [destination ?? "", ...values, account ?? ""] });
+    },
     makeScope: async (scope: entries.LedgerScope) => await makeScope(database, scope),
     readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
     saveFacts: async (scope: entries.LedgerScope, facts: DestinationFacts) => await saveFacts(database, scope, facts),

@@ -124,6 +124,11 @@ export class RunLedger {
     return this.#revision !== before;
   }
 
+  /** Yields the requests of other accounts to the same URL, model, split and batch. */
+  async *entriesOfOtherAccounts() {
+    yield* this.#ledger?.entriesOfOtherAccounts(this.#scope) ?? [];
+  }
+
   /** Yields requests of other runs, oldest first. Later calls skip requests that cannot have changed. */
   async *entries() {
     const isShared = this.#ledger?.isShared === true;

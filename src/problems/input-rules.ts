@@ -265,12 +265,16 @@ export const runRules = {
     why: "rollcall lists only the first errors of each rule. It counted the errors of this group, but did not list them.",
     example: problem(undefined, "step.jsonl", 3),
   }),
-  "logged-before": warning<{ groups: number; at: string }>({
-    message: ({ groups, at }) =>
-      `${pluralize(groups, "group was", "groups were")} already logged by an earlier run with another first file (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
-    advice:
-      "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed",
-    why: "An earlier run whose first file had another name logged these groups, so rollcall does not log them again.",
+  "logged-before": warning<{ groups: number; at: string; account?: string; ownAccount?: string }>({
+    message: ({ groups, at, account, ownAccount }) =>
+      account !== undefined
+        ? `${pluralize(groups, "group was", "groups were")} already logged to the same URL under the account "${account}" (most recently at ${at}). Under the account "${ownAccount}", ${groups === 1 ? "it is another group" : "they are other groups"}, so rollcall sends ${groups === 1 ? "it" : "them"} again`
+        : `${pluralize(groups, "group was", "groups were")} already logged by an earlier run with another first file (most recently at ${at}), so rollcall does not send ${groups === 1 ? "it" : "them"} again`,
+    advice: ({ account }) =>
+      account !== undefined
+        ? `if both names mean the same account of the service, set \`account\` to ${account} in every profile, or ROLLCALL_ACCOUNT=${account} on every machine`
+        : "pass --batch <name> to log the groups again for another step, or --allow logged-before if only file names or their order changed",
+    why: "An earlier run whose first file had another name logged these groups, so rollcall does not log them again. Or a run under another account logged them to the same URL; rollcall logs them again, because the account (by default the name of the profile) is a part of a group's identity.",
     example: problem({ groups: 20, at: "2025-11-01T09:30:00.000Z" }),
   }),
   "logged-differently": warning<{ groups: number }>({

@@ -70,6 +70,7 @@ const sendAndReport = async (delivery: Delivery) => {
   const invalid = listRejected(outcomes, []);
   if (!dryRun) await rejects?.requireWritable(options.onRefused === "skip" || invalid.length > 0, invalid);
   const errorsBefore = problems.errors;
+  await delivery.reportOtherAccounts();
   const resent = applyPriorOutcomes(delivery);
   if (resent.length > 0 && options.onUnknown !== "resend") options.onResend(resent.length);
   const requests = planRequests(dataset, {

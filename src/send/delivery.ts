@@ -1,7 +1,7 @@
 /** Connects the sender with the ledger and the rejects file. */
 import { collectContents, type Dataset, dedupKeyBytes, subtractFromMetrics } from "../dataset/index.ts";
 import { isFailure } from "../failure.ts";
-import { type Entry, findGroups } from "../ledger/index.ts";
+import { type Entry, findGroups, isLogged } from "../ledger/index.ts";
 import { canResend } from "./attempt-request.ts";
 import { type BodyLimit, createEnvelope, planRequest } from "./plan.ts";
 import { openRejects } from "./rejects.ts";
@@ -73,6 +73,19 @@ export const openDelivery = (dataset: Dataset, options: DeliverOptions & Deliver
       await subtractFromMetrics(dataset, refused).catch((thrown: unknown) => {
         if (!isFailure(thrown, "input-changed") && !isFailure(thrown, "input-unreadable")) throw thrown;
       });
+    },
+    /** These groups are sent, because the account is a part of their identity. */
+    async reportOtherAccounts() {
+      const found = new Set<number>();
+      let [last, account] = [0, ""];
+      for await (const entry of runLedger.entriesOfOtherAccounts()) {
+        const logged = isLogged(entry.state) ? findGroups(entry.dedupKeys, dedupKeys.find) : [];
+        for (const group of logged) found.add(group);
+        if (logged.length > 0 && entry.lastTried >= last) [last, account] = [entry.lastTried, entry.scope.account];
+      }
+      const at = new Date(last).toISOString();
+      const facts = { groups: found.size, at, account, ownAccount: options.account };
+      if (found.size > 0) problems.report("logged-before", facts);
     },
     reportPriorRuns(isCounted: (group: number) => boolean) {
       let elsewhere = 0;

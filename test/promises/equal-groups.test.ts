@@ -2,7 +2,18 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { accept, refuse } from "../support/raw-server.ts";
-import { afterOne, groupOf, linesOf, oneEach, openPlace, openThree, rulesOf, takeAndReset, three } from "./place.ts";
+import {
+  afterOne,
+  groupOf,
+  type LogDocument,
+  linesOf,
+  oneEach,
+  openPlace,
+  openThree,
+  rulesOf,
+  takeAndReset,
+  three,
+} from "./place.ts";
 
 describe.concurrent("equal groups", () => {
   it("are recognized under another file name, compressed, and from a pipe", async (context) => {
@@ -28,6 +39,25 @@ describe.concurrent("equal groups", () => {
       1,
       [1, 2, 3, 4],
     ]);
+  });
+
+  it("are sent under another account, with a warning each time", async (context) => {
+    const { service, place } = await openPlace(context);
+    const file = place.write("a.jsonl", three);
+    const log = async (account: string, ...args: readonly string[]) => {
+      const env = { ...place.env, ROLLCALL_ACCOUNT: account };
+      const { stdout } = await place.run(["log", "m", "--split", "train", "--json", file, ...args], { env });
+      const { warnings, groups } = JSON.parse(stdout) as LogDocument;
+      const [message] = warnings.flatMap((one) => (one.rule === "logged-before" ? JSON.stringify(one) : []));
+      return [groups.logged, message];
+    };
+    expect(await log("work")).toEqual([3, undefined]);
+    const warning = expect.stringMatching(/^(?=.*3 groups were .* account \\"work\\").*ROLLCALL_ACCOUNT=work/);
+    expect(await log("ci", "--dry-run")).toEqual([0, warning]);
+    expect(await log("ci")).toEqual([3, warning]);
+    expect(await log("ci")).toEqual([0, warning]);
+    expect(await log("ci", "--batch", "b")).toEqual([3, undefined]);
+    expect(service.logged).toHaveLength(9);
   });
 
   it("are each sent if they appear repeatedly in a file", async (context) => {

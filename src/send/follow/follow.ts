@@ -232,6 +232,7 @@ class FollowRun {
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) dataset.problems.report("incomplete-group", { groups: open.length });
     this.#reportPriorRuns();
+    await this.#delivery.reportOtherAccounts();
     if (isReadable) await this.#delivery.subtractRefused();
     return hasUnfinishedLine;
   }
