@@ -38,6 +38,24 @@ export const validateArguments = ({ name, inputSchema }: Pick<Tool, "name" | "in
   );
 };
 
+type Schema = Readonly<{ type?: string; items?: Schema }>;
+
+/** Models write null or an empty text for a parameter that they leave out, and texts for numbers and lists. */
+export const normalizeArguments = ({ inputSchema }: Pick<Tool, "inputSchema">, sent: ToolArguments): ToolArguments => {
+  const isRequired = new Set(inputSchema.required);
+  const given = Object.entries(sent).filter(([key, value]) => isRequired.has(key) || !isBlank(value));
+  return Object.fromEntries(given.map(([key, value]) => [key, normalize(inputSchema.properties[key] ?? {}, value)]));
+};
+
+const isBlank = (value: unknown) => value === null || (typeof value === "string" && value.trim() === "");
+
+const normalize = ({ type }: Schema, value: unknown): unknown => {
+  if (type === "array") return Array.isArray(value) ? value.filter((item) => !isBlank(item)) : [value];
+  if (typeof value !== "string") return value;
+  if (type === "integer" && /^\s*\d{1,15}(\.0+)?\s*$/.test(value)) return Number(value);
+  return type === "boolean" && /^(true|false)$/i.test(value) ? value.toLowerCase() === "true" : value;
+};
+
 type ServeOptions = Readonly<{
   host: Host;
   tools: readonly Tool[];

@@ -36,7 +36,7 @@ const redactProblems = (problems: Problems, read: Read) =>
       file: file && nameFile(file, read),
       line,
       column,
-      path,
+      path: path?.map((step) => (typeof step === "string" ? hideSentence(step) : step)),
       rule,
       severity,
       message: redactMessage({ rule, message }),
@@ -47,7 +47,15 @@ export const toCheckDocument = (read: Read) => {
   const checked: Partial<CheckDocument> = read.printed === "" ? { status: "invalid" } : JSON.parse(read.printed);
   const { status, split, groups, trajectories, metrics, problems_left_out } = checked;
   const problems = redactProblems(checked.problems ?? read.errors, read);
-  return { status, split, groups, trajectories, metrics, problems, problems_left_out };
+  return {
+    status,
+    split: split == null ? split : hideSentence(split),
+    groups,
+    trajectories,
+    metrics: hideKeys(metrics),
+    problems,
+    problems_left_out,
+  };
 };
 
 export const toStatsDocument = (read: Read) => {
@@ -62,8 +70,7 @@ export const toCompareDocument = (read: Read) => {
     return { ...pair, at_a: nameFile(at_a, read), at_b: nameFile(at_b, read) };
   });
   return {
-    ...compared,
-    finish_reasons: finish_reasons?.map(hideName) ?? finish_reasons,
+    ...hideNames({ ...compared, finish_reasons }),
     changed: pairs,
     notes: nameFilesIn(notes, read),
     problems: redactErrors(read),
@@ -95,13 +102,32 @@ const hideText = (value: string | number | boolean | null, read: Read) =>
   typeof value === "string" ? nameFile(value, read) || omitted : value;
 
 /** Keeps names such as `length` and `search.web`, which a model or a person cannot use to write sentences. */
+const hideSentence = (name: string) => (/^[\w.:/@$-]{1,64}$/.test(name) ? name : omitted);
+
 const hideName = <Named extends { readonly name: string | null }>(named: Named) => ({
   ...named,
-  name: named.name === null || /^[\w.:/-]{1,64}$/.test(named.name) ? named.name : omitted,
+  name: named.name === null ? null : hideSentence(named.name),
 });
 
-const hideNames = <Slice extends Partial<Pick<StatsDocument, "finish_reasons" | "tools">>>(slice: Slice) => ({
+/** Numbers the omitted keys, because an object has each key once. */
+const hideKeys = <Value>(values: Readonly<Record<string, Value>> | null | undefined) =>
+  values &&
+  Object.fromEntries(
+    Object.entries(values).map(([key, value], at) => {
+      const shown = hideSentence(key);
+      return [shown === key ? key : `${shown} ${at + 1}`, value];
+    }),
+  );
+
+type Names = readonly { readonly name: string | null }[];
+
+const hideNames = <
+  Slice extends Partial<Readonly<Record<"finish_reasons" | "tools", Names | null | undefined> & { metrics: object | null }>>,
+>(
+  slice: Slice,
+) => ({
   ...slice,
   finish_reasons: slice.finish_reasons?.map(hideName) ?? slice.finish_reasons,
-  tools: slice.tools?.map(hideName),
+  tools: slice.tools?.map(hideName) ?? slice.tools,
+  metrics: slice.metrics && hideKeys({ ...slice.metrics }),
 });

@@ -188,7 +188,8 @@ const createTool = async (definition: ToolDefinition, server: Server): Promise<m
     const values = args.flatMap(([key]) => sent[toParameterName(key)] ?? []).map(String);
     return openFile && toDocument ? await readInRoot({ open: openFile, toDocument }, run, values) : await run(values);
   };
-  const run: mcp.Tool["run"] = async (sent, signal) => {
+  const run: mcp.Tool["run"] = async (given, signal) => {
+    const sent = mcp.normalizeArguments({ inputSchema }, given);
     const { printed, failure, screen } = await runTool(sent, signal).catch((thrown: unknown): CommandResult => {
       return { printed: "", failure: toFailure(thrown), screen: context.screen };
     });
