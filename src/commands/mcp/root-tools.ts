@@ -122,7 +122,9 @@ const hideKeys = <Value>(values: Readonly<Record<string, Value>> | null | undefi
 type Names = readonly { readonly name: string | null }[];
 
 const hideNames = <
-  Slice extends Partial<Readonly<Record<"finish_reasons" | "tools", Names | null | undefined> & { metrics: object | null }>>,
+  Slice extends Partial<
+    Readonly<Record<"finish_reasons" | "tools", Names | null | undefined> & { metrics: object | null }>
+  >,
 >(
   slice: Slice,
 ) => ({
