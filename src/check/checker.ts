@@ -25,7 +25,7 @@ import { anyValue, checkElements, defineObjectType, reportWrongType, requiredFie
 
 export interface Block {
   readonly table: JsonTable;
-  readonly reader: Pick<JsonReader, "findRun" | "findMark" | "fingerprintOf" | "countEqual">;
+  readonly reader: Pick<JsonReader, "findRun" | "findMark" | "findTurnMark" | "fingerprintOf" | "countEqual">;
   /** Byte offset of the table's text in the source. */
   readonly start: number;
   readonly positions: Pick<PositionCounter, "mark" | "locate">;
@@ -33,7 +33,7 @@ export interface Block {
 
 export const emptyBlock: Block = {
   table: json.emptyTable,
-  reader: { findRun: (_, end) => end, findMark: (_, end) => end, fingerprintOf: () => 0, countEqual: () => 0 },
+  reader: { findRun: (_, end) => end, findMark: (_, end) => end, findTurnMark: (_, end) => end, fingerprintOf: () => 0, countEqual: () => 0 },
   start: 0,
   positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
 };
@@ -228,7 +228,7 @@ export class Checker {
     const end = json.nodeAfter(table, list);
     for (let node = list + nodeSize; node < end; node = json.nodeAfter(table, node)) {
       if (kindAt(table, node) !== Kind.object) areObjects = false;
-      else if (inspectTrajectory(table, node, this.#factsAt(count), this.#report)) count++;
+      else if (inspectTrajectory(table, node, this.#factsAt(count), this.#report, this.#hasMark)) count++;
       else areTyped = false;
       if (count > maxTrajectories) this.#refuse();
     }
@@ -257,7 +257,7 @@ export class Checker {
   #checkTrajectory(value: CheckedValue): void {
     const { table, node } = value;
     const facts = this.#factsAt(0);
-    inspectTrajectory(table, node, facts, this.#report);
+    inspectTrajectory(table, node, facts, this.#report, this.#hasMark);
     this.#reportSecrets();
     const key = this.#readGroupKey(value, this.#report);
     const isValid = !this.#isInvalid;
@@ -309,6 +309,8 @@ export class Checker {
   readonly #report: RuleReporter = (rule, data, node, ...steps) => {
     this.#take(this.result.problems.report(rule, data, () => this.#locate(node, steps)));
   };
+
+  readonly #hasMark = (start: number, end: number) => this.#block.reader.findTurnMark(start, end) < end;
 
   #take(severity: Severity | undefined) {
     if (severity === "error") this.#isInvalid = true;

@@ -1,6 +1,8 @@
 /** Checks messages, and counts choices. */
 
+import { findForeignTurn } from "../chat-marks.ts";
 import type { MessageFacts } from "../index/trajectory-facts.ts";
+import { isObject } from "../json/json-bytes.ts";
 import { nodeSize } from "../json/reader.ts";
 import { describeValue, Kind, kindAt, kindOf, kindsAsFacts, Shape } from "../json/shape.ts";
 import type { JsonTable } from "../json/table.ts";
@@ -65,7 +67,17 @@ const resetFacts = (facts: MessageFacts) => {
   facts.lastCallsIndex = -1;
 };
 
-export const inspectMessages = (table: JsonTable, list: number, facts: MessageFacts, report: RuleReporter) => {
+/** Returns false if no mark of a chat template is between two bytes of the table. */
+export type MarkFinder = (start: number, end: number) => boolean;
+
+/** @param hasMark default: marks are not reported */
+export const inspectMessages = (
+  table: JsonTable,
+  list: number,
+  facts: MessageFacts,
+  report: RuleReporter,
+  hasMark: MarkFinder = () => false,
+) => {
   let areObjects = json.countNumbers(table, list) === 0;
   resetFacts(facts);
   let [hasTask, isGreeted, messagesEnd] = [false, false, 0];
@@ -96,6 +108,10 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
       facts.choices++;
       facts.lastChoice = entry;
     }
+    const content = isChoice || roleIndex === assistant ? messageShape.at(table, slots.content) : 0;
+    const [start, stop] = [json.startOf(table, content), json.endOf(table, content)];
+    if (content > 0 && stop - start >= minMarkedBytes && hasMark(start, stop))
+      marked.push(isChoice ? content : -content);
     if (isChoice && hasLogprobs) facts.choicesWithLogprobs++;
     if (roleIndex === assistant) facts.hasAssistantTurn = true;
     else if (roleIndex === user && !hasTask) {
@@ -111,7 +127,24 @@ export const inspectMessages = (table: JsonTable, list: number, facts: MessageFa
     addToolCalls(table, messageShape.at(table, slots.tool_calls), facts);
   }
   if (facts.lastCallsIndex < 0) facts.lastCallsIndex = facts.eventCount;
+  // Without choices, each message of the assistant counts as sampled.
+  if (marked.length > 0)
+    for (const content of marked.splice(0))
+      if (content > 0 || facts.choices === 0) reportMarks(table, Math.abs(content), report);
   if (!areObjects) checkElements(table, list, { kind: Kind.object, rule: "message-type" }, report);
+};
+
+/** Shorter content has no mark between two texts. */
+const minMarkedBytes = 12;
+
+/** The nodes of contents of the assistant that may have marks, negative outside of a choice. */
+const marked: number[] = [];
+
+const reportMarks = (table: JsonTable, content: number, report: RuleReporter) => {
+  const value = json.parseNode(table, content);
+  const texts = Array.isArray(value) ? value.map((part: unknown) => (isObject(part) ? part.text : part)) : [value];
+  const [mark] = texts.flatMap((text) => (typeof text === "string" ? (findForeignTurn(text) ?? []) : []));
+  if (mark !== undefined) report("chat-marks-in-content", { mark: shortenName(mark) }, content);
 };
 
 const reportFinish: ProblemReporter = (table, _, report) => {

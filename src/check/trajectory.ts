@@ -11,7 +11,7 @@ import * as json from "../json/table.ts";
 import { shortenName } from "../problems/positions.ts";
 import type { RuleReporter } from "../problems/rules.ts";
 import { isDateTime } from "../units.ts";
-import { inspectMessages, inspectToolCalls } from "./messages.ts";
+import { inspectMessages, inspectToolCalls, type MarkFinder } from "./messages.ts";
 import { hashSteps, hasStepKey } from "./policy-steps.ts";
 import type { Check } from "./types.ts";
 import { anyValue, checkElements, defineObjectType, optionalField, reportWrongType, requiredField } from "./types.ts";
@@ -103,6 +103,7 @@ export const inspectTrajectory = (
   node: number,
   facts: TrajectoryFacts,
   report: RuleReporter,
+  hasMark?: MarkFinder,
 ): boolean => {
   if (!trajectoryType.check(table, node, report)) return false;
   facts.node = node;
@@ -115,7 +116,7 @@ export const inspectTrajectory = (
   const offered = kinds.tools === Kind.array ? inspectTools(table, shape.at(table, slots.tools), report) : undefined;
   const list = shape.at(table, slots.messages_and_choices);
   facts.list = list;
-  inspectMessages(table, list, facts, report);
+  inspectMessages(table, list, facts, report, hasMark);
   if (facts.cutNode > 0) report("truncated-trajectory", undefined, facts.cutNode);
   const { choices, choicesWithLogprobs, hasAssistantTurn, callsTools } = facts;
   inspectToolCalls(table, facts, offered, report);

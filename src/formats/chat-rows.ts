@@ -1,5 +1,6 @@
 /** Converts rows with chat messages or plain text. */
 import { hash } from "node:crypto";
+import { splitTemplate } from "../chat-marks.ts";
 import { groupKeyNames } from "../index/ambiguous-groups.ts";
 import { isObject } from "../json/object.ts";
 import {
@@ -17,6 +18,7 @@ import {
 import { openFinish, type SampledRecord } from "../messages/finish-reason.ts";
 import { addition, type Json, literal, rawOf } from "../messages/output-json.ts";
 import { recorderKey } from "../messages/recorder-keys.ts";
+import { requireOwnWords } from "../messages/template-turns.ts";
 import { type Members, Value } from "../messages/value.ts";
 import type { Path } from "../problems/positions.ts";
 import { answerColumns, findRewardColumns, pythonMessages } from "../problems/row-columns.ts";
@@ -260,7 +262,7 @@ const trlRows: ChatRows = {
   readTurns: (run, row) => {
     const key = completionKey(row) ?? "completion";
     if (key !== "completion") run.note(`read the completions from the key \`${key}\``);
-    if (isLogged(row) && !unwrap(row.get("prompt"))?.isList)
+    if (isLogged(row) && !unwrap(row.get("prompt"))?.isList && !splitTemplate(row.textAt("prompt") ?? ""))
       run.note("converted each prompt to one message of the user, because the file has the decoded text of the prompt");
     return readCompletion(run, { record: row }, [key, row.require(key)]);
   },
@@ -339,7 +341,9 @@ const shareGptTurns = (run: FormatRun, row: Value) => {
   let answers = 0;
   const sampledTurn = (turn: Value, message: Json, callsTools: boolean) => {
     const reason = finish(answers++, { callsTools });
-    return isMasked(run, turn) ? message : choice(message, reason);
+    if (isMasked(run, turn)) return message;
+    if (!callsTools) requireOwnWords(turn.get("value"));
+    return choice(message, reason);
   };
   return recorded.map((turn, at) => {
     const from = turn.require("from");

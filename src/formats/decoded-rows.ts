@@ -1,8 +1,9 @@
 /** Converts rows of trainers that write decoded text. */
-import { choice, textChoice, textRole, toLogprobs } from "../messages/chat.ts";
+import { choice, textChoice, toLogprobs } from "../messages/chat.ts";
 import { openFinish } from "../messages/finish-reason.ts";
 import { literal } from "../messages/output-json.ts";
-import { Value } from "../messages/value.ts";
+import { requireOwnWords, toPromptTurns } from "../messages/template-turns.ts";
+import type { Value } from "../messages/value.ts";
 import { isUuid, requireReward } from "./build-trajectory.ts";
 import { type ChatRows, chatRows } from "./chat-rows.ts";
 import type { Format, FormatRun } from "./format.ts";
@@ -22,7 +23,7 @@ const decodedRows = ({ prompt, answer, recognizes, findAddedText, ...rows }: Dec
   const readPrompt = (row: Value) => {
     const value = requireText(row, prompt);
     const added = findAddedText?.(row);
-    return added === undefined ? value : literal(value.text?.slice(0, -added.length), value);
+    return { value, text: added && value.text?.slice(0, -added.length) };
   };
   return chatRows({
     ...rows,
@@ -31,31 +32,16 @@ const decodedRows = ({ prompt, answer, recognizes, findAddedText, ...rows }: Dec
     isDataset: false,
     isLossy: true,
     recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
-    readPrompt: (row) => [readPrompt(row)],
+    readPrompt: (row) => {
+      const { value, text } = readPrompt(row);
+      return [text === undefined ? value : literal(text, value)];
+    },
     readTurns: (run, row) => {
-      const content = readPrompt(row);
-      if (!(content instanceof Value)) run.note("removed the reward that OpenRLHF added to the prompt after sampling");
-      return [{ role: textRole("user"), content }, textChoice(run, requireAnswer(row, answer), { record: row })];
+      const { value, text } = readPrompt(row);
+      if (text !== undefined) run.note("removed the reward that OpenRLHF added to the prompt after sampling");
+      return [...toPromptTurns(run, value, text), textChoice(run, requireText(row, answer), { record: row })];
     },
   });
-};
-
-const turnStart = /<\|im_start\|>(?:user|tool)\b|<\|start_header_id\|>(?:user|tool|ipython)\b|<start_of_turn>user\b/;
-
-/** Some trainers leave out special tokens, so only the roles of ChatML remain, in lines of their own. */
-const findTurn = (text: string) => {
-  const marker = turnStart.exec(text) ?? /\n(?:user|tool)\n/.exec(text);
-  if (!marker || turnStart.test(marker[0])) return marker?.[0];
-  return text.includes("\nassistant\n", marker.index + marker[0].length) ? marker[0].trim() : undefined;
-};
-
-const requireAnswer = (row: Value, key: string) => {
-  const value = requireText(row, key);
-  const turn = findTurn(value.text ?? "");
-  if (turn === undefined) return value;
-  throw value.error(
-    `${key} contains a turn that the model did not sample, after \`${turn}\` (write the turns to one row of openai-chat)`,
-  );
 };
 
 const requireText = (row: Value, key: string) => {
@@ -251,7 +237,7 @@ const readNemoTurns = (run: FormatRun, row: Value) => {
     const [recorded, content] = [turn.get("role"), turn.get("content") ?? turn];
     if (isAnswer(turn, at)) {
       const reason = finish(answers, { callsTools: false });
-      return choice({ role: recorded ?? "assistant", content }, reason, logprobs[answers++]);
+      return choice({ role: recorded ?? "assistant", content: requireOwnWords(content) }, reason, logprobs[answers++]);
     }
     if (recorded) return { role: recorded.text === "environment" ? literal("user", recorded) : recorded, content };
     return { role: at === 0 && promptTurns === 2 ? "system" : "user", content };

@@ -145,6 +145,8 @@ export const locateInRecord = (raw: input.RawRecord, value: Value, rest: Path = 
   return { file: raw.label, ...(!raw.isComposed && { line: raw.line }), path };
 };
 
+/** A list or object, which can have words of Python, but no other text in brackets. */
+const jsonStart = /^\s*[[{]\s*(?:["[{\]}\d-]|(?:true|false|null|nan|infinity|none|undefined)\b)/i;
 const nonFinite = /^(?:NaN|-?Infinity)/;
 
 /** Finds the fault of the document, or NaN or Infinity in the record, in a string of JSON, or in a Parquet column. */
@@ -163,7 +165,7 @@ export const findSyntaxFault = (raw: input.RawRecord, error: ConversionError) =>
   }
   const { value } = error;
   const { text = "" } = value;
-  if (!/^\s*[[{]/.test(text) && !(raw.isComposed && nonFinite.test(text))) return undefined;
+  if (!jsonStart.test(text) && !(raw.isComposed && nonFinite.test(text))) return undefined;
   const fault = findFault(Buffer.from(text));
   if (fault?.fault !== "word") return undefined;
   const key = value.path.at(-1);

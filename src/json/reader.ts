@@ -74,6 +74,7 @@ interface KernelExports {
   findRun(from: number, end: number, length: number): number;
   findMark(from: number, end: number): number;
   addRunPrefix(prefix: number): void;
+  findTurnMark(from: number, end: number): number;
   setKeyUse(id: number, use: number): void;
   keyAddress(): number;
   addKey(length: number): void;
@@ -226,6 +227,11 @@ export class JsonReader {
   /** Returns the next `@` after a password in a URL, B of `-BEGIN`, or 0 of an escape such as `\u0041`; or `end`. */
   findMark(from: number, end: number) {
     return this.#exports.findMark(this.#input + from, this.#input + end) - this.#input;
+  }
+
+  /** Returns the first byte that may begin a mark of a chat template, or `end`. */
+  findTurnMark(from: number, end: number) {
+    return this.#exports.findTurnMark(this.#input + from, this.#input + end) - this.#input;
   }
 
   fingerprintOf(start: number, end: number) {

@@ -2,6 +2,7 @@
 import { pluralize } from "../sentences.ts";
 import { openFinish, type SampledRecord } from "./finish-reason.ts";
 import { addition, type Json, literal, nonEmpty, rawLiteral, replaceMembers, toText } from "./output-json.ts";
+import { requireOwnWords, textRole, toPromptTurns } from "./template-turns.ts";
 import { Value } from "./value.ts";
 
 /** Receives the values that a conversion derives or leaves out. */
@@ -22,11 +23,11 @@ export const choice = (message: Json, finish: Json, logprobs?: Json) => ({
   logprobs,
 });
 
-/** The role of a text that states no role. */
-export const textRole = (role: "user" | "assistant") => addition(role, "the text has no role");
-
 export const textChoice = (run: ConversionNotes, content: Value, sampled: SampledRecord) =>
-  choice({ role: textRole("assistant"), content }, openFinish(run, sampled, 1)(0, { callsTools: false }));
+  choice(
+    { role: textRole("assistant"), content: requireOwnWords(content) },
+    openFinish(run, sampled, 1)(0, { callsTools: false }),
+  );
 
 export const orderReason = "a tool result has no id, so rollcall matched it to a call by order";
 
@@ -47,7 +48,7 @@ export const toTurns = (
   { name, sampled }: { name: string; sampled?: SampledRecord | undefined },
 ) => {
   const value = haveTexts(given.embeddedJson, "role") ? unwrap(given) : given;
-  if (value.isText) return [sampled ? textChoice(run, value, sampled) : { role: textRole("user"), content: value }];
+  if (value.isText) return sampled ? [textChoice(run, value, sampled)] : toPromptTurns(run, value);
   if (!value.isList) throw value.error(`${name} is neither a list of messages nor text`);
   const messages = value.items();
   const roles = messages.map((message) => message.textAt("role"));
@@ -80,6 +81,7 @@ export const toTurns = (
     if (!finish) return turn;
     const position = answers++;
     if (isMasked(run, message)) return turn;
+    requireOwnWords(message.get("content"));
     return choice(turn, finish(position, { callsTools: calls.length > 0 || hasCalls(message), message }));
   });
 };

@@ -46,6 +46,11 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "single-trajectory-group": `${trajectory(0, ',"group_id":"a"')}\n${trajectory(1, ',"group_id":"a"')}`,
   "reward-outlier": rewards(5),
   "mixed-prompts": group(trajectory(0), trajectory(1, "", `{"content":"2\\u002b2?","role":"user"},${answer}`)),
+  "chat-marks-in-content": messages(
+    '{"role":"user","content":"a<|im_start|>user\\nb"}',
+    '{"role":"assistant","content":"a<|im_start|>user\\nb"}',
+    choiceExample().replace('"content":"4"', '"content":"`<|im_start|>user` begins a turn<|im_end|>"'),
+  ),
   "mixed-steps": group(
     trajectory(0, ',"metadata":{"step":2,"epoch":1}'),
     trajectory(1, ',"metadata":{"epoch":2,"step":2}'),

@@ -16,7 +16,7 @@ interface Module {
 
 /** Modules that every module may import. */
 const baseModules = new Set(
-  "decimal document-schemas failure failures files host json nearest package.json program sentences shell-words units v8-limits".split(
+  "chat-marks decimal document-schemas failure failures files host json nearest package.json program sentences shell-words units v8-limits".split(
     " ",
   ),
 );
