@@ -28,7 +28,8 @@ const turnEnd =
   /(?:<\|(?:im_end|eot_id|eom_id|eot|end|return|call|end_of_text|endoftext|(?:END|START)_OF_TURN_TOKEN|bom|eom|\w+_end)\|>|<end_of_turn>|<turn\|>|<\/s>|<eos>|<seed:eos>|<｜end▁of▁sentence｜>|\[\|endofturn\|\]|\[e~\[|\[\/(?:SYSTEM_PROMPT|AVAILABLE_TOOLS)\])$/;
 const maxEndLength = 40;
 
-const removeTurnEnd = (text: string) => {
+/** Removes the tokens with which templates end a turn. */
+export const removeTurnEnd = (text: string) => {
   for (let rest = text; ; ) {
     const trimmed = rest.trimEnd();
     const [end] = turnEnd.exec(trimmed.slice(-maxEndLength)) ?? [];

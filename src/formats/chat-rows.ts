@@ -38,7 +38,7 @@ import { formatSteps, readSteps } from "./policy-steps.ts";
 import { isLogged, openTableIds } from "./trl-tables.ts";
 
 export interface ChatRows
-  extends Pick<Format, "name" | "title" | "filePattern" | "companions" | "repeatedPath" | "isLossy"> {
+  extends Pick<Format, "name" | "title" | "filePattern" | "companions" | "repeatedPath" | "isLossy" | "listTurns"> {
   rewardKey: string;
   rewardText?: string;
   usedKeys: readonly string[];
@@ -198,6 +198,7 @@ export const messageRows = (path: Path): Format => {
       const messages = unwrap(readPath(row, path));
       return haveTexts(messages, "role") && !isOtherRow(row, messages);
     },
+    listTurns: (row) => ({ messages: unwrap(readPath(row, path))?.items() ?? [] }),
     readPrompt: (row) =>
       takeBefore(requireMessages(row).items(), (message) =>
         /^(?:assistant|tool_call)$/.test(message.textAt("role") ?? ""),
@@ -250,6 +251,12 @@ const trlRows: ChatRows = {
   listMembers: (row) => {
     const answer = completionKey(row);
     return row.members().filter(([key]) => key !== answer);
+  },
+  listTurns: (row) => {
+    const [prompt, completion] = [row.get("prompt"), row.get(completionKey(row) ?? "completion")].map(unwrap);
+    if (row.has("completions")) return undefined;
+    const messages = [prompt, completion].flatMap((value) => value?.items() ?? []);
+    return { messages, prompt: prompt?.text, answer: completion?.text };
   },
   canLackParts: true,
   repeatedPath: /completions_\d+(?=\.parquet$)/,
@@ -325,6 +332,7 @@ export const shareGpt = chatRows({
   isDataset: true,
   isLossy: true,
   recognizes: (row) => haveTexts(unwrap(row.get("conversations")), "from"),
+  listTurns: (row) => ({ messages: unwrap(row.get("conversations"))?.items() ?? [] }),
   readPrompt: (row) => [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat(),
   readTurns: (run, row) => {
     const system = row.get("system");

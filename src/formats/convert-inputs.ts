@@ -17,6 +17,7 @@ import { LostValues } from "./lost-values.ts";
 import { Receipt } from "./receipt.ts";
 import { isCompanion, openFormatFinder, ownFormat, recognizeInputs } from "./recognize.ts";
 import * as records from "./source-records.ts";
+import { areTurns, joinTurns, turnsNote } from "./turn-rows.ts";
 
 export type ConvertedInputs = Awaited<ReturnType<typeof convertInputs>>;
 
@@ -137,7 +138,7 @@ const openConversion = async (files: readonly records.ConvertedFile[], format: F
     isFormatGiven: from !== "auto" && messagesFrom === undefined,
     findOthers: from === "auto" && messagesFrom === undefined ? await openFormatFinder() : () => [],
     isGroupedByKey: groupBy !== undefined && format.isGrouped !== true,
-    converter: groupByKeys(format.open(formatRun), format, groupBy),
+    converter: joinTurns(groupByKeys(format.open(formatRun), format, groupBy), format),
     output: new lines.GroupLines(await input.openSpool(run.host), run),
     broken: openBrokenGroups(),
     keys: noKeys,
@@ -171,13 +172,16 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     conversion.endCounting();
     const copies = output.dropCopies();
     broken.reportAll(copies);
-    const copyNote = "left out a copy of a rollout";
-    if (copies.length > 0) run.notes.set(copyNote, (run.notes.get(copyNote) ?? 0) + copies.length);
+    for (const { copy } of copies) {
+      const note = areTurns(copy.id) ? turnsNote : "left out a copy of a rollout";
+      run.notes.set(note, (run.notes.get(note) ?? 0) + 1);
+    }
     if (formatRun.receipt) await leaveOutCopies(copies, { format, converter, receipt: run.counter });
     for (const { file: fileName, position, group, fault } of converter.findFaults?.() ?? []) {
       const file = files.find((converted) => converted.name === fileName);
       if (!file) continue;
-      const location = { file: file.records.locate(position).label, path: [] };
+      const { label, line } = file.records.locate(position);
+      const location = { file: label, ...(format.listTurns && { line }), path: [] };
       breakGroup(conversion, { group }, { file, record: position, position: -1 }, { fault, location });
     }
     if (!conversion.hasRecordedGroups) broken.dropGrouped();

@@ -4,6 +4,7 @@ import type { Converter, Format } from "./format.ts";
 import type { LostValues } from "./lost-values.ts";
 import type { Receipt } from "./receipt.ts";
 import * as records from "./source-records.ts";
+import { areTurns } from "./turn-rows.ts";
 import type { ConvertedGroup, DroppedCopy, WrittenRollout } from "./written-rollout.ts";
 
 interface GroupedRollout {
@@ -100,6 +101,9 @@ const listsByKey = <Of>(values: readonly Of[], keyOf: (value: Of) => string): re
 
 /** Prefers a copy that can be converted, then the newest copy by time, then the copy that was read last. */
 const isBetter = (a: GroupedRollout, b: GroupedRollout, broken: ReadonlySet<ConvertedGroup>) => {
+  const isLonger = (a.rollout.changedAt ?? 0) - (b.rollout.changedAt ?? 0);
+  // Without the last turn, a rollout is incomplete.
+  if (isLonger !== 0 && areTurns(a.rollout.id)) return isLonger > 0;
   if (a.rollout.isBroken !== b.rollout.isBroken) return b.rollout.isBroken === true;
   if (broken.has(a.group) !== broken.has(b.group)) return broken.has(b.group);
   const [time, otherTime] = [a.rollout.changedAt ?? Number.NaN, b.rollout.changedAt ?? Number.NaN];

@@ -32,6 +32,7 @@ const decodedRows = ({ prompt, answer, recognizes, findAddedText, ...rows }: Dec
     isDataset: false,
     isLossy: true,
     recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
+    listTurns: (row) => ({ messages: [], prompt: row.textAt(prompt), answer: row.textAt(answer) }),
     readPrompt: (row) => {
       const { value, text } = readPrompt(row);
       return [text === undefined ? value : literal(text, value)];

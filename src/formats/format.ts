@@ -116,6 +116,14 @@ export interface Converter {
   findFaults?(): readonly RecordFault[];
 }
 
+/** The turns of a row: messages, or the texts of a prompt and an answer. */
+export interface RowTurns {
+  readonly messages: readonly Value[];
+  /** A prompt before, and an answer after the messages. */
+  readonly prompt?: string | undefined;
+  readonly answer?: string | undefined;
+}
+
 export type Format = Readonly<{
   name: string;
   title: string;
@@ -147,6 +155,8 @@ export type Format = Readonly<{
   hasNonFinite?: boolean;
   /** True if files lack some messages or tokens. */
   isLossy?: boolean;
+  /** Returns the turns of a row, which can be a turn of another row. Undefined for a row with several rollouts. */
+  listTurns?(row: Value): RowTurns | undefined;
   recognizes(first: SourceRecord): boolean | undefined;
   open(run: FormatRun): Converter;
 }>;

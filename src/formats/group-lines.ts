@@ -18,6 +18,7 @@ import {
   parseRecord,
   type RolloutPosition,
 } from "./source-records.ts";
+import { areTurns } from "./turn-rows.ts";
 import { type ConvertedGroup, crossFileMark, type DroppedCopy, type WrittenRollout } from "./written-rollout.ts";
 
 const maxBufferedBytes = 2 ** 20;
@@ -208,7 +209,7 @@ export const createLineOrigin = ({ files, format, converter, groups, copies }: C
     files: files.map(({ name }) => name),
     copies: copies.flatMap(({ copy, kept, keptIn }) => {
       const pathOf = ({ name }: ConvertedFile) => name.replace(format.repeatedPath ?? "", "");
-      const isExpected = copy.file !== kept.file && pathOf(copy.file) === pathOf(kept.file);
+      const isExpected = areTurns(copy.id) || (copy.file !== kept.file && pathOf(copy.file) === pathOf(kept.file));
       const locate = async () => await locateRollout(copy, reread);
       const findPath = () => pathInGroup(keptIn, kept);
       return isExpected ? [] : { line: keptIn.position + 1, findPath, locate };
