@@ -106,6 +106,10 @@ const convertRow = (
   record.group ??= `${steps} prompt ${computeDigest(prompt)}`;
   const { rewards, rewardFrom = [{ path: [rows.rewardKey] }] } = run.options;
   const isFailed = !rewards && rewardFrom.every(({ path }) => readPath(row, path) === undefined);
+  if (isFailed && rewardFrom.every(({ path }) => isEmpty(row, path))) return run.skip(row, "a row without a score");
+  const result = rewards || !row.has("trial_name") ? undefined : readPath(row, rewardFrom[0]?.path ?? []);
+  if (result && exceptionName.test(result.text ?? ""))
+    return [{ exception: buildException("no message is recorded", result) }];
   const error = rows.findError?.(row) ?? (isFailed ? row.get("error") : undefined);
   if (error?.isObject || error?.text)
     return [{ exception: buildException(error.get("message") ?? error, error.get("type")) }];
@@ -118,6 +122,15 @@ const convertRow = (
   });
   if (rows.isDataset) noteRowMasks(run, row);
   return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
+};
+
+/** Harbor's `export_traces` writes the name of a trial's exception instead of its reward. */
+const exceptionName = /^(?:\w+\.)*[A-Z]\w*(?:Error|Exception|Timeout|Interrupt|Cancelled)$/;
+
+/** True if the object that has the reward in other rows is empty, as evalscope writes it if the judge failed. */
+const isEmpty = (row: Value, path: Path) => {
+  const holder = path.length > 1 ? readPath(row, path.slice(0, -1)) : undefined;
+  return holder?.isObject === true && holder.members().every(([, { isNull }]) => isNull);
 };
 
 /** In rows of chat messages, a uid identifies the row. */
@@ -246,7 +259,9 @@ const trlRows: ChatRows = {
   sampled: "the assistant's turns in `completion`",
   isDataset: true,
   recognizes: (row) =>
-    canBeTurns(row.get("prompt")) && (unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
+    canBeTurns(row.get("prompt")) &&
+    row.get("prompt", 0)?.isText !== true &&
+    (unwrap(row.get("completions"))?.isList || canBeTurns(row.get("completion"))),
   readPrompt: (row) => [row.require("prompt")],
   listMembers: (row) => {
     const answer = completionKey(row);

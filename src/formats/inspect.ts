@@ -15,7 +15,7 @@ import {
   missingReward,
   readPath,
 } from "./build-trajectory.ts";
-import type { Format, FormatRun, SourceRecord } from "./format.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 export const inspect: Format = {
   name: "inspect",
@@ -47,16 +47,28 @@ const chunkedSample = /_epoch_\d+\/sample\.json$/;
 
 const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, member, file } = record;
+  const convert = (sample: Value, context: SampleLog): readonly Rollout[] =>
+    isUnscored(run, sample) ? run.skip(sample, "a sample without a score") : [convertRollout(run, sample, context)];
   if (member !== undefined) {
     const log = run.readSettings(record, "header.json") ?? run.readSettings(record, "_journal/start.json");
     const isOnly =
       log?.get("eval", "dataset", "samples")?.number === 1 && (log.get("eval", "config", "epochs")?.number ?? 1) === 1;
     const names = isOnly ? listFileIds(file) : [];
-    return [convertRollout(run, value, { log, names, isChunked: chunkedSample.test(member) })];
+    return convert(value, { log, names, isChunked: chunkedSample.test(member) });
   }
   const samples = value.requireItems("samples");
   const names = samples.length === 1 ? listFileIds(file) : [];
-  return samples.map((sample) => convertRollout(run, sample, { log: value, names, isChunked: false }));
+  return samples.flatMap((sample) => convert(sample, { log: value, names, isChunked: false }));
+};
+
+/** A scorer that leaves a sample unscored writes NaN, which is an empty object here. */
+const isUnscored = ({ options: { rewardFrom, rewards } }: FormatRun, sample: Value) => {
+  const names = rewards ? [] : sample.members("scores").map(([name]) => name);
+  const paths = rewardFrom?.map(({ path }) => path) ?? (names.length === 1 ? [["scores", ...names, "value"]] : []);
+  return paths.some((path) => {
+    const value = readPath(sample, path);
+    return value?.isObject && value.members().length === 0;
+  });
 };
 
 interface SampleLog {
@@ -66,7 +78,8 @@ interface SampleLog {
   isChunked: boolean;
 }
 
-const convertRollout = (run: FormatRun, sample: Value, { log, names, isChunked }: SampleLog) => {
+const convertRollout = (formatRun: FormatRun, sample: Value, { log, names, isChunked }: SampleLog) => {
+  const run = { ...formatRun, note: noteOnce(formatRun) };
   const id = sample.get("id");
   const group = id?.plain;
   const events = findEvents(sample).map((event) => event.get("timestamp"));
@@ -76,19 +89,30 @@ const convertRollout = (run: FormatRun, sample: Value, { log, names, isChunked }
     const fix = "pass the log from before `inspect log convert-chunked`";
     if (isChunked) throw sample.error(`the sample is stored in chunks, which are not supported (${fix})`);
     const error = sample.get("error");
-    if (error) return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
-    if (sample.has("invalidation")) run.note("converted a sample that is marked as invalidated");
     const scores = findScores(sample, log);
+    if (error && scores.size === 0)
+      return { exception: buildException(error.get("message") ?? error, undefined, error.get("traceback")) };
+    if (sample.has("invalidation")) run.note("converted a sample that is marked as invalidated");
+    if (error) run.note("converted a sample with an error and a score to a trajectory, with the error in its metadata");
     const started = sample.get("started_at");
     const startTime = /T.*(?:Z|[+-]\d\d:?\d\d)$/i.test(started?.text ?? "") ? started : undefined;
     return buildTrajectory({
       reward: findSampleReward(run, sample, { scores, names }),
       ...readMessages(run, sample),
       metrics: convertMetrics(run, scores),
-      metadata: convertMetadata(sample, log, scores, startTime),
+      metadata: [...convertMetadata(sample, log, scores, startTime), ["error", error?.get("message") ?? error]],
       startTime,
     });
   });
+};
+
+/** A score is the reward and a metric, but counts once. */
+const noteOnce = ({ note }: FormatRun) => {
+  const noted = new Set<string>();
+  return (text: string) => {
+    if (!noted.has(text)) note(text);
+    noted.add(text);
+  };
 };
 
 /** Before 0.3.70, samples have no uuid. `inspect score` and `inspect eval-retry` keep the task, and reuse samples. */
@@ -110,6 +134,13 @@ const findSampleReward = (
   { scores, names }: { scores: Scores; names: readonly string[] },
 ) => {
   const { rewardFrom, rewards } = run.options;
+  const [[name, score] = []] = scores;
+  const value = scores.size === 1 ? score?.get("value") : undefined;
+  const own = value?.canBeMetric ? value : value && convertGrade(run, value);
+  if (own && !rewardFrom && !rewards) {
+    run.note(`used the score of the only scorer, ${name}, as the reward`);
+    return findReward(run, { record: sample, ids: [], readOwn: () => own });
+  }
   if (!rewardFrom && !rewards) {
     throw missingReward(
       sample,

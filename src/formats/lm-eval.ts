@@ -85,8 +85,10 @@ const convertSample = (run: FormatRun, { value: row }: SourceRecord): readonly R
     if (!response.isText) throw response.error("a response is not text");
     const isAlone = responses.length === 1;
     const findValue = (path: readonly (string | number)[]) => {
-      const value = row.get(splitPath(path)[0] ?? "");
-      if (isAlone || !value) return value;
+      const name = splitPath(path)[0] ?? "";
+      const repeats = row.get("scores_per_repeat", name);
+      const value = repeats ?? row.get(name);
+      if ((isAlone && !repeats) || !value) return value;
       if (value.items().length === responses.length) return value.items()[at];
       throw value.error(`the metric rates ${responses.length} responses together, so their rewards are unknown`);
     };

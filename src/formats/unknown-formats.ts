@@ -14,6 +14,9 @@ const episodeKeys = ["episode_id", "task_hash", "termination_reason", "eval_idx"
 
 /** Maps the plural name with the reason to a test for one of the records. */
 const unknownFormats: Readonly<Record<string, (record: Value) => boolean | undefined>> = {
+  "lines of columns (ms-swift, ROLL), because each value is a list with an element for each rollout": (record) =>
+    ["prompt", "messages"].some((key) => record.get(key, 0)?.isText || record.get(key, 0)?.isList) &&
+    ["completion", "responses"].some((key) => record.get(key, 0)?.isText),
   [`sessions of Codex, ${nothingSampled}`]: (record) =>
     (codexTypes.test(record.textAt("type") ?? "") && record.get("payload")?.isObject) ||
     (isText(record, "id", "timestamp") && record.hasAny("instructions", "git") && !record.has("messages")),

@@ -1,5 +1,6 @@
 /** Converts results of verifiers v0. */
 
+import { hash } from "node:crypto";
 import { toTools, toTurns, unwrap } from "../messages/chat.ts";
 import type { Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findMetrics, findReward, requireReward } from "./build-trajectory.ts";
@@ -10,7 +11,8 @@ export const verifiersV0: Format = {
   name: "verifiers-v0",
   title: "results of verifiers v0",
   keys: {
-    group: "the rows with the same group_id, or with the same env_name and example_id if they have none",
+    group:
+      "the rows with the same group_id, or else with the same env_name and example_id (older rows: prompt, answer and info)",
     reward: "`reward`",
     sampled: "the assistant's turns in `completion`",
   },
@@ -30,9 +32,10 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   const group = row.get("group_id");
   // prime-rl trains on several environments, which number their examples from 0.
+  const example = row.get("example_id")?.raw ?? digestExample(row);
   record.group = group
     ? `group ${group.raw}`
-    : `${formatSteps(readSteps(row))} ${row.get("env_name")?.raw ?? ""} ${id.raw}`;
+    : `${formatSteps(readSteps(row))} ${row.get("env_name")?.raw ?? ""} ${example}`;
   record.isGroupDerived = !group;
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;
@@ -52,6 +55,12 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     if (repeated?.raw === row.get("metrics", key)?.raw) run.receipt?.addRepeated(repeated, `trajectory.metrics.${key}`);
   }
   return { id: rolloutId, ...trajectory };
+};
+
+/** Before `example_id`, `id` is the number of the row divided by the rollouts of an example, in another order. */
+const digestExample = (row: Value) => {
+  const values = ["prompt", "answer", "info"].map((key): unknown => row.get(key)?.data);
+  return hash("sha256", JSON.stringify(values));
 };
 
 /** Since 0.1.10, an error is an object with its type, and its causes with their messages. */
