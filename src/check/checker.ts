@@ -33,7 +33,13 @@ export interface Block {
 
 export const emptyBlock: Block = {
   table: json.emptyTable,
-  reader: { findRun: (_, end) => end, findMark: (_, end) => end, findTurnMark: (_, end) => end, fingerprintOf: () => 0, countEqual: () => 0 },
+  reader: {
+    findRun: (_, end) => end,
+    findMark: (_, end) => end,
+    findTurnMark: (_, end) => end,
+    fingerprintOf: () => 0,
+    countEqual: () => 0,
+  },
   start: 0,
   positions: { mark: () => 1, locate: () => ({ line: 1, column: 1, offset: 0 }) },
 };
