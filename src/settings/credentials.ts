@@ -12,7 +12,7 @@ import { splitCommandLine } from "../shell-words.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { maxSecretBytes, readSaved } from "./saved-files.ts";
-import { formatUnused, toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
+import { toVariableName, urlSettingName, urlSettingNames } from "./values.ts";
 
 export const useTargets = {
   log: { host: "log", variables: ["ROLLCALL_TOKEN", "ROLLCALL_API_KEY"] },
@@ -25,6 +25,25 @@ export const credentialUses: readonly CredentialUse[] = ["log", "inference", "ca
 export const findSecretVariables = ({ env }: Host, uses = credentialUses) => {
   const variables = new Set<string>(uses.flatMap((use) => useTargets[use].variables));
   return [...variables].flatMap((name) => [name, `${name}_FILE`]).filter((name) => env[name]);
+};
+
+/** Lists the variables of a user name and of keys that the profile overrides for each use that reads them. */
+export const listOverriddenCredentials = ({ host, screen }: SettingsSources, layers: Layers) => {
+  const { local, isProfileNamed, profile } = layers;
+  const all = findSecretVariables(host);
+  const { ROLLCALL_USERNAME: username } = host.env;
+  if (local || !isProfileNamed || (all.length === 0 && !username)) return local ? all : [];
+  const logins = readSaved(host, "credentials", screen.warn).profiles.get(profile);
+  const own = isCommandOfProfile(layers) ? credentialUses : findSavedUses(logins);
+  const used = new Set(
+    findSecretVariables(
+      host,
+      credentialUses.filter((use) => !own.includes(use)),
+    ),
+  );
+  const { calls } = logins ?? {};
+  const isOtherUser = username && isObject(calls) && calls.username !== undefined && calls.username !== username;
+  return [...all.filter((name) => !used.has(name)), ...(isOtherUser ? ["ROLLCALL_USERNAME"] : [])];
 };
 
 type CredentialSource = Readonly<{
@@ -81,19 +100,12 @@ const commandVariable = toVariableName("credential_command");
 const isCommandOfProfile = (layers: Layers) => resolveSetting(layers, "credential_command")?.source === "profile";
 
 const findCredential = async (context: CredentialContext, target: Target): Promise<CredentialSource> => {
-  const { layers, sources } = context;
+  const { layers } = context;
   const { profile, isProfileNamed } = layers;
   const fromCommand = () => findInCommand(context, target);
   const ofProfile =
     isProfileNamed && (findInLogin(context, target) ?? (isCommandOfProfile(layers) ? fromCommand() : undefined));
-  if (ofProfile) {
-    const { host, screen } = sources;
-    const { use } = target;
-    const unused = [...findSecretVariables(host, [use]), ...(host.env[commandVariable] ? [commandVariable] : [])];
-    if (unused.length > 0)
-      screen.notice(formatUnused(unused, `, because the profile ${profile} has its own key for ${use}`));
-    return ofProfile;
-  }
+  if (ofProfile) return ofProfile;
   const found = (await findInEnvironment(context, target)) ?? findInLogin(context, target) ?? fromCommand();
   if (found) return found;
   const login = adviseLogin(layers, target, true);

@@ -88,7 +88,7 @@ export const findLayers = (sources: SettingsSources) => {
     saved: saved ?? {},
     defaults,
     profile,
-    /** True if an option names the profile. URLs and credentials of the profile then override the environment. */
+    /** True if an option names the profile. What is saved in the profile then overrides the environment. */
     isProfileNamed: where.option !== undefined,
     local,
     isNew,
@@ -100,24 +100,42 @@ export const findLayers = (sources: SettingsSources) => {
 
 type ResolvedSetting = Readonly<{ text: string; source: SettingSource; where: FailureLocation }>;
 
+const isSet = (value: unknown) => value !== undefined && value !== null && value !== "";
+
+/** True if the profile decides the setting, whatever the environment says. */
+const overridesEnvironment = ({ local, isProfileNamed, saved }: Layers, name: values.SettingName) => {
+  const { isOfService, derivedFrom } = values.settings[name];
+  // The base URL of a named profile overrides the environment's log URL.
+  const isSaved = isSet(saved[name]) || (derivedFrom !== undefined && isSet(saved[derivedFrom]));
+  return (isProfileNamed && isSaved) || (local && isOfService === true);
+};
+
+/** Lists the variables of settings that the profile overrides with other values. */
+export const listOverriddenVariables = (layers: Layers) => {
+  const { env, flags, saved } = layers;
+  const names = values.settingNames.filter((name) => flags[name] === undefined && overridesEnvironment(layers, name));
+  const isOther = (name: values.SettingName) => String(saved[name]) !== env[values.toVariableName(name)];
+  return names
+    .filter(isOther)
+    .map(values.toVariableName)
+    .filter((variable) => env[variable]);
+};
+
 export const resolveSetting = (layers: Layers, name: values.SettingName): ResolvedSetting | undefined => {
-  const { flags, env, saved, defaults, local, isProfileNamed, profile } = layers;
+  const { flags, env, saved, defaults, local, profile } = layers;
   const { isOfService, derivedFrom, fallback, localFallback } = values.settings[name];
   const resolve = (value: unknown, source: SettingSource, where: FailureLocation = {}) => {
-    if (value === undefined || value === null || (value === "" && source !== "command line")) return undefined;
+    if (!isSet(value) && !(value === "" && source === "command line")) return undefined;
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
     return { text, source, where: { setting: name, ...where } };
   };
   const typed = resolve(flags[name], "command line", { option: toOptionName(name) });
   if (typed) return typed;
   const environment = values.toVariableName(name);
-  const fromProfile = name in saved ? resolve(saved[name], "profile", layers.where(name)) : undefined;
-  const fromEnvironment = resolve(env[environment], "environment", { environment });
-  const isProfileFirst = isOfService && isProfileNamed;
-  const effective = isProfileFirst ? (fromProfile ?? fromEnvironment) : (fromEnvironment ?? fromProfile);
-  // The base URL of a named profile overrides the environment's log URL.
-  const isReplaced = isProfileNamed && name === "log_base_url" && !fromProfile && saved.base_url;
-  if (effective && !isReplaced && !(isOfService && local)) return effective;
+  const given = overridesEnvironment(layers, name) ? undefined : env[environment];
+  const effective =
+    resolve(given, "environment", { environment }) ?? resolve(saved[name], "profile", layers.where(name));
+  if (effective && !(isOfService && local)) return effective;
   const { text = "" } = (derivedFrom && resolveSetting(layers, derivedFrom)) ?? {};
   const ownDefault = typeof fallback === "function" ? fallback({ profile, text }) : fallback;
   return resolve(defaults?.[name] ?? (local ? localFallback : undefined) ?? ownDefault, "default");

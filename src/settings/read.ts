@@ -9,7 +9,14 @@ import { decodePercent, type Host } from "../host.ts";
 import { inProfile, toOptionName } from "../sentences.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
-import { findLayers, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
+import {
+  findLayers,
+  type Layers,
+  listOverriddenVariables,
+  readValue,
+  resolveSetting,
+  type SettingsSources,
+} from "./layers.ts";
 import { type FolderHost, findDataFolder } from "./saved-files.ts";
 import * as values from "./values.ts";
 
@@ -24,11 +31,9 @@ export const readSettings = async (given: SettingsSources) => {
   const { host, flags } = sources;
   const layers = findLayers(sources);
   const { profile, local } = layers;
-  if (local) {
-    const names = values.settingNames.filter((name) => values.settings[name].isOfService).map(values.toVariableName);
-    const set = [...names.filter((name) => host.env[name]), ...credentials.findSecretVariables(host)];
-    if (set.length > 0) notice(values.formatUnused(set, " with the local service"));
-  }
+  const unused = [...listOverriddenVariables(layers), ...credentials.listOverriddenCredentials(sources, layers)];
+  const reason = local ? " with the local service" : `, because the profile ${profile} has its own values`;
+  if (unused.length > 0) notice(values.formatUnused(unused, reason));
   const requireSetting = <Name extends values.SettingName>(name: Name) => {
     const value = readValue(layers, name);
     if (value === undefined) throw settingMissing([name], profile);
@@ -85,20 +90,11 @@ const tellOnce = <Item>(tell: (item: Item) => void): ((item: Item) => void) => {
 };
 
 const noteUrlSource = (layers: Layers, name: values.SettingName, notice: (sentence: string) => void) => {
-  const { env, flags, isProfileNamed, profile } = layers;
-  const variable = values.toVariableName(name);
+  const { flags, profile } = layers;
   const source = resolveSetting(layers, name)?.source;
-  const { derivedFrom = name } = values.settings[name];
-  const readNames = new Set([name, source === "default" ? derivedFrom : name]);
-  for (const readName of readNames) {
-    const unused = values.toVariableName(readName);
-    const isIgnored = ["profile", "default"].includes(resolveSetting(layers, readName)?.source ?? "");
-    if (isProfileNamed && env[unused] && isIgnored)
-      notice(values.formatUnused([unused], `, because the profile ${profile} has its own URL`));
-  }
   if (name !== "log_base_url" || flags.base_url === undefined) return;
   if (source !== "environment" && source !== "profile") return;
-  const from = source === "environment" ? variable : `log_base_url of the profile ${profile}`;
+  const from = source === "environment" ? values.toVariableName(name) : `log_base_url of the profile ${profile}`;
   notice(`logging to the URL in ${from}, not to --base-url. Use --log-base-url for another URL`);
 };
 

@@ -67,7 +67,7 @@ type Setting<Value> = Readonly<{
   localFallback?: string;
   example?: string;
   hasOption?: true;
-  /** True if the local service ignores the setting. `--profile` then overrides the environment. */
+  /** True if the local service ignores the setting. */
   isOfService?: true;
 }>;
 

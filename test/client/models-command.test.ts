@@ -93,7 +93,7 @@ describe("rollcall models", () => {
 
   it("exits with 5 after --timeout if the service is silent", async () => {
     const { url } = await rawServer((socket) => socket.resume());
-    const ran = await models(url, {}, ["--timeout", "300ms"]);
+    const ran = await models(url, {}, ["--timeout", "300ms", "--max-wait", "0s"]);
     expect(ran).toMatchObject({ code: 5, stdout: "" });
     expect(ran.stderr).toContain("no data arrived for 0.3 s");
   });

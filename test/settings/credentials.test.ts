@@ -231,7 +231,9 @@ describe("a saved credential", () => {
     const home = openHome({ logins, profiles, env, flags: { profile: "work" } });
     const settings = await home.read();
     expect(await settings.credential("calls", asked)).toMatchObject({ username: "anna", secret: "work-calls" });
-    expect(home.notices).toEqual(["ROLLCALL_API_KEY is not used, because the profile work has its own key for calls"]);
+    expect(home.notices).toEqual([
+      "ROLLCALL_API_KEY, ROLLCALL_USERNAME are not used, because the profile work has its own values",
+    ]);
     const named = openHome({ profiles, env, flags: { profile: "work" } });
     expect(await (await named.read()).credential("log", asked)).toMatchObject({ secret: "env-key" });
     expect(named.notices).toEqual([]);
