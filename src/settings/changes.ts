@@ -30,7 +30,8 @@ export type SettingRow = ReturnType<typeof toSettingRow>;
 export const listSettings = (sources: SettingsSources) => {
   const layers = findLayers(sources);
   const rows = values.settingNames.map((name) => toSettingRow(layers, name));
-  return { profile: layers.profile, rows, unknown: findUnknownNames(layers) };
+  const unknownVariables = values.listUnknownVariables(layers.env);
+  return { profile: layers.profile, rows, unknown: findUnknownNames(layers), unknownVariables };
 };
 
 export const showSetting = (sources: SettingsSources, typed: string) => {
@@ -43,7 +44,9 @@ export const showSetting = (sources: SettingsSources, typed: string) => {
 
 const toSettingRow = (layers: Layers, name: values.SettingName) => {
   const resolved = resolveSetting(layers, name);
-  if (!resolved) return { name, value: null, source: null, from: null, problem: null };
+  const { commandDefaults: value = null } = values.settings[name];
+  const stated = value === null ? null : ("default" as const);
+  if (!resolved) return { name, value, source: stated, from: null, problem: null };
   const { text, source, where } = resolved;
   const invalid = findSettingFailure(name, text, layers);
   const isSaved = source === "profile";

@@ -1,5 +1,6 @@
 /** Defines each setting (configuration.md). */
 import type { EndpointHost } from "../contract/endpoint.ts";
+import { findNearest } from "../nearest.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import { type InvalidText, parseDuration, parseSize, reject } from "../units.ts";
 
@@ -65,6 +66,8 @@ type Setting<Value> = Readonly<{
   /** The default. `text` is the value of `derivedFrom`. */
   fallback?: string | ((from: { profile: string; text: string }) => string);
   localFallback?: string;
+  /** Defaults that the commands have, if the setting itself has none. */
+  commandDefaults?: string;
   example?: string;
   hasOption?: true;
   /** True if the local service ignores the setting. */
@@ -111,7 +114,8 @@ const definitions = {
   batch: { about: "label that distinguishes equal groups of different steps", parse: parseName },
   max_request_size: { about: "largest log request", parse: parseSize, fallback: "32MiB" },
   timeout: {
-    about: "longest time without data from the service (default: 30s, for log 5m)",
+    about: "longest time without data from the service",
+    commandDefaults: "30s (log: 5m)",
     parse: (text: string) => parseDuration(text) || reject("a duration of at least 1ms"),
   },
   max_wait: {
@@ -141,6 +145,26 @@ export const settingNames: readonly SettingName[] = Object.keys(settings).filter
 export const urlSettingName = (host: EndpointHost) => (host === "base" ? "base_url" : (`${host}_base_url` as const));
 export const urlSettingNames = ["base_url", "inference_base_url", "log_base_url"] as const;
 export const toVariableName = (name: SettingName) => `ROLLCALL_${name.toUpperCase()}`;
+
+/** The variables that are not settings. Those that contain secrets can also name a file. */
+const secretVariables = ["API_KEY", "TOKEN", "PASSWORD", "LEDGER", "STORE"];
+const otherVariables = ["CONFIG_DIR", "DATA_DIR", "LOCAL_KEY", "PROFILE", "USERNAME", "USE", "ORIGIN"];
+const knownVariables: readonly string[] = [
+  ...settingNames.map(toVariableName),
+  ...[...otherVariables, ...secretVariables.flatMap((name) => [name, `${name}_FILE`])].map(
+    (name) => `ROLLCALL_${name}`,
+  ),
+];
+
+/** Returns a sentence for each variable that looks like one of rollcall's, but is not. */
+export const listUnknownVariables = (env: Readonly<Record<string, string | undefined>>) => {
+  const unknown = Object.keys(env).filter((name) => /^ROLLCALL_/i.test(name) && !knownVariables.includes(name));
+  return unknown.map((name) => {
+    const near = findNearest(name, knownVariables);
+    return `unknown variable ${name}${near === undefined ? "" : `, did you mean ${near}?`}`;
+  });
+};
+
 export const formatUnused = (variables: readonly string[], reason: string) =>
   `${variables.join(", ")} ${variables.length === 1 ? "is" : "are"} not used${reason}`;
 export const redactSetting = (name: SettingName, text: string) => settings[name].redact?.(text) ?? text;

@@ -86,7 +86,8 @@ describe("docs/reference/rules.md", () => {
 describe("docs/operate/configuration.md", () => {
   const defaultOf = ({
     derivedFrom,
-    fallback,
+    commandDefaults,
+    fallback = commandDefaults,
     localFallback,
   }: (typeof settingTable)[keyof typeof settingTable]): string => {
     if (localFallback !== undefined) return `\`${localFallback}\` in the profile \`local\``;

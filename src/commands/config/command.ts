@@ -16,9 +16,10 @@ const list = command({
   examples: ["rollcall config list", "rollcall config list --json --fields name,value"],
   run: async (context) => {
     const { screen } = context;
-    const { profile, rows, unknown } = saved.listSettings(context);
+    const { profile, rows, unknown, unknownVariables } = saved.listSettings(context);
     for (const { problem } of rows) if (problem !== null) screen.warn(problem);
     if (unknown.length > 0) screen.notice(`settings unknown to this version, but kept: ${unknown.join(", ")}`);
+    for (const sentence of unknownVariables) screen.notice(sentence);
     const document = { profile, settings: rows.map(toDocument) };
     await printObjects(screen, document, {
       member: "settings",

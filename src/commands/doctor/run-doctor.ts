@@ -130,7 +130,7 @@ const checkInstallation = async ({ nodeVersion, nodePath }: Host) => {
 };
 
 const checkSettings = async ({ context }: CheckContext) => {
-  const { profile, rows, unknown } = config.listSettings(withoutNotices(context));
+  const { profile, rows, unknown, unknownVariables } = config.listSettings(withoutNotices(context));
   const set = rows.filter(({ source }) => source !== null && source !== "default");
   const settings = set.map(({ name, value, source, from }) => {
     // The arguments of the command may contain secrets.
@@ -144,6 +144,7 @@ const checkSettings = async ({ context }: CheckContext) => {
   for (const { problem, from } of set)
     if (problem !== null) found.push(error("usage", `${problem.message} (${from})`, problem.advice ?? ""));
   const fix = `delete it with \`${inProfile("rollcall config unset <name>", profile)}\`, unless a newer rollcall wrote it`;
+  for (const sentence of unknownVariables) found.push(warning(sentence, "correct the name, or unset the variable"));
   for (const name of unknown) found.push(warning(`unknown setting ${name} in the profile ${profile}`, fix));
   for (const kind of ["settings", "credentials"] as const) {
     const check = `${kind} file`;
