@@ -41,9 +41,6 @@ export const findState = (call: RawJson, prefix: string): CallState => {
   return status === "running" || !hasValue(call, "ended_at") ? "running" : "ok";
 };
 
-export const isRunning = (call: RawJson) =>
-  !["ended_at", "deleted_at", "exception"].some((field) => hasValue(call, field));
-
 /** Also true if `omitContent` removed the value. */
 const hasValue = (call: RawJson, field: string) => {
   const value = findValue(call, field) ?? findValue(call, omittedKey, field);

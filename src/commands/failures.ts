@@ -4,7 +4,6 @@ import { Failure, type FailureDetails } from "../failure.ts";
 import type { Verification } from "../send/index.ts";
 import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../sentences.ts";
 import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../shell-words.ts";
-import { formatSeconds } from "../units.ts";
 
 export const convertRejected = (
   { written, file, ...counts }: Record<"written" | "rejected" | "unreadable", number> & { file: string },
@@ -212,14 +211,6 @@ export const callPathMissing = (missing: MissingStep, path: string, ids: readonl
   const message = `${formatCalls(ids, requested)} ${has} no value at \`${at}\`${formatIds(ids, requested)}${reason}`;
   const hint = "omit --path to see the whole call";
   return new Failure("not_found", "call-path-missing", message, formatSuggestion(missing.near, hint));
-};
-
-export const callsRunning = (ids: readonly string[], requested: number, waitedMs: number) => {
-  const calls = `${formatCalls(ids, requested)} ${ids.length === 1 ? "is" : "are"}`;
-  const message = `${calls} still running after ${formatSeconds(waitedMs)}${formatIds(ids, requested)}`;
-  return new Failure("unavailable", "calls-running", message, {
-    hint: "rerun the command, or wait longer with --max-wait <duration>",
-  });
 };
 
 export const callIdsUnreadable = (code: string, cause: unknown) =>

@@ -54,15 +54,11 @@ const call = fc
   )
   .map(([sample, harms]) => harms.reduce((value, [way, by]) => damaged(value, way, by), sample));
 
-const printed = async (
-  one: RawJson,
-  typed: ScreenFlags,
-  { markdown = false, columns }: { markdown?: boolean; columns?: number } = {},
-): Promise<string> => {
+const printed = async (one: RawJson, typed: ScreenFlags, { columns }: { columns?: number } = {}): Promise<string> => {
   const host = testHost(columns === undefined ? {} : { terminal: { stdout: true, columns } });
   const screen = openScreen({ host, options: parseScreenOptions({ ...typed, pager: false }) });
   const finalFacts = () => ({ hasSeveral: false, canBeEmpty: false });
-  await printCalls(screen, repliesWith([one.json]), { ...everything, isMarkdown: markdown, finalFacts });
+  await printCalls(screen, repliesWith([one.json]), { ...everything, finalFacts });
   return host.printed();
 };
 
@@ -73,7 +69,6 @@ describe("a damaged call", () => {
       const one = parseRawJson(JSON.stringify(value));
       expect(JSON.parse(await printed(one, { json: true }))).toEqual({ call: value });
       expect(await printed(one, {})).toMatch(/^Call .*\n {2}status/);
-      expect(await printed(one, {}, { markdown: true })).toMatch(/^# Call /);
       expect(await printed(omitContent(one, "vendor"), {})).toContain("status");
       const lines = (await printed(one, { color: "never" }, { columns: 40 })).split("\n");
       expect(lines.length).toBeLessThan(4000);

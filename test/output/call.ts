@@ -28,7 +28,7 @@ export const printCall = async (
   const host = testHost();
   const screen = openScreen({ host, options: parseScreenOptions(typed) });
   const finalFacts = () => ({ hasSeveral: calls.length > 1, canBeEmpty: false });
-  await printCalls(screen, repliesWith(calls), { ...asked, isMarkdown: false, finalFacts });
+  await printCalls(screen, repliesWith(calls), { ...asked, finalFacts });
   return host.printed();
 };
 

@@ -1,11 +1,10 @@
 /** Prints traced calls and summaries of calls. */
 import { type CallGroup, type CallSummary, callFields, withPrefix } from "../../calls/index.ts";
 import { findValue, parseRawJson, type RawJson, toRawJson } from "../../json/raw-json.ts";
-import { type TextCleaner, toOneLine } from "../../output/cleaner.ts";
 import { printList } from "../../output/list.ts";
 import { printPages } from "../../output/page.ts";
 import type { Screen } from "../../output/screen.ts";
-import type { Column, Page, Section } from "../../output/views.ts";
+import type { Column } from "../../output/views.ts";
 import { resolveField } from "../../output/wire.ts";
 import { type CallViewOptions, callSections, fieldSections } from "./call-page.ts";
 
@@ -14,15 +13,13 @@ export type CallReply = Readonly<{ call: RawJson; reply: RawJson }>;
 type Replies = AsyncIterable<CallReply>;
 
 export interface CallPrinting extends CallViewOptions {
-  readonly isMarkdown: boolean;
   /** Known after the last reply. If `hasSeveral`, JSON is a list of calls. `canBeEmpty` allows an empty list. */
   readonly finalFacts: () => Readonly<Record<"hasSeveral" | "canBeEmpty", boolean>>;
 }
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
-  const pages = toPages(screen, replies, options);
-  if (options.isMarkdown) return await screen.printUnpaged(formatPagesMarkdown(pages, screen.cleaner.text), "lines");
-  if (screen.format === "table" || screen.format === "tsv") return await printPages(screen, pages);
+  if (screen.format === "table" || screen.format === "tsv")
+    return await printPages(screen, toPages(screen, replies, options));
   const print = async (calls: readonly RawJson[], member: string, document: RawJson) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
     await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { document, member } });
@@ -45,15 +42,6 @@ export const printCalls = async (screen: Screen, replies: Replies, options: Call
 
 async function* toPages(screen: Screen, replies: Replies, options: CallViewOptions) {
   for await (const { call } of replies) yield { sections: toSections(call, screen, options), isFull: options.full };
-}
-
-async function* formatPagesMarkdown(pages: AsyncIterable<Page>, clean: TextCleaner) {
-  let between = "";
-  for await (const { sections } of pages) {
-    yield between;
-    yield* formatPageMarkdown(sections, clean);
-    between = "\n---\n\n";
-  }
 }
 
 const toSections = (call: RawJson, { fields }: Screen, options: CallViewOptions) => {
@@ -81,35 +69,6 @@ const listCallColumns = ({ vendorPrefix, storageSize, totalStorageSize }: CallVi
     .filter((name) => storageSize || name !== "storage_size_bytes")
     .filter((name) => totalStorageSize || name !== "total_storage_size_bytes")
     .map((field) => spelledColumn(withPrefix(field, vendorPrefix), { isFreeForm: freeForm.includes(field) }));
-
-function* formatPageMarkdown(sections: Iterable<Section>, clean: TextCleaner) {
-  const escapeLine = (text: string) => escapeMarkdown(toOneLine(clean(text)));
-  let between = "";
-  for (const { title, level = 1, lines = [], block } of sections) {
-    const items = lines.map(({ label, text }) => {
-      return `${label === "" ? "  " : `- ${escapeLine(label)}: `}${escapeLine(text)}`;
-    });
-    for (const pieces of [
-      title === undefined ? [] : [`${"#".repeat(level)} ${escapeLine(title)}`],
-      items.length === 0 ? [] : [items.join("\n")],
-      block === undefined ? [] : fenceText(clean(block)),
-    ]) {
-      if (pieces.length === 0) continue;
-      yield between;
-      yield* pieces;
-      between = "\n\n";
-    }
-  }
-  yield "\n";
-}
-
-const escapeMarkdown = (text: string) => text.replaceAll(/[\\`*_{}[\]<>()#+!|~&$@]|:(?=\/)/g, "\\$&");
-
-const fenceText = (text: string) => {
-  const longest = (text.match(/`+/g) ?? []).reduce((max, run) => Math.max(max, run.length), 2);
-  const fence = "`".repeat(longest + 1);
-  return [`${fence}text\n`, text.replace(/\n$/, ""), `\n${fence}`];
-};
 
 type CallSummaryView = Readonly<{ summary: CallSummary; costs: boolean; missing: number }>;
 

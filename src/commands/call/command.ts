@@ -27,11 +27,7 @@ const options = {
     text("print one value of each call, such as output.choices[0]", "path", { completion: "call-columns" }),
     "as",
   ),
-  as: choice(
-    "format: trajectory (for `rollcall log`), messages or markdown",
-    ["trajectory", "messages", "markdown"],
-    "form",
-  ),
+  as: choice("format: trajectory (for `rollcall log`) or messages", ["trajectory", "messages"], "form"),
   reward: {
     ...text("reward for --as trajectory", "number"),
     conflicts: { "reward-from": "a trajectory has one reward" },
@@ -39,7 +35,6 @@ const options = {
   "reward-from": text("path of the reward in the call", "path", { default: "attributes.reward" }),
   list: form(flag("one line per call: status, operation, model, time, exception"), "path", "as"),
   summary: form(flag("totals by operation and model: calls, failures, durations, tokens, costs"), "list", "path", "as"),
-  wait: flag("wait until running calls end, for at most --max-wait"),
   ...inGroup(
     "filters",
     forAgents({

@@ -42,19 +42,18 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   if (summary) return summaryForm;
   if (path !== undefined) return valueForm(traced.parsePath(path, "--path"));
   if (as === "messages") return lineForm(as, traced.toMessages);
-  if (as !== "trajectory") return pageForm;
+  if (as === undefined) return pageForm;
   const source = selectReward(reward, rewardFrom);
   return lineForm(as, (call) => traced.toTrajectory(call, source));
 };
 
 const checkForm = ({ screen: { fields, format } }: Context, { as, list, noContent }: CallReadOptions) => {
   const form = list ? "--list" : as === undefined ? "--path" : `--as ${as}`;
-  const printsLines = !list && as !== "markdown";
-  if (printsLines && noContent) throw conflictingOptions(form, "--no-content", `${form} prints content`);
-  const refused = printsLines ? ["csv", ...(as === undefined ? [] : ["json"])] : ["json", "jsonl"];
+  if (!list && noContent) throw conflictingOptions(form, "--no-content", `${form} prints content`);
+  const refused = list ? ["json", "jsonl"] : ["csv", ...(as === undefined ? [] : ["json"])];
   const why = `${form} has its own format`;
   const listHint = "omit --list, and pass -o jsonl --fields id,exception to print some keys of each call";
-  if (printsLines && fields) throw conflictingOptions(form, "--fields", why);
+  if (!list && fields) throw conflictingOptions(form, "--fields", why);
   if (refused.includes(format)) throw conflictingOptions(form, `-o ${format}`, why, list ? listHint : undefined);
 };
 
@@ -67,7 +66,7 @@ const selectReward = (reward: string | undefined, path = "attributes.reward") =>
 };
 
 const pageForm: Form = async ({ screen }, typed, { calls, totals: finalFacts, vendorPrefix }) => {
-  await printCalls(screen, calls, { ...typed, vendorPrefix, isMarkdown: typed.as === "markdown", finalFacts });
+  await printCalls(screen, calls, { ...typed, vendorPrefix, finalFacts });
 };
 
 const listForm: Form = async ({ screen }, typed, { calls, vendorPrefix: prefix }) => {

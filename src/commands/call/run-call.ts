@@ -1,7 +1,7 @@
 /** Runs `rollcall call read` (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
-import { isRunning, omitContent, parseCallIds } from "../../calls/index.ts";
+import { omitContent, parseCallIds } from "../../calls/index.ts";
 import { checkRequest, openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
@@ -13,13 +13,9 @@ import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { findMember, toRawJson } from "../../json/raw-json.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
-import { callIdsUnreadable, callsMissing, callsRunning, callsUnreadable } from "../failures.ts";
+import { callIdsUnreadable, callsMissing, callsUnreadable } from "../failures.ts";
 import type { CallReadOptions } from "./command.ts";
 import { createCallFilter, type ReadCall, selectForm } from "./forms.ts";
-
-const firstPauseMs = 1000;
-const pauseGrowth = 1.5;
-const maxPauseMs = 15_000;
 
 /** After so many consecutive failures, the service is probably the cause. */
 const maxFailedInARow = 8;
@@ -34,23 +30,17 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   settings.requireAll(settings.local ? ["project"] : ["base_url", "project"]);
   const project = settings.require("project");
   const vendorPrefix = settings.require("vendor_prefix");
-  const maxWaitMs = settings.require("max_wait");
   await checkRequest(context, settings, readCall, { parameters: {} });
   const isSelected = createCallFilter(typed, vendorPrefix);
   const read = await openReader(context, settings, typed);
   const counts = { requested: 0, filteredOut: 0, failedInARow: 0 };
-  const tally: ReadTally = { ...counts, failed: [], running: [], hasStopped: false };
+  const tally: ReadTally = { ...counts, failed: [], hasStopped: false };
   const progress = screen.startProgress("reading calls");
-  const pollEndMs = host.elapsed() + (typed.wait ? maxWaitMs : 0);
-  const readUntilEnded = async (id: string) => {
-    for (let pauseMs = firstPauseMs; !tally.hasStopped; pauseMs = Math.min(maxPauseMs, pauseMs * pauseGrowth)) {
-      const result = await read(id);
-      tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
-      const leftMs = pollEndMs - host.elapsed();
-      if (leftMs <= 0 || !("call" in result && isRunning(result.call))) return result;
-      await host.sleep(Math.min(leftMs, pauseMs), host.signal);
-    }
-    return undefined;
+  const readUnlessStopped = async (id: string) => {
+    if (tally.hasStopped) return undefined;
+    const result = await read(id);
+    tally.hasStopped ||= "failure" in result && result.failure.details.http?.status === 401;
+    return result;
   };
   const readSelected = async function* () {
     const stop = new AbortController();
@@ -59,7 +49,7 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
       const signal = AbortSignal.any([host.signal, stop.signal]);
       const ids = readCallIds(host, { typedIds, canBeEmpty: summary || isSelected !== undefined, signal });
       const idsToRead = Readable.from(summary ? skipRepeatedIds(ids) : ids);
-      for await (const result of idsToRead.map(readUntilEnded, { concurrency })) {
+      for await (const result of idsToRead.map(readUnlessStopped, { concurrency })) {
         if (result === undefined) return;
         countResult(tally, result);
         progress.update(`reading calls: ${tally.requested} done`);
@@ -82,14 +72,10 @@ export const readCalls = async (context: Context, typed: CallReadOptions) => {
   };
   const formFailure = await printForm(context, typed, { calls: readSelected(), totals, vendorPrefix });
   if (screen.isReaderGone) return;
-  const { requested, filteredOut, running, failed } = tally;
+  const { requested, filteredOut, failed } = tally;
   if (requested === 0) screen.notice("standard input contains no call id");
   if (filteredOut > 0) screen.notice(`filtered out ${filteredOut} of ${pluralize(requested - failed.length, "call")}`);
-  const [first, ...others] = [
-    ...toFailures(tally, project),
-    ...(formFailure ? [formFailure] : []),
-    ...(typed.wait && running.length > 0 ? [callsRunning(running, requested, maxWaitMs)] : []),
-  ];
+  const [first, ...others] = [...toFailures(tally, project), ...(formFailure ? [formFailure] : [])];
   if (!first) return;
   throw first.withDetails({
     problems: others.map(({ code: rule, message, details: { hint: advice } }) => {
@@ -159,7 +145,6 @@ const readFailureCodes = ["auth", "refused", "unavailable", "not_found"] as cons
 
 type ReadTally = Record<"requested" | "filteredOut" | "failedInARow", number> & {
   readonly failed: UnreadableCall[];
-  readonly running: string[];
   /** True after status 401 or `maxFailedInARow` consecutive failures. */
   hasStopped: boolean;
 };
@@ -167,7 +152,6 @@ type ReadTally = Record<"requested" | "filteredOut" | "failedInARow", number> & 
 const countResult = (tally: ReadTally, result: ReadResult) => {
   tally.requested++;
   if ("failure" in result) tally.failed.push(result);
-  else if (isRunning(result.call)) tally.running.push(result.id);
   const isServiceFailure =
     "failure" in result && result.failure.code !== "not_found" && result.failure.kind !== "request-refused";
   tally.failedInARow = isServiceFailure ? tally.failedInARow + 1 : 0;

@@ -1,22 +1,9 @@
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
-import { runHere } from "../../support/here.ts";
 import { endOf, newHome, peakOf, runRollcall, startRollcall } from "../../support/run.ts";
-import { type Exchange, listenOnLoopback } from "../../support/server.ts";
+import { listenOnLoopback } from "../../support/server.ts";
 import { runOnTerminal } from "../../support/terminal.ts";
 import { envOf, found, onTerminal, service } from "./service.ts";
-
-describe("rollcall call read --wait", () => {
-  const running = (id: string): Exchange => found(id, { started_at: "2025-01-01T00:00:00Z", ended_at: null });
-  const ended = (id: string): Exchange => found(id, { ended_at: "2025-01-01T00:00:01Z", output: "done" });
-
-  it("prints calls in the given order when all calls have ended", async () => {
-    const { server, env } = await service([running("a"), ended("b"), ended("a")]);
-    const { code, stdout } = await runHere("call read a b --wait -o jsonl --fields id,output".split(" "), { env });
-    expect([code, stdout]).toEqual([0, '{"id":"a","output":"done"}\n{"id":"b","output":"done"}\n']);
-    expect(server.received.map(({ body }) => JSON.parse(body.toString()).id).sort()).toEqual(["a", "a", "b"]);
-  });
-});
 
 describe("rollcall call read", () => {
   it("prints calls while standard input is still open", async () => {
