@@ -43,6 +43,20 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       expect([...ended.map((one) => one.stdout + one.stderr), stdout, stderr].join("")).not.toContain("secret");
     });
 
+    it("warns a machine whose account has another name, each time", async (context) => {
+      const service = await faultyService(context);
+      const database = await newDatabase();
+      const log = async (account: string) => {
+        const place = placeAt(context, service.url, { ROLLCALL_LEDGER: database, ROLLCALL_ACCOUNT: account });
+        const { document } = await place.log([place.write("a.jsonl", many(3))]);
+        return [document?.groups.logged, JSON.stringify(document?.warnings)];
+      };
+      const warning = expect.stringMatching(/logged-before.*3 groups were .* account \\"work\\".*ROLLCALL_ACCOUNT=work/);
+      expect(await log("work")).toEqual([3, expect.not.stringContaining("account")]);
+      expect(await log("default")).toEqual([3, warning]);
+      expect(await log("default")).toEqual([0, warning]);
+    });
+
     it("writes no error into the database's log if all machines claim the same groups", async (context) => {
       const service = await faultyService(context);
       const { address, folder } = await startOwnServer(context);
