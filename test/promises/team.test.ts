@@ -51,7 +51,9 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
         const { document } = await place.log([place.write("a.jsonl", many(3))]);
         return [document?.groups.logged, JSON.stringify(document?.warnings)];
       };
-      const warning = expect.stringMatching(/logged-before.*3 groups were .* account \\"work\\".*ROLLCALL_ACCOUNT=work/);
+      const warning = expect.stringMatching(
+        /logged-before.*3 groups were .* account \\"work\\".*ROLLCALL_ACCOUNT=work/,
+      );
       expect(await log("work")).toEqual([3, expect.not.stringContaining("account")]);
       expect(await log("default")).toEqual([3, warning]);
       expect(await log("default")).toEqual([0, warning]);
