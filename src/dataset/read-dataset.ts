@@ -101,7 +101,10 @@ export const readDataset = async (options: ReadOptions): Promise<Dataset> => {
   let sources: readonly inputs.Source[] = opened.sources;
   const close = async () => await inputs.closeSources(sources);
   try {
-    const { conversion, skipped, ...converted } = await convertOpened(foreign, { ...opened, ...options });
+    const { conversion, skipped, ...converted } = await convertOpened(
+      { ...foreign, split: options.split },
+      { ...opened, ...options },
+    );
     sources = converted.sources;
     if (problems.errors > 0 && (!continuesAfterErrors || sources.length === 0))
       throw invalidInput(problems, { isSending: isSplitRequired });

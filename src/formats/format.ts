@@ -40,6 +40,8 @@ export type FormatOptions = Readonly<{
   rewards?: ReadonlyMap<string, string> | undefined;
   /** The keys whose values a group has in common. */
   groupBy?: readonly string[] | undefined;
+  /** Default: unknown. */
+  split?: string | undefined;
   allowsLossy: boolean;
   hasReceipt: boolean;
   /** True if each document of a trajectory becomes a separate history. */

@@ -3,9 +3,12 @@ import { hash } from "node:crypto";
 import { choice, hasCalls, toChatMessage, toLogprobs, toTools } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
-import type { Members, Value } from "../messages/value.ts";
+import { type Members, Value } from "../messages/value.ts";
 import { buildException, buildTrajectory, findReward, isUuid } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
+
+/** prime-rl 0.9.1 writes the traces of a run here, and what follows a trace to `annotations/<producer>/`. */
+const streamFile = /(?:^|[/\\])stream[/\\]\d+\.jsonl(?:\.zst|\.gz)?$/;
 
 export const verifiersV1: Format = {
   name: "verifiers-v1",
@@ -16,13 +19,17 @@ export const verifiersV1: Format = {
     sampled: "the nodes with `sampled: true`",
   },
   records: { text: "lines" },
-  filePattern: /(?:^|[./])traces\.jsonl$/,
-  companions: /(?:^|\/)(?:configs\/[^/]+\.json|metrics\.jsonl)$/,
+  filePattern: /(?:^|[./])traces\.jsonl$|\/traces\/(?:stream|annotations\/[^/]+)\/\d+\.jsonl$/,
+  companions:
+    /(?:^|\/)(?:configs\/[^/]+\.json|monitors\/file\/\w+\.json|(?:stream|annotations\/[^/]+)\.index\.jsonl|metrics\.jsonl)$/,
   groupScope: () => "",
+  // The annotations must be known when the traces are converted.
+  lastFilePattern: streamFile,
   // prime-rl writes the episodes of `effective` to `all`, too.
   repeatedPath: /(?:all|effective)(?=\/[^/]+$)/,
   recognizes: ({ value }) =>
     isTrace(value) ||
+    isAnnotation(value) ||
     (value.has("id") && value.get("traces")?.isList && value.hasAny("env", "task") && value.hasAny("errors", "ok")),
   open: (run) => openEpisodes(run),
 };
@@ -31,7 +38,39 @@ export const verifiersV1: Format = {
 const isTrace = (value: Value) =>
   value.has("id") && value.get("task")?.isObject && value.get("nodes")?.isList && value.get("rewards")?.isObject;
 
+const isAnnotation = (value: Value) =>
+  value.has("trace_id") && value.get("info")?.isObject && value.get("branches")?.isList;
+
+/** A stream has the rollouts of training and of evaluation. */
+const kindOf = (value: Value) =>
+  readEither(value, value.get("traces", 0), "info.kind") ?? value.get("run", "work", "type");
+
 const openEpisodes = (run: FormatRun): Converter => {
+  const { split } = run.options;
+  /** The JSON of the annotations of each trace, in the order of the files. */
+  const annotations = new Map<string, string[]>();
+  const addAnnotation = (value: Value) => {
+    const [id, json] = [value.textAt("trace_id") ?? "", value.require("info").raw];
+    const list = annotations.get(id);
+    if (list) list.push(json);
+    else annotations.set(id, [json]);
+    if (value.has("branches", 0)) run.note("left out the values of each token in an annotation");
+    return undefined;
+  };
+  if (run.files.some((file) => streamFile.test(file)) && !run.files.some((file) => /[/\\]annotations[/\\]/.test(file)))
+    run.note("read a stream of prime-rl without annotations (pass the folder that contains stream and annotations)");
+  const kinds = new Set<string>();
+  const isOfOtherSplit = (value: Value) => {
+    const kind = kindOf(value)?.text;
+    if (kind === undefined) return false;
+    if (split !== undefined && kind !== split)
+      run.note(`left out a rollout of kind ${kind}, because the split is ${split}`);
+    if (split === undefined && !kinds.has(kind) && kinds.add(kind).size > 1)
+      run.note(
+        `read rollouts of the kinds ${[...kinds].join(" and ")} (--where 'metadata["info.kind"] == "train"' selects)`,
+      );
+    return split !== undefined && kind !== split;
+  };
   /** The first agent of each group key. Each other agent has a separate group. */
   const agents = new Map<string, string>();
   const rolloutsOf = (trace: Value, record: SourceRecord, key: string): readonly Rollout[] => {
@@ -44,7 +83,7 @@ const openEpisodes = (run: FormatRun): Converter => {
     record.group = group;
     const result = isFailed(trace)
       ? { exception: buildFailure(run, trace) }
-      : convertTrajectory(run, trace, record.value);
+      : convertTrajectory(run, trace, record.value, annotations.get(trace.textAt("id") ?? ""));
     const episode = record.value.textAt("id");
     const id = trace.textAt("id") ?? (episode === undefined ? undefined : `${episode} ${trace.span.start}`);
     return [{ group, id, changedAt: readEnd(trace), part: trace, ...result }];
@@ -52,6 +91,8 @@ const openEpisodes = (run: FormatRun): Converter => {
   return {
     convert: (record) => {
       const { value } = record;
+      if (isAnnotation(value)) return addAnnotation(value);
+      if (isOfOtherSplit(value)) return undefined;
       const key = findKey(record);
       record.group = key;
       const traces = value.has("nodes") ? [value] : value.requireItems("traces");
@@ -63,7 +104,23 @@ const openEpisodes = (run: FormatRun): Converter => {
   };
 };
 
-const convertTrajectory = (run: FormatRun, trace: Value, episode: Value) => {
+/** Merges the annotations into the info of the trace. The newest value of each path wins. */
+const mergeInfo = (info: Members, annotations: readonly string[] = []) => {
+  const leaves = new Map(info);
+  const add = (path: string, value: Value) => {
+    if (value.isObject) leaves.delete(path);
+    else {
+      for (const old of leaves.keys()) if (old.startsWith(`${path}.`)) leaves.delete(old);
+      leaves.set(path, value);
+    }
+    for (const [key, member] of value.members()) add(`${path}.${key}`, member);
+  };
+  for (const json of annotations)
+    for (const [key, value] of Value.parse(Buffer.from(json))?.members() ?? []) add(key, value);
+  return [...leaves].filter(([, { isFlat }]) => isFlat);
+};
+
+const convertTrajectory = (run: FormatRun, trace: Value, episode: Value, annotations?: readonly string[]) => {
   const ids = [trace.get("id"), episode.get("id")];
   const reward = findReward(run, { record: trace, ids, readOwn: () => readReward(trace) });
   const [turns = [], ...others] = findBranches(run, trace);
@@ -72,7 +129,7 @@ const convertTrajectory = (run: FormatRun, trace: Value, episode: Value) => {
   const start = policy?.get("start") ?? trace.get("policy_version") ?? trace.get("info", "policy_version");
   const metadata = [
     ...trace.flatMembers(),
-    ...rename("info", trace.flatMembers("info")),
+    ...rename("info", mergeInfo(trace.members("info"), annotations)),
     ...(episode.has("nodes") ? [] : rename("episode", episode.flatMembers())),
     ...metadataPaths.split(/\s+/).map((path) => [path, readEither(episode, trace, path)] as const),
   ];
