@@ -196,7 +196,6 @@ export class Checker {
     const exceptions = countElements(table, shape.at(table, shape.slots.exceptions));
     if (shape.hasDuplicate("trajectories")) this.#report("duplicate-key", { key: "trajectories" }, list);
     const found = kindOf(table, list) === Kind.array ? this.#inspectTrajectories(table, list) : noFacts;
-    if (found === 0) this.#report("empty-group", { hasExceptions: exceptions > 0 }, list);
     let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
     for (let at = 0; at < found; at++) {
       const { version } = this.#factsAt(at);

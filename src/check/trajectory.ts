@@ -46,13 +46,12 @@ const versionField = (field: string) => {
 };
 
 const checkStartTime: Check = (table, node, report) => {
-  const time = json.readString(table, node);
-  const fits = isDateTime(time);
-  const isZoned = /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(time.slice("2025-11-01".length));
+  const fits = isDateTime(json.readString(table, node));
   if (!fits) report("start-time-invalid", undefined, node);
-  else if (!isZoned) report("missing-utc-offset", { found: shortenName(time) }, node);
   return fits;
 };
+
+const hasOffset = (time: string) => /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(time.slice("2025-11-01".length));
 
 /** A trajectory should not have these keys, because `exception_rate` counts only the exceptions of groups. */
 const failureKeys = ["exception", "exceptions"] as const;
@@ -142,6 +141,10 @@ export const inspectTrajectory = (
     (choicesWithLogprobs > 0 ? trainingBits.logprobs : 0) |
     (choicesWithLogprobs < choices ? 2 * trainingBits.logprobs : 0) |
     (kinds.tools === Kind.array ? trainingBits.tools : callsTools ? 2 * trainingBits.tools : 0);
+  if (kinds.start_time === Kind.string)
+    facts.training |= hasOffset(json.readString(table, shape.at(table, slots.start_time)))
+      ? trainingBits.offset
+      : 2 * trainingBits.offset;
   return true;
 };
 

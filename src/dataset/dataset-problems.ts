@@ -1,7 +1,7 @@
 /** Reports problems of whole datasets, such as outliers and duplicates. */
 import { hash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { inspectTrajectory } from "../check/index.ts";
+import { findPromptOf } from "../check/index.ts";
 import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
 import type { NumberColumn } from "../index/column.ts";
 import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
@@ -10,14 +10,15 @@ import { rewardTolerance, trainingBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
 import { countWeights, median, type Sketch, toWeights } from "../index/sketch.ts";
 import { findBounds } from "../index/sums.ts";
-import { createTrajectoryFacts } from "../index/trajectory-facts.ts";
-import { openBrace, parseJson } from "../json/json-bytes.ts";
-import { elementsOf, firstByteOf, type JsonValue, memberAt } from "../json/table.ts";
+import { parseJson } from "../json/json-bytes.ts";
+import { readRoot } from "../json/table.ts";
 import { type Path, toFileLine } from "../problems/positions.ts";
 import type { ProblemLocation } from "../problems/problems.ts";
+import type { RuleName } from "../problems/rules.ts";
 import { listTrajectories, parseReward, ReadWindow, sliceTrajectories } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
+import { type BrokenRules, reportMissingFeatures } from "./missing-features.ts";
 import { reportMixedGroups } from "./prompts.ts";
 
 /** @throws the signal's reason */
@@ -28,38 +29,66 @@ export const reportDatasetProblems = async (
 ) => {
   reportStaleGroups(dataset);
   for (const [source, sketch] of rewards.entries()) await reportOutliers(dataset, source, sketch);
-  const { columns, count } = dataset.scan.parts;
-  const bitsOfFiles = new Uint8Array(dataset.sources.length);
-  for (let at = 0; at < count; at++) {
-    const file = columns.source.at(at);
-    bitsOfFiles[file] = (bitsOfFiles[file] ?? 0) | columns.training.at(at);
-  }
-  reportMissingFeatures(dataset, bitsOfFiles);
+  const lacking = reportMissingFeatures(dataset);
   await reportMixedGroups(dataset, signal);
   await reportDuplicates(dataset, signal);
   await reportCopies(dataset, signal);
+  return lacking;
 };
 
-export const reportGroupProblems = (dataset: IndexedGroups) => {
+/** Returns the rules that groups of whole files break, which are not reported. */
+export const reportGroupProblems = (dataset: IndexedGroups): BrokenRules => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
-  if (groups.areValidParts && equal.hasOnlyDefaults && !trajectories.includes(1)) return;
-  const report = openGroupReporter(dataset);
+  const hasSmallGroups = trajectories.includes(1) || trajectories.includes(0);
+  if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
+  const broken = hasSmallGroups ? findSmallGroups(dataset) : [];
+  const report = openGroupReporter(dataset, broken);
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) report(group);
+  return broken;
 };
 
+/** Finds the files that have only groups of one trajectory, or only groups of failures. */
+const findSmallGroups = (dataset: IndexedGroups): BrokenRules => {
+  const { groups, scan, sources } = dataset;
+  const [others, sizes] = [new Uint8Array(sources.length), new Uint8Array(sources.length)];
+  for (let group = 0; group < groups.count; group++) {
+    const size = groups.trajectoriesOf(group);
+    const file = scan.parts.columns.source.at(groups.firstOf(group));
+    if (size > 1 || !groups.isValid(group) || (size === 0 && groups.exceptionsOf(group) === 0)) others[file] = 1;
+    else sizes[file] = (sizes[file] ?? 0) | (1 << size);
+  }
+  const listFiles = (size: number) =>
+    new Set([...sizes.keys()].filter((file) => !others[file] && sizes[file] === 1 << size));
+  return [
+    { rule: "empty-group", files: listFiles(0) },
+    { rule: "single-trajectory-group", files: findSharedKey(dataset) === undefined ? listFiles(1) : new Set() },
+  ];
+};
+
+/** A choice, or another assistant turn. */
+const turnBits = trainingBits.choice | (trainingBits.choice << 1);
+
 /** The returned function expects a valid group. */
-export const openGroupReporter = (dataset: IndexedGroups): ((group: number) => void) => {
-  const { groups } = dataset;
+export const openGroupReporter = (dataset: IndexedGroups, broken: BrokenRules = []): ((group: number) => void) => {
+  const { groups, scan } = dataset;
+  const { training, source } = scan.parts.columns;
+  const isNoted = (rule: RuleName, group: number) =>
+    broken.some((one) => one.rule === rule && one.files.has(source.at(groups.firstOf(group))));
+  const hasTurn = (group: number) => groups.partsOf(group).some((at) => (training.at(at) & turnBits) !== 0);
   let shared: { key: string | undefined } | undefined;
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
-    if (trajectories === 1) {
+    if (trajectories === 0) {
+      const data = { hasExceptions: groups.exceptionsOf(group) > 0 };
+      if (!isNoted("empty-group", group)) reportGroup(dataset, "empty-group", { data, group, path: ["trajectories"] });
+    } else if (trajectories === 1) {
+      if (isNoted("single-trajectory-group", group)) return;
       const isFlat = canRegroupPart(getPart(dataset, groups.firstOf(group)));
       if (isFlat) shared ??= { key: findSharedKey(dataset) };
       const canRegroup = isFlat && (shared?.key !== undefined || !groups.isKeyed(group));
       reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
-    } else if (hasZeroVariance(dataset, group))
+    } else if (hasZeroVariance(dataset, group) && hasTurn(group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     // The checker has compared the versions of a group that is one part.
     if (!groups.isBare(group) || dataset.scan.parts.columns.version.hasOnlyDefaults) return;
@@ -193,110 +222,11 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
     for (const [at, reward] of listTrajectories(bytes, facts).map(parseReward).entries()) {
       const isOutlier = Number.isFinite(reward) && Math.abs(reward - bound.middle) > bound.distance;
       if (!isOutlier || !groups.isValid(group)) continue;
-      const path = [...pathOf(parts, part, at), "reward"];
+      const path = [...positions.pathInPart(parts, part, at), "reward"];
       reportGroup(dataset, "reward-outlier", { data: { reward, median: bound.middle }, group, part, path });
     }
   }
 };
-
-const findMissingLogprobs = (trajectory: JsonValue): Path => {
-  const turns = elementsOf(memberAt(trajectory, "messages_and_choices"));
-  const isObjectAt = (turn: JsonValue, key: string) => {
-    const value = memberAt(turn, key);
-    return value !== undefined && firstByteOf(value) === openBrace;
-  };
-  const isUnscored = (turn: JsonValue) =>
-    !memberAt(turn, "role") && isObjectAt(turn, "message") && !isObjectAt(turn, "logprobs");
-  return ["messages_and_choices", turns.findIndex(isUnscored), "logprobs"];
-};
-
-const missingFeatures = [
-  { rule: "no-sampled-turns", has: trainingBits.choice, pathIn: () => ["messages_and_choices"] },
-  { rule: "missing-logprobs", has: trainingBits.logprobs, pathIn: findMissingLogprobs },
-  { rule: "missing-tools", has: trainingBits.tools, pathIn: () => ["tools"] },
-] as const;
-
-type MissingFeature = (typeof missingFeatures)[number];
-
-const lacks = (training: number, { has }: MissingFeature) => (training & (has << 1)) !== 0;
-
-/** Reports each part without a feature, but only the first part of a file or input that lacks the feature. */
-const reportMissingFeatures = (dataset: IndexedGroups, bitsOfFiles: Uint8Array) => {
-  const { groups, scan } = dataset;
-  const { parts, problems } = scan;
-  const { source, training } = parts.columns;
-  const features = missingFeatures
-    .filter((one) => !problems.strictness.allowed.has(one.rule) && bitsOfFiles.some((bits) => lacks(bits, one)))
-    .map((feature) => ({
-      feature,
-      isMissingInInput: bitsOfFiles.every((bits) => (bits & feature.has) === 0),
-      reportedFile: -1,
-      lastFile: bitsOfFiles.findLastIndex((bits) => lacks(bits, feature)),
-    }));
-  const isDone = () => features.every((one) => one.isMissingInInput && one.reportedFile === one.lastFile);
-  for (let at = 0; at < parts.count && !isDone(); at++) {
-    if (!groups.isValid(groups.groupOf(at))) continue;
-    const file = source.at(at);
-    let part: ReturnType<typeof openPart> | undefined;
-    for (const state of features) {
-      const { feature, isMissingInInput, reportedFile } = state;
-      if (!lacks(training.at(at), feature)) continue;
-      const all = ((bitsOfFiles[file] ?? 0) & feature.has) === 0;
-      if (!all || reportedFile !== file) {
-        part ??= openPart(dataset, at);
-        const { trajectories, locate } = part;
-        const path = () => locateMissingFeature(trajectories(), { part: at, parts, feature });
-        positions.reportPart(dataset, feature.rule, { data: { all }, part: at, path, locate });
-      }
-      state.reportedFile = file;
-      // If no group has the feature, rollcall rejects no group.
-      if (isMissingInInput) problems.addInputRule(feature.rule);
-      else groups.warn(groups.groupOf(at));
-    }
-  }
-};
-
-const maxSearchedBytes = 2 ** 20;
-
-/** Several problems of a part share what was read. */
-const openPart = (dataset: IndexedGroups, at: number) => {
-  let locate: ReturnType<typeof positions.openPartLocator> | undefined;
-  let trajectories: readonly JsonValue[] | undefined;
-  const read = () => {
-    const groupPart = getPart(dataset, at);
-    if (groupPart.part.length > maxSearchedBytes) return [];
-    try {
-      return listTrajectories(positions.readPartStart(groupPart), groupPart.part);
-    } catch {
-      // The file has changed.
-      return [];
-    }
-  };
-  return {
-    locate: (path: Path) => {
-      locate ??= positions.openPartLocator(getPart(dataset, at));
-      return locate(path);
-    },
-    trajectories: () => {
-      trajectories ??= read();
-      return trajectories;
-    },
-  };
-};
-
-const locateMissingFeature = (
-  trajectories: readonly JsonValue[],
-  { part, parts, feature }: { part: number; parts: Parts; feature: MissingFeature },
-) => {
-  const facts = createTrajectoryFacts();
-  const isLacking = ({ table, node }: JsonValue) =>
-    inspectTrajectory(table, node, facts, () => undefined) && lacks(facts.training, feature);
-  const at = trajectories.length === 1 ? 0 : trajectories.findIndex(isLacking);
-  const trajectory = trajectories[at];
-  return trajectory ? [...pathOf(parts, part, at), ...feature.pathIn(trajectory)] : [];
-};
-
-const pathOf = (parts: Parts, part: number, at: number) => (parts.kindOf(part) === "group" ? ["trajectories", at] : []);
 
 /** Returns an empty list if the file has changed. */
 const readTrajectories = (groupPart: positions.GroupPart) => {
@@ -333,9 +263,10 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
     const locate = positions.openPartLocator(groupPart);
     for (const at of suspects) {
       const trajectory = trajectories[at];
-      if (!trajectory || !groups.isValid(group)) continue;
+      // A trajectory without a turn has the warning `no-assistant-turn`.
+      if (!trajectory || !groups.isValid(group) || !hasTurn(trajectory)) continue;
       const digest = hash("sha256", trajectory);
-      const path = pathOf(parts, part, at);
+      const path = positions.pathInPart(parts, part, at);
       const locateOriginal = originals.get(digest);
       if (!locateOriginal) originals.set(digest, openOriginal(groupPart, { path, locate }));
       else {
@@ -344,6 +275,11 @@ const reportDuplicates = async (dataset: IndexedGroups, signal?: AbortSignal) =>
       }
     }
   }
+};
+
+const hasTurn = (trajectory: Buffer) => {
+  const root = readRoot(trajectory);
+  return root === undefined || findPromptOf(root).firstTurn > 0;
 };
 
 /** Several copies of a trajectory share the position of the first. */

@@ -109,6 +109,10 @@ export const reportGroup = <Name extends RuleName>(
   if (severity === "warning") groups.warn(group);
 };
 
+/** The path of a trajectory in a group or trajectory. */
+export const pathInPart = (parts: Parts, part: number, at: number) =>
+  parts.kindOf(part) === "group" ? ["trajectories", at] : [];
+
 export const getFirstFile = ({ sources: [first] }: Pick<IndexedGroups, "sources">) => (first ? fileOf(first) : "-");
 
 export const locateGroup = (dataset: IndexedGroups, group: number) =>

@@ -20,6 +20,7 @@ import { missingSplit } from "./failures.ts";
 import { readPartValue } from "./group-bytes.ts";
 import { finalizeGroup } from "./group-metrics.ts";
 import { getPart, type IndexedGroups, listDerivedFinishes, mapProblemsToRecords } from "./locate.ts";
+import { formatBrokenRules } from "./missing-features.ts";
 import { scanSource } from "./scan.ts";
 import { Breaks } from "./select/breaks.ts";
 
@@ -73,6 +74,8 @@ export interface Dataset extends IndexedGroups {
   lacking?: number;
   /** The number of groups of several files that `--group-by` joined. */
   joinedGroups?: number | undefined;
+  /** What all rollouts of some files lack. */
+  note?: string | undefined;
   /** The input before the selection. */
   unselected?: IndexedGroups | undefined;
   /** The group before the selection, and the indexes of its selected trajectories if others were filtered out. */
@@ -151,9 +154,9 @@ export const readSources = async (sources: readonly inputs.Source[], options: Re
   datasetProblems.reportScatteredParts(read, scattered);
   datasetProblems.reportAmbiguousGroups(read, groupBy !== undefined);
   if (isSelected) await datasetProblems.reportCopies(read, signal);
-  else await checkGroups(read, rewards, signal);
+  const broken = isSelected ? [] : await checkGroups(read, rewards, signal);
   const ownKeys: OtherKeys = requests.distinct[0]?.keys ?? new Map();
-  return { ...read, split, ownKeys, problems, joinedGroups };
+  return { ...read, split, ownKeys, problems, joinedGroups, note: formatBrokenRules(read, broken) };
 };
 
 /** A derived finish reason is in the line of a converted trajectory, but it is no fact of the rollout. */
@@ -223,8 +226,8 @@ const takeDigests = (parts: Parts, { originals }: inputs.Source, first: number) 
 const checkGroups = async (read: IndexedGroups, rewards: readonly Sketch[], signal: AbortSignal) => {
   const { groups, scan } = read;
   const { parts, problems } = scan;
-  datasetProblems.reportGroupProblems(read);
-  await datasetProblems.reportDatasetProblems(read, rewards, signal);
+  const broken = datasetProblems.reportGroupProblems(read);
+  const lacking = await datasetProblems.reportDatasetProblems(read, rewards, signal);
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();
   // Only the search for duplicates needs fingerprints.
@@ -232,6 +235,7 @@ const checkGroups = async (read: IndexedGroups, rewards: readonly Sketch[], sign
   const unfinished = groups.areValidParts ? 0 : groups.count;
   for (let group = 0; group < unfinished; group++)
     if (!groups.isValid(group) || groups.isBare(group)) await finalizeGroup(read, group);
+  return [...lacking, ...broken];
 };
 
 /** The rejects file of converted input contains original records, so rollcall stores fewer errors. */

@@ -10,7 +10,7 @@ export const rewardTolerance = 1e-12;
 export const isSolved = (reward: number, pass = 1) => reward >= pass - rewardTolerance;
 
 /** Each bit means that a part has the data. The next higher bit means that a trajectory lacks the data. */
-export const trainingBits = { choice: 1, logprobs: 4, tools: 16 };
+export const trainingBits = { choice: 1, logprobs: 4, tools: 16, offset: 64 };
 
 export interface MeasuredTrajectory {
   readonly reward: number;

@@ -83,6 +83,10 @@ export const choiceExample = (more = "") => `{"finish_reason":"stop","index":0,"
 export const rewards = (last: number) =>
   Array.from({ length: 30 }, (_, at) => trajectory(at === 29 ? last : at % 2, `,"metadata":{"at":${at}}`)).join("\n");
 
+/** Two groups, of which the second has other keys. */
+const differing = (more: string, others: string, turns?: string) =>
+  [more, others].map((keys) => group(trajectory(0, keys, turns), trajectory(1, keys, turns))).join("\n");
+
 export const versions = (...policyVersions: readonly number[]) =>
   policyVersions
     .map((version, at) =>
@@ -101,12 +105,9 @@ export const trainingRules = {
     why: "The service's interface does not require the type of a tool or the name of its function, but chat templates and many services do.",
     example: trajectory(1, ',"tools":[{"function":{"name":"search"}}]'),
   }),
-  "empty-group": warning<{ hasExceptions: boolean }>({
+  "empty-group": warningOfWhole<{ hasExceptions: boolean }>({
     message: ({ hasExceptions }) => `the group has ${hasExceptions ? "exceptions but " : ""}no trajectories`,
-    advice: ({ hasExceptions }) =>
-      hasExceptions
-        ? "keep the group so that exception_rate counts its failures, and pass --allow empty-group"
-        : "omit the group",
+    advice: "omit the group, unless it has exceptions, which exception_rate counts",
     why: "A trainer learns nothing from an empty group. If all of its rollouts failed, exception_rate counts them.",
     example: group(),
   }),
@@ -222,7 +223,8 @@ export const trainingRules = {
         ? "sample several trajectories of each prompt, or group trajectories with --group-by"
         : `pass --group-by ${formatCommandLine([key])} to group the trajectories with the same ${key}`;
     },
-    example: trajectory(1),
+    why: "Most trainers compare each reward with the mean of its group. If every group of a file has one trajectory and no key would group them, rollcall prints a note instead.",
+    example: `${goodGroup}\n${group(trajectory(1, ',"logs":["b"]'))}`,
   }),
   "reward-outlier": warning<{ reward: number; median: number }>({
     message: ({ reward, median }) => `the reward ${reward} is far from the file's other rewards (median ${median})`,
@@ -339,20 +341,19 @@ export const trainingRules = {
     why: "Trainers learn from sampled turns, which are recorded as choices. A message is part of the prompt, even a message of the assistant.",
     example: trajectory(1),
   }),
-  "missing-logprobs": warningOfWhole<{ all: boolean }>({
-    message: ({ all }) => (all ? "no choice has logprobs" : "the choice has no logprobs"),
+  "missing-logprobs": warningOfWhole({
+    message: "the choice has no logprobs, which other choices of the file have",
     advice:
       "record logprobs while sampling (in the OpenAI API: logprobs=True), or use a trainer that does not need them",
-    why: "Many trainers compare the present probability of each token with its probability when it was sampled. They skip choices without logprobs.",
-    example: messages(question, choiceExample()),
+    why: "Many trainers compare the present probability of each token with its probability when it was sampled. They skip choices without logprobs. If no choice of a file has logprobs, rollcall prints a note instead.",
+    example: trajectory(1, "", `${question},${choiceExample(',"logprobs":{}')},${question},${choiceExample()}`),
   }),
-  "missing-tools": warningOfWhole<{ all: boolean }>({
-    message: ({ all }) =>
-      `the model calls tools, but ${all ? "no trajectory defines" : "the trajectory does not define"} them in \`tools\``,
+  "missing-tools": warningOfWhole({
+    message: "the model calls tools, but the trajectory does not define them in `tools`, as others of the file do",
     advice:
       'add the definitions that the model was given: "tools": [{"type": "function", "function": {"name": …, "parameters": …}}]',
-    why: "Tool definitions are part of the prompt. Without them, a trainer computes probabilities for another prompt.",
-    example: messages(question, toolCallMessage, toolResult, answer),
+    why: "Tool definitions are part of the prompt. Without them, a trainer computes probabilities for another prompt. If no trajectory of a file defines tools, rollcall prints a note instead.",
+    example: differing(tools("search"), "", `${question},${toolCallMessage},${toolResult},${answer}`),
   }),
   "duplicate-trajectory": warningOfWhole<{ position: string }>({
     message: ({ position }) => `the trajectory has the same bytes as the trajectory at ${position}`,
@@ -378,12 +379,11 @@ export const trainingRules = {
     why: "You cannot evaluate a model on a prompt that it was trained on, whatever the answers. A prompt is the messages before the first choice, compared as values. Find the prompts of both splits with `rollcall check --split train train.jsonl --against val.jsonl`.",
     example: fileExample(goodGroup, { against: `\n${group(trajectory(1))}` }),
   }),
-  "missing-utc-offset": warning<{ found: string }>({
-    message: ({ found }) => `start_time ${found} has no UTC offset, so it is ambiguous`,
-    redactedMessage: "start_time has no UTC offset, so it is ambiguous",
-    advice: ({ found }) => `add an offset, such as Z for UTC: ${found}Z`,
-    why: "Without an offset, the time depends on the time zone of the machine that reads it.",
-    example: trajectory(1, ',"start_time":"2025-11-01T09:30:00"'),
+  "missing-utc-offset": warning({
+    message: "start_time has no UTC offset, so it is ambiguous",
+    advice: "add an offset, such as Z for UTC",
+    why: "Without an offset, the time depends on the time zone of the machine that reads it. If no time of a file has an offset, rollcall prints a note instead.",
+    example: differing(',"start_time":"2025-11-01T09:30:00Z"', ',"start_time":"2025-11-01T09:30:00"'),
   }),
   "secret-in-content": warning<{ kind: string }>({
     message: ({ kind }) => `this text looks like ${kind}`,

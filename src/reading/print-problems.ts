@@ -11,7 +11,6 @@ import { pluralize } from "../sentences.ts";
 
 /** output.md promises this number. */
 const maxProblems = 20;
-const maxShownPerRule = 3;
 const maxPositions = 6;
 
 const selectExcerptSources = (screen: Screen, sources: readonly Source[]) => (screen.isStderrForPeople ? sources : []);
@@ -79,7 +78,7 @@ export const selectProblems = async (
   { problems, counts = [], max }: { problems: readonly Problem[]; counts?: readonly RuleCount[]; max?: number },
 ) => {
   const kinds = foldProblems(problems);
-  const chosen = new Set(kinds.toSorted((a, b) => a.rank - b.rank).slice(0, max));
+  const chosen = new Set(kinds.slice(0, max));
   /** The number of problems that are not in `problems`, by rule. */
   const uncollected = new Map(counts.map(({ rule, count }) => [rule, count]));
   for (const { rule } of problems) uncollected.set(rule, (uncollected.get(rule) ?? 0) - 1);
@@ -100,29 +99,20 @@ export const selectProblems = async (
   return { shown: await Promise.all(reading), hidden };
 };
 
-type ProblemKind = { readonly first: Problem; readonly others: Problem[]; readonly rank: number };
+type ProblemKind = { readonly first: Problem; readonly others: Problem[] };
 
 const foldProblems = (problems: readonly Problem[]) => {
   const kinds = new Map<string, ProblemKind>();
-  const warningKindCounts = new Map<string, number>();
   for (const problem of problems) {
-    const { rule, severity } = problem;
-    const rank = severity === "error" ? 0 : (warningKindCounts.get(rule) ?? 0);
-    const ownKey = toFoldingKey(problem);
-    // The last shown kind of a rule collects its further warnings.
-    const key = kinds.has(ownKey) || rank < maxShownPerRule - 1 ? ownKey : rule;
+    const key = problem.severity === "error" ? toErrorKey(problem) : problem.rule;
     const kind = kinds.get(key);
     if (kind) kind.others.push(problem);
-    else {
-      kinds.set(key, { first: problem, others: [], rank });
-      if (severity === "warning") warningKindCounts.set(rule, rank + 1);
-    }
+    else kinds.set(key, { first: problem, others: [] });
   }
   return [...kinds.values()];
 };
 
-const toFoldingKey = ({ severity, rule, message, from, path = [] }: Problem) => {
-  if (severity !== "error" && getRuleSubject(rule) === "whole") return rule;
+const toErrorKey = ({ rule, message, from, path = [] }: Problem) => {
   const field = from === "service" ? path.map((step) => (typeof step === "number" ? "#" : step)) : [];
   return [rule, message, ...field].join(" ");
 };

@@ -175,7 +175,8 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
   const rewardOption = rewardFrom.length === 0 ? "--rewards" : "--reward-from";
   if (!conversion && problems.errors === 0 && (rewardFrom.length > 0 || rewards !== undefined))
     screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
-  const { joinedGroups = 0 } = dataset;
+  const { joinedGroups = 0, note } = dataset;
+  if (note !== undefined) screen.notice(note);
   const joined = pluralize(joinedGroups, "group consists", "groups consist");
   if (joinedGroups > 0) screen.notice(`with --group-by, ${joined} of trajectories from several files`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.isGrouped !== true) ?? false;

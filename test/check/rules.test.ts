@@ -67,6 +67,7 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "missing-tool-result": messages(question, toolCallMessage),
   "trailing-tool-call": messages(question, toolCallMessage),
   "undeclared-tool": trajectory(1, tools("search"), `${question},${toolCallMessage}`),
+  "no-prompt": messages(answer, question, choiceExample()),
   "no-assistant-turn": messages(question, choiceExample()),
   "no-sampled-turns": messages(question, choiceExample()),
   "missing-logprobs": messages(question, choiceExample(',"logprobs":{"content":[]}')),
@@ -119,8 +120,8 @@ describe("each rule that reading reports", () => {
 describe("exception-in-trajectory", () => {
   const countedFor = async (value: string): Promise<number> => {
     const members = ["exception", "exceptions"].map((key) => trajectory(0, `,"${key}":${value}`));
-    const problems = await problemsIn(fileExample(members.join("\n")));
-    return problems.filter(({ rule }) => rule === "exception-in-trajectory").length;
+    const problems = await Promise.all(members.map((member) => problemsIn(fileExample(member))));
+    return problems.flat().filter(({ rule }) => rule === "exception-in-trajectory").length;
   };
 
   it.each(['{"type":"x"}', '"x"', '["x"]', "[0]", "true"])("is reported for a value (row %$)", async (value) => {
@@ -134,7 +135,10 @@ describe("exception-in-trajectory", () => {
 
 describe("single-trajectory-group", () => {
   const adviceFor = async (groupBy?: string) => {
-    const example = fileExample(trajectory(1, ',"prompt_id":"a"'), groupBy === undefined ? {} : { groupBy: [groupBy] });
+    const example = fileExample(
+      `${trajectory(1, ',"prompt_id":"a"')}\n${goodGroup}`,
+      groupBy === undefined ? {} : { groupBy: [groupBy] },
+    );
     return (await problemsIn(example)).find(({ rule }) => rule === "single-trajectory-group")?.advice;
   };
 

@@ -19,22 +19,25 @@ const values = fc.constantFrom(
   ...["1.0", "-0", "1e400", "9007199254740993", '"\\u00e9\\/"', '"\\ud800"', '"a\\nb"', "[ 1 ,2 ]", '{ "z":1,"a":"" }'],
 );
 const contents = fc.constantFrom('"q"', '"\\u0041"', '""', '[{"type":"text","text":"\\t"}]');
+/** A turn of a trajectory, and the message of a row. */
 const messages = fc
   .record({ role: fc.constantFrom("user", "assistant", "system"), content: contents, value: values })
-  .map(({ role, content, value }) => `{"role": "${role}", "content":${content},"own" :${value}}`);
-/** A turn of a trajectory, and the message of a row. */
-const turns = fc.oneof(
-  messages.map((message) => ({ turn: message, message })),
-  fc.tuple(contents, values).map(([content, value]) => {
-    const message = `{"role":"assistant","content":${content},"n":${value}}`;
-    return { turn: `{"finish_reason":"stop","index":0,"message": ${message}}`, message };
-  }),
-);
+  .map(({ role, content, value }) => ({
+    turn: `{"role": "${role}", "content":${content},"own" :${value}}`,
+    message: `{"role": "${role}","content":${content}}`,
+    ...{ role, content, isChoice: false },
+  }));
+const choices = fc.tuple(contents, values).map(([content, value]) => ({
+  turn: `{"finish_reason":"stop","index":0,"message": {"n":${value},"role":"assistant","content":${content}}}`,
+  message: `{"role":"assistant","content":${content}}`,
+  ...{ role: "assistant", content, isChoice: true },
+}));
+const turns = fc.oneof(messages, choices);
 const tools = fc.constantFrom(undefined, "[]", '[{"type":"function","function":{"name":"f","n":1.0}}]');
 
 describe("rows of messages", () => {
   itHolds(
-    "have each message of each trajectory with a turn of the assistant, in order, byte for byte",
+    "have the known keys of the messages up to the last sampled turn, byte for byte, if it answers a prompt",
     fc.asyncProperty(fc.array(fc.tuple(fc.array(turns, { maxLength: 6 }), tools), { minLength: 1 }), async (given) => {
       const trajectories = given.map(
         ([list, offered]) =>
@@ -43,8 +46,11 @@ describe("rows of messages", () => {
       const file = join(folder, "in.jsonl");
       writeFileSync(file, `{"trajectories":[${trajectories.join(",")}]}\n`);
       const rows = given.flatMap(([list, offered]) => {
-        const texts = list.map(({ message }) => message);
-        if (!texts.some((text) => /"role": ?"assistant"/.test(text))) return [];
+        const hasChoice = list.some(({ isChoice }) => isChoice);
+        const isSampled = (turn: (typeof list)[number]) => (hasChoice ? turn.isChoice : turn.role === "assistant");
+        const [first, last] = [list.findIndex(isSampled), list.findLastIndex(isSampled)];
+        if (first < 1 || /""|\\t/.test(list[last]?.content ?? "")) return [];
+        const texts = list.slice(0, last + 1).map(({ message }) => message);
         return `{"messages":[${texts.join(",")}]${offered && offered !== "[]" ? `,"tools":${offered}` : ""}}`;
       });
       expect(await convert([file, "--to", "messages"])).toEqual(rows);

@@ -78,7 +78,7 @@ const GroupView = ({ detail }: GroupProps) => {
         )}
       </NavigationBar>
       <h1>
-        {detail.prompt || <i>no prompt</i>} <span class="quiet">{facts.join(" · ")}</span>
+        {detail.prompt || (detail.isReadable && <i>no prompt</i>)} <span class="quiet">{facts.join(" · ")}</span>
       </h1>
       <div class="tools">
         {logged === null ? (
