@@ -31,10 +31,10 @@ export const findOperation = (call: RawJson) => {
   return /^[a-z][a-z\d+.-]*:\/\/.*\/op\/([^/]+?)(?::[^:/]*)?$/i.exec(operation ?? "")?.[1] ?? operation;
 };
 
-export const readStatus = (call: RawJson, prefix: string) => textAt(findInSummary(call, prefix, "status"));
+export const readStatus = (call: RawJson, prefix?: string) => textAt(findInSummary(call, prefix, "status"));
 
 /** Assumed: a failed call has the status `error`, and a running call has the status `running`. */
-export const findState = (call: RawJson, prefix: string): CallState => {
+export const findState = (call: RawJson, prefix?: string): CallState => {
   const status = readStatus(call, prefix);
   if (hasValue(call, "deleted_at")) return "deleted";
   if (status === "error" || hasValue(call, "exception")) return "failed";
@@ -113,10 +113,12 @@ const listUnusedCosts = (usage: CallUsage | undefined) => {
 export const readDollars = ({ unit, total }: CallCost) => (unit === "USD" ? total : undefined);
 
 /** Assumed: `key` is in `summary`, or in an object inside `summary`. */
-const findInSummary = (call: RawJson, prefix: string, key: "costs" | "status") => {
+/** Without the prefix, the first member of the summary with the key counts. */
+const findInSummary = (call: RawJson, prefix: string | undefined, key: "costs" | "status") => {
   const summary = findValue(call, "summary");
   const elsewhere = membersOf(summary).map(({ value }) => findValue(value, key));
-  return findValue(summary, prefix, key) ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
+  const own = prefix === undefined ? undefined : findValue(summary, prefix, key);
+  return own ?? findValue(summary, key) ?? elsewhere.find((value) => value !== undefined);
 };
 
 /** The fields of a call in the order of interface 2.4. */

@@ -10,22 +10,29 @@ import {
   sliceMembers,
   textAt,
 } from "../json/raw-json.ts";
-import { findOperation } from "./call-facts.ts";
+import { cutText } from "../sentences.ts";
+import { findOperation, findState, readStatus } from "./call-facts.ts";
 import { composeMessage, findMessage } from "./conversation.ts";
 import { type CallPath, findPath, formatPath } from "./path.ts";
 import { readConversation, readTools, toChatItems } from "./read-conversation.ts";
+import { describeStandIn, findStandIn, listReferences } from "./stand-ins.ts";
 
 export type RewardSource = { readonly text: string } | { readonly path: CallPath };
 /** A line of JSON, or the reason for a failure, such as `it was deleted`. */
-export type ConversionResult = { readonly line: string } | { readonly why: string; readonly needsReward?: true };
+export type ConversionResult =
+  | Readonly<{ line: string; references: ReturnType<typeof listReferences> }>
+  | Readonly<{ why: string; needsReward?: true }>;
 
 /** A JSON string never contains a raw line end. */
-const toLine = (json: string): ConversionResult => ({ line: json.replaceAll(/[\r\n][ \t\r\n]*/g, "") });
+const toResult = (json: string, items: readonly RawJson[]): ConversionResult => {
+  return { line: json.replaceAll(/[\r\n][ \t\r\n]*/g, ""), references: listReferences(items) };
+};
 
 export const toMessages = (call: RawJson): ConversionResult => {
   const items = readItems(call);
   if (typeof items === "string") return { why: items };
-  return toLine(composeArray(items.map((item) => (findMessage(item) ?? item).json)));
+  const messages = items.map((item) => findMessage(item) ?? item);
+  return toResult(composeArray(messages.map(({ json }) => json)), messages);
 };
 
 export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResult => {
@@ -36,13 +43,12 @@ export const toTrajectory = (call: RawJson, from: RewardSource): ConversionResul
   if (tools && tools.kind !== "list") return { why: "its tools are not a list" };
   const reward = "text" in from ? from.text : readReward(call, from.path);
   if (typeof reward !== "string") return reward;
-  return toLine(
-    composeMembers([
-      ["messages_and_choices", composeArray(isLogged ? restoreChoices(items, call) : items.map(({ json }) => json))],
-      ["tools", tools?.json],
-      ...(isLogged ? readLoggedFields(call, reward) : readTracedFields(call, reward)),
-    ]),
-  );
+  const members = composeMembers([
+    ["messages_and_choices", composeArray(isLogged ? restoreChoices(items, call) : items.map(({ json }) => json))],
+    ["tools", tools?.json],
+    ...(isLogged ? readLoggedFields(call, reward) : readTracedFields(call, reward)),
+  ]);
+  return toResult(members, items);
 };
 
 const readReward = (call: RawJson, path: CallPath) => {
@@ -91,12 +97,29 @@ const restoreChoices = (items: readonly RawJson[], call: RawJson) => {
 
 /** Logged messages and choices stay as they were logged. */
 const readItems = (call: RawJson): readonly RawJson[] | string => {
-  const items = readRecordedItems(call);
-  return typeof items === "string" || findOperation(call) === "rollcall.log" ? items : toChatItems(items);
+  const items = describeState(call) ?? readRecordedItems(call);
+  if (typeof items === "string" || findOperation(call) === "rollcall.log") return items;
+  return items.map(findStandIn).find((why) => why !== undefined) ?? toChatItems(items);
 };
 
+/** Returns why the output is not the whole answer. */
+const describeState = (call: RawJson) => {
+  const state = findState(call);
+  if (state === "deleted") return "it was deleted";
+  if (state === "failed") return findValue(call, "exception") ? "it failed with an exception" : "it failed";
+  if (state === "running") return "it has not ended";
+  const reply = findValue(call, "output");
+  const replyStatus = textAt(reply, "object") === "response" ? textAt(reply, "status") : undefined;
+  const status = [readStatus(call), replyStatus].find((text = "success") => !endStatuses.has(text.toLowerCase()));
+  return status === undefined ? undefined : `it has the status ${JSON.stringify(cutText(status, 40))}`;
+};
+
+/** Statuses of a call or response with an answer. `incomplete` is an answer that was cut. */
+const endStatuses: ReadonlySet<string> = new Set(
+  ["success", "succeeded", "ok", "completed", "complete", "done", "finished"].concat("descendant_error", "incomplete"),
+);
+
 const readRecordedItems = (call: RawJson): readonly RawJson[] | string => {
-  if (findValue(call, "deleted_at")) return "it was deleted";
   const { inputs, output: answer, obstacle } = readConversation(call);
   if (obstacle !== undefined) return obstacle;
   const messages = inputs.items ?? [];
@@ -106,11 +129,9 @@ const readRecordedItems = (call: RawJson): readonly RawJson[] | string => {
     const answers = readAnswer(output, answer.items);
     return typeof answers === "string" ? answers : [...messages, ...answers];
   }
-  const exception = findValue(call, "exception")?.json ?? '""';
   // Without an output, the inputs can be a complete rollout.
   const isFromModel = (item: RawJson) => findMessage(item) !== item || textAt(item, "role") === "assistant";
-  const isComplete = exception === '""' && findValue(call, "ended_at") !== undefined && messages.some(isFromModel);
-  return isComplete ? messages : "it has no output";
+  return messages.some(isFromModel) ? messages : "it has no output";
 };
 
 const hasMessage = (item: RawJson) => findMessage(item) !== undefined;
@@ -119,5 +140,9 @@ const readAnswer = (output: RawJson, items: readonly RawJson[] | undefined): rea
   const choices = [findValue(output, "choices"), findValue(output, "candidates")];
   if (choices.some((list) => itemsOf(list).length > 1)) return "its output has several choices";
   if (output.kind === "text") return [composeMessage("assistant", output)];
-  return items?.every(hasMessage) ? items : "its output is not a message";
+  if (items?.every(hasMessage)) return items;
+  const values = [output, ...itemsOf(output), findValue(output, "choices"), ...itemsOf(findValue(output, "choices"))];
+  const replies = values.flatMap((value) => [value, findValue(value, "message")]);
+  const reasons = replies.map((value) => value && describeStandIn("output", value));
+  return reasons.find((why) => why !== undefined) ?? "its output is not a message";
 };

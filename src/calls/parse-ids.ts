@@ -6,6 +6,18 @@ import { isObject, parseJson } from "../json/json-bytes.ts";
 const maxIdLength = 1024;
 const maxLineLength = 256 * 1024 * 1024;
 
+/** Returns the id of a URL or reference such as `weave:///team/project/call/<id>`, and undefined if it has no id. */
+export const toCallId = (text: string) => {
+  const [, path, search = ""] = /^[a-z][a-z\d+.-]*:\/\/([^?#]*)(?:\?([^#]*))?/i.exec(text) ?? [];
+  if (path === undefined) return text;
+  // A page of a trace shows one of its calls, which the query names.
+  const shown = new URLSearchParams(search).get("peekPath") ?? "";
+  const queries = [search, shown.replace(/^[^?]*\??/, "")].map((query) => new URLSearchParams(query));
+  const [child] = queries.flatMap((query) => query.get("descendentCallId") || []);
+  const [parent] = [shown, path].flatMap((part) => /\/calls?\/([^/?#\s]+)\/?(?:\?|$)/.exec(part)?.[1] ?? []);
+  return child ?? parent;
+};
+
 /** @throws Failure `call-ids-missing`, `invalid-call-id` */
 export async function* parseCallIds(chunks: AsyncIterable<Uint8Array>, canBeEmpty = false): AsyncIterable<string> {
   let isEmpty = true;
@@ -43,10 +55,13 @@ async function* splitLines(chunks: AsyncIterable<Uint8Array>) {
 }
 
 const parseLine = (text: string, line: number) => {
-  const ids = text.startsWith("{") ? parseObjectIds(text, line) : [parseField(text)];
-  if (ids.some((id) => id.length > maxIdLength)) throw invalidCallId(line, "too long");
-  if (ids.some((id) => id.includes("\ufffd"))) throw invalidCallId(line, "not UTF-8");
-  return ids;
+  const ids = text.startsWith("{") ? parseObjectIds(text, line) : [toCallId(parseField(text))];
+  return ids.map((id) => {
+    if (id === undefined) throw invalidCallId(line, "a URL that does not end with /call/<id>");
+    if (id.length > maxIdLength) throw invalidCallId(line, "too long");
+    if (id.includes("\ufffd")) throw invalidCallId(line, "not UTF-8");
+    return id;
+  });
 };
 
 const parseField = (text: string) => {

@@ -57,7 +57,7 @@ describe("a call as a trajectory", () => {
     fc.assert(
       fc.property(fc.array(raw, { minLength: 1, maxLength: 4 }), raw, (list, tool) => {
         const answer = '{"index": 0, "message":{"role":"assistant","x":12345678901234567890},"logprobs":{"a":-0.0}}';
-        const call = `{"inputs":{"messages":[${list.join(" , ")}],"tools":[${tool}]},"output":{"choices":[${answer}]}}`;
+        const call = `{"ended_at":"1","inputs":{"messages":[${list.join(" , ")}],"tools":[${tool}]},"output":{"choices":[${answer}]}}`;
         expect(trajectory(call)).toBe(
           `{"messages_and_choices":[${[...list, answer].join(",")}],"tools":[${tool}],"reward":1,"metadata":{}}`,
         );
@@ -67,7 +67,7 @@ describe("a call as a trajectory", () => {
 
   it("loses only the line ends of JSON on several lines", () => {
     const spread = JSON.stringify(
-      { inputs: { messages: [{ role: "user", content: "a\n  b" }] }, output: "ok" },
+      { ...done, id: undefined, inputs: { messages: [{ role: "user", content: "a\n  b" }] }, output: "ok" },
       null,
       2,
     );
@@ -114,9 +114,14 @@ describe("a call as a trajectory", () => {
   );
 
   it.each([
-    ["it has no output", { ...done, ended_at: null, output: null }],
+    ["it has not ended", { ...done, ended_at: null }],
+    ["it has not ended", { ...done, summary: { vendor: { status: "running" } } }],
+    ["it failed with an exception", { ...done, exception: "boom" }],
+    ["it failed", { ...done, summary: { status: "error" } }],
+    ['it has the status "cancelled"', { ...done, summary: { weave: { status: "cancelled" } } }],
+    ['it has the status "in_progress"', { ...done, output: { object: "response", status: "in_progress", output: [] } }],
     ["it was deleted", { ...done, deleted_at: "2025-01-01T00:00:02Z" }],
-    ["it has no output", { ...done, output: null, exception: "boom" }],
+    ["it failed with an exception", { ...done, output: null, exception: "boom" }],
     ["its inputs have no messages", { ...done, inputs: { prompt: "x" } }],
     ["its inputs have no messages", { ...done, inputs: { messages: [] } }],
     ["its inputs have no messages", { ...done, inputs: { messages: [7] } }],
@@ -132,6 +137,111 @@ describe("a call as a trajectory", () => {
     expect(trajectory(call)).toBe(`unfit: ${why}`);
   });
 
+  const uri = "weave:///team/project/object/Answer:d1gEst";
+  const placeholder = { _weave: { error: "<EXCEEDS_LIMITS>" } };
+  const said = (content: unknown, more: object = {}) => ({
+    choices: [{ message: { role: "assistant", content, ...more } }],
+  });
+  const asked = (content: unknown, role = "user") => ({ messages: [{ role, content }] });
+  const call = (args: string) => ({ id: "1", type: "function", function: { name: "get", arguments: args } });
+
+  it.each([
+    ["is a reference", { output: uri }],
+    ["is a reference", { output: "\ts3-artifact:///bucket/answer.json\n" }],
+    ["is a reference", { output: "@@@langfuseMedia:type=text/plain|id=7|source=bytes@@@" }],
+    ["is a reference", { output: { choices: uri } }],
+    ["is a reference", { output: { choices: [{ index: 0, message: uri }] } }],
+    ["is a reference", { output: said(uri) }],
+    ["is a reference", { output: { role: "assistant", content: uri } }],
+    ["is a reference", { output: said([{ type: "text", text: uri }]) }],
+    ["is a reference", { output: said(null, { tool_calls: uri }) }],
+    ["is a reference", { output: said(null, { tool_calls: [call(uri)] }) }],
+    ["is a reference", { output: said("4", { reasoning_content: uri }) }],
+    ["is a reference", { inputs: asked(uri) }],
+    ["is a reference", { inputs: asked(uri, "system") }],
+    [
+      "is a reference",
+      {
+        inputs: { input: "hi" },
+        output: {
+          object: "response",
+          output: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: uri }] }],
+        },
+      },
+    ],
+    [
+      "is a reference",
+      {
+        inputs: { contents: [{ role: "user", parts: [{ text: "hi" }] }] },
+        output: { candidates: [{ content: { role: "model", parts: [{ text: uri }] } }] },
+      },
+    ],
+    ["is a reference", { output: { type: "message", role: "assistant", content: [{ type: "text", text: uri }] } }],
+    ["is a placeholder", { output: placeholder }],
+    ["is a placeholder", { output: [placeholder] }],
+    ["is a placeholder", { output: JSON.stringify(placeholder) }],
+    ["is a placeholder", { output: "<EXCEEDS_LIMITS>" }],
+    ["is a placeholder", { output: said(placeholder) }],
+    [
+      "is a placeholder",
+      {
+        output: said([
+          { type: "text", text: "4" },
+          { _type: "CustomWeaveType", files: {} },
+        ]),
+      },
+    ],
+    ["is a placeholder", { inputs: asked(placeholder) }],
+    ["is a placeholder", { inputs: asked(placeholder, "tool") }],
+    ["is the printed name of an object", { output: "<openai.AsyncStream object at 0x7f1b2c3d4e50>" }],
+    ["is the printed name of an object", { output: "<bound method Chat.run of <chat.Chat object at 0x10fA>>" }],
+    ["is the printed name of an object", { output: said("[object Object]") }],
+    ["is the printed name of an object", { output: "ChatCompletion(id='1', choices=[Choice(finish_reason='stop')])" }],
+  ])("fails because a message or the output %s (row %$)", (why, own) => {
+    const { inputs = { messages }, ...others } = { inputs: undefined, ...own };
+    expect(trajectory({ ...done, ...others, inputs })).toMatch(new RegExp(`^unfit: its (output|message \\d) ${why}`));
+    expect(textOf(toMessages(parseRawJson(JSON.stringify({ ...done, ...others, inputs }))))).toMatch(/^unfit: /);
+  });
+
+  it.each([
+    "<b>4</b>",
+    "see <a.B object at 0x7f> for 4",
+    "Search(query='4')",
+    "https://example.com/object/4",
+    '{"weave":1}',
+    "file:///tmp is a folder",
+  ])("has the answer %s, which only looks like a reference or a printed object", (content) => {
+    const result = toTrajectory(parseRawJson(JSON.stringify({ ...done, output: said(content) })), one);
+    expect(result).toMatchObject({ line: expect.stringContaining(JSON.stringify(content)), references: [] });
+  });
+
+  it("has a printed object that a tool or a person said", () => {
+    for (const role of ["tool", "user"])
+      expect(trajectory({ ...done, inputs: asked("<a.B object at 0x7f>", role) })).toMatch(/^\{/);
+    expect(trajectory({ ...done, inputs: asked("file:///tmp/report.txt", "tool") })).toMatch(/^\{/);
+  });
+
+  it.each([
+    ["a text", asked(`Read ${uri}, please`), uri],
+    [
+      "a part of several",
+      asked([
+        { type: "text", text: "Look" },
+        { type: "image_url", image_url: { url: uri } },
+      ]),
+      uri,
+    ],
+    ["a result", asked(uri, "tool"), uri],
+  ])("names the reference in %s", (_, inputs, reference) => {
+    const result = toTrajectory(parseRawJson(JSON.stringify({ ...done, inputs })), one);
+    expect(result).toMatchObject({ references: [{ message: 1, reference: expect.stringContaining(reference) }] });
+  });
+
+  it("is the trajectory that the local service logged, whatever it says", () => {
+    const logged = { ...done, op_name: "rollcall.log", output: said(uri) };
+    expect(trajectory(logged)).toContain(uri);
+  });
+
   it("has the reward of attributes.reward by default", () => {
     expect(JSON.parse(trajectory({ ...done, attributes: { reward: 0.25 } }, fromAttributes)).reward).toBe(0.25);
     expect(trajectory(done, fromAttributes)).toBe("unfit: it has no value at attributes.reward");
@@ -143,7 +253,7 @@ describe("a call as a trajectory", () => {
   it("has the reward of another path, as it is spelled", () => {
     const from: RewardSource = { path: parsePath("output.score", "--reward-from") };
     const call = (score: string) =>
-      `{"inputs":{"messages":[{"role":"user"}]},"output":{"role":"assistant","score":${score}}}`;
+      `{"ended_at":"1","inputs":{"messages":[{"role":"user"}]},"output":{"role":"assistant","score":${score}}}`;
     expect(trajectory(call("1.50"), from)).toContain('"reward":1.50,');
     expect(trajectory(call("true"), from)).toBe("unfit: its reward is not a number");
     expect(trajectory(call("null"), from)).toBe("unfit: it has no value at output.score");

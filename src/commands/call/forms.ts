@@ -2,7 +2,7 @@
 import * as traced from "../../calls/index.ts";
 import { compileGlob } from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
-import type { Failure } from "../../failure.ts";
+import type { Failure, Problem } from "../../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
 import { type KeyColumn, printObjects } from "../../output/index.ts";
@@ -132,6 +132,7 @@ const valueForm =
   (path: traced.CallPath): Form =>
   async ({ screen }, _, { calls, totals }) => {
     const ids: string[] = [];
+    const values: string[] = [];
     let missing: traced.MissingStep | undefined;
     for await (const { id, call } of calls) {
       const found = traced.findPath(call, path);
@@ -140,10 +141,23 @@ const valueForm =
         missing ??= found;
       } else if (found.value.kind === "text" && !screen.isForProgram) {
         await screen.printText(`${found.value.text}\n`);
-      } else await screen.printUnpaged([found.value.json, "\n"], "json");
+      } else if (screen.format === "json") values.push(found.value.json);
+      else await screen.printUnpaged([found.value.json, "\n"], "json");
     }
-    return missing && callPathMissing(missing, traced.formatPath(path), ids, totals().requested);
+    const { requested, hasSeveral, canBeEmpty } = totals();
+    if (screen.format === "json" && (values.length > 0 || canBeEmpty))
+      await screen.printUnpaged(
+        [hasSeveral || values.length === 0 ? `[${values.join(",")}]` : values.join(), "\n"],
+        "json",
+      );
+    return missing && callPathMissing(missing, traced.formatPath(path), ids, requested);
   };
+
+const referenceInContent = (id: string, at: number, reference: string): Problem => {
+  const message = `message ${at} of ${id} has a reference to another object (${reference}), not its content`;
+  const advice = "replace the reference with the content before you train on the message";
+  return { rule: "reference-in-content", severity: "warning", message, advice };
+};
 
 const lineForm =
   (into: "trajectory" | "messages", convert: (call: RawJson) => traced.ConversionResult): Form =>
@@ -152,7 +166,11 @@ const lineForm =
     for await (const { id, call } of calls) {
       const converted = convert(call);
       if ("why" in converted) obstacles.push({ id, ...converted });
-      else await screen.printUnpaged([converted.line, "\n"], "json");
+      else {
+        for (const { message, reference } of converted.references)
+          screen.warn(referenceInContent(id, message, reference));
+        await screen.printUnpaged([converted.line, "\n"], "json");
+      }
     }
     if (obstacles.length > 0) return callsUnconvertible({ calls: obstacles, requested: totals().requested, into });
     return undefined;

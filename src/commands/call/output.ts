@@ -48,8 +48,13 @@ const read = s.union([
   describe("the answer, with its other keys", s.looseObject({ call })),
   object({ calls: list(call) }),
   describe("with --summary", summary),
+  describe("with --path: the value, or the list of the values of several calls", s.unknown()),
 ]);
 
 export const outputs: s.Outputs = {
-  "call read": ["one call, or a list of calls", read, s.union([call, describe("with --summary", group)])],
+  "call read": [
+    "one call, or a list of calls",
+    read,
+    s.union([call, describe("with --summary", group), describe("with --path", s.unknown())]),
+  ],
 };

@@ -1,7 +1,7 @@
 /** Runs `rollcall call read` (interface 4.3). */
 
 import { addAbortSignal, Readable } from "node:stream";
-import { omitContent, parseCallIds } from "../../calls/index.ts";
+import { omitContent, parseCallIds, toCallId } from "../../calls/index.ts";
 import { checkRequest, openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
 import { readCall } from "../../contract/call.ts";
@@ -22,9 +22,12 @@ const maxFailedInARow = 8;
 
 export const readCalls = async (context: Context, typed: CallReadOptions) => {
   const { host, screen } = context;
-  const typedIds = typed.callId.map((word) => word.trim());
-  if (typedIds.includes(""))
-    throw invalidOptionValue("<call-id>", typed.callId[typedIds.indexOf("")] ?? "", "a call id");
+  const typedIds = typed.callId.map((word) => {
+    const id = toCallId(word.trim());
+    const wanted = "a call id, or a URL or reference that ends with /call/<id>";
+    if (!id) throw invalidOptionValue("<call-id>", word, wanted);
+    return id;
+  });
   const printForm = selectForm(context, typed);
   const settings = await readEffectiveSettings(context);
   settings.requireAll(settings.local ? ["project"] : ["base_url", "project"]);
