@@ -64,6 +64,11 @@ const otherTopics = [
     "warning",
     "Other machines can reach the address of `rollcall serve`, and keys travel over plain http.",
   ),
+  ruleTopic(
+    "reference-in-content",
+    "warning",
+    "A message of a call refers to an object that the tracing client recorded elsewhere, so `call read --as` prints the reference, not the content.",
+  ),
 ];
 
 export const describeTopic = async ({ about, example }: Topic) =>

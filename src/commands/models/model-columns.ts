@@ -24,9 +24,9 @@ export const serviceColumn = <Row>(
   },
 });
 
-/** Values are Unix seconds. Services send 0 for an unknown time. */
+/** Values are Unix seconds. Services send 0 for an unknown time, which is not a day of 1970. */
 export const spellTime = (value: unknown, spelled: () => string) =>
-  value === 0 ? "" : (formatUnixDay(value) ?? spelled());
+  value === 0 ? "0" : (formatUnixDay(value) ?? spelled());
 
 type Row = Readonly<{ model?: ReplyEntry }>;
 
