@@ -61,7 +61,7 @@ const isPlaceholderText = ({ kind, text }: RawJson) => {
 /** Assumed: a reference is a URI without a host, or a token between `@@@`. */
 const isReference = (text: string) => /^(?:[a-z][a-z\d+.-]*:\/\/\/\S+|@@@\w+:[^@\s]+@@@)$/i.test(text);
 
-/** True for texts of Python and JavaScript, such as `<openai.Stream object at 0x7f1b>` and `Message(role='assistant')`. */
+/** True for what Python and JavaScript print, such as `<a.Stream object at 0x7f1b>` and `Message(role='assistant')`. */
 const isPrinted = (text: string) =>
   /^<[^\n]* at 0x[\da-f]+>+$/i.test(text) ||
   /^\[object \w+\]$/.test(text) ||
