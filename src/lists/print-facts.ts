@@ -16,7 +16,18 @@ type ResultPage = Readonly<{
   metrics?: Readonly<Record<string, number>>;
   metricsScope?: string | undefined;
   next?: readonly Fact[];
+  /** The JSON document, whose members are the rows in a pipe. Default: the facts. */
+  document?: object;
 }>;
+
+/** Lists the members of a document by their dotted names, except lists and nulls. */
+const listMembers = (document: object, prefix = ""): readonly Fact[] =>
+  Object.entries(document).flatMap(([key, value]: [string, unknown]): readonly Fact[] => {
+    const name = prefix + key;
+    if (typeof value === "string" || typeof value === "number") return [{ name, value }];
+    if (typeof value === "boolean") return [{ name, value: String(value) }];
+    return typeof value !== "object" || value === null || Array.isArray(value) ? [] : listMembers(value, `${name}.`);
+  });
 
 const columns: readonly KeyColumn<Fact>[] = [
   { name: "name", rank: 0 },
@@ -28,9 +39,10 @@ export const checkFactFields = ({ fields = [], format, isForProgram }: Screen) =
   if (format !== "table" && !isForProgram) for (const name of fields) resolveField(name, columns);
 };
 
-export const printFacts = async (screen: Screen, { facts, metrics = {}, metricsScope, next = [] }: ResultPage) => {
+export const printFacts = async (screen: Screen, page: ResultPage) => {
+  const { facts, metrics = {}, metricsScope, next = [], document } = page;
   if (screen.format !== "table") {
-    const data = [...facts, ...toFacts({ "metrics for": metricsScope }), ...toFacts(metrics), ...next];
+    const data = [...(document === undefined ? facts : listMembers(document)), ...next];
     return await printObjects(screen, { data }, { member: "data", columns });
   }
   const toLines = (list: readonly Fact[], kind?: Line["kind"]) =>

@@ -3,7 +3,7 @@ export { openBrowser } from "./browser.ts";
 export * from "./ci-report.ts";
 export * from "./list.ts";
 export { formatTable, quoteCode } from "./markdown.ts";
-export { printPage } from "./page.ts";
+export { printPage, requirePage } from "./page.ts";
 export { formatBar, type Meter, meterFormats } from "./progress.ts";
 export * from "./screen.ts";
 export * from "./views.ts";

@@ -1,9 +1,15 @@
 /** Prints pages of titled sections. */
 import { cutText, replaceLoneSurrogates } from "../sentences.ts";
+import { notRows } from "./failures.ts";
 import type { Screen } from "./screen.ts";
 import type { Line, Page, Section } from "./views.ts";
 
 type Pages = Iterable<Page> | AsyncIterable<Page>;
+
+/** In a pipe, a page is plain text. @throws Failure `not-rows` if the command line asks for rows without columns */
+export const requirePage = ({ options, fields }: Screen) => {
+  if (options.format === "tsv" && !fields) throw notRows();
+};
 
 export const printPage = (screen: Screen, page: Page) => printPages(screen, [page]);
 

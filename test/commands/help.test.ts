@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { listCommands, loadTree } from "../../src/cli/command.ts";
+import { program } from "../../src/commands/index.ts";
 import { commandPaths } from "../project/docs/commands.ts";
 import { runHere, runHereOnTerminal } from "../support/here.ts";
 import { newHome, runRollcall } from "../support/run.ts";
@@ -18,6 +20,12 @@ const examplesIn = (help: string): readonly string[] => {
     .trimEnd()
     .split(/\n(?= {2}\S)/)
     .filter((example) => example.trim() !== "");
+};
+
+/** The shorter descriptions that `-h` has instead of those of `--help`. */
+const findUsualTexts = async (path: readonly string[]): Promise<ReadonlySet<string>> => {
+  const found = listCommands(await loadTree(program)).find(({ words }) => words === path.join(" "));
+  return new Set(Object.values(found?.usual ?? {}));
 };
 
 const helpOf = async (path: readonly string[]): Promise<string> => {
@@ -57,11 +65,13 @@ describe("the help", () => {
   it.each(commands.map((path) => [nameOf(path), path] as const))(
     "contains only texts of docs/commands.md for %s -h",
     async (_, path) => {
+      const usual = await findUsualTexts(path);
       const items = (await helpOf(path)).matchAll(/^ {2}(\S.*?) {2,}(\S.*(?:\n {3,}\S.*)*)$/gm);
       const texts = Array.from(items, ([, term = "", text = ""]) => {
         const about = wordsOf(text).replace(/ \([^ ]*\)$/, "");
         // The help gives only the names of grouped options, and of the commands in the last line of rollcall's list.
         if (about.startsWith("--") || term === "more") return about.split(/, | (?=--)/);
+        if (usual.has(wordsOf(text))) return [];
         return term.startsWith("-") ? `${term} ${about}` : about;
       });
       expect(texts.flat().filter((text) => !reference.includes(text))).toEqual([]);

@@ -34,7 +34,7 @@ describe("--local on a new machine", () => {
     const logged = await runRollcall(["log", "gpt-4o", airline, "--split", "train", "--local"], { env });
     expect(logged.code).toBe(0);
     expect(logged.stderr).toMatch(/^test\/samples\/airline\.groups\.jsonl:1:1: warning: .*\[zero-variance-group\]$/m);
-    expect(logged.stdout).toMatch(/^train\/reward\t0\.25$/m);
+    expect(logged.stdout).toMatch(/^metrics\.train\/reward\t0\.25$/m);
     const next = /^next\trollcall (call read \S+ --local)$/m.exec(logged.stdout)?.[1] ?? "";
     const read = await runRollcall(next.split(" "), { env });
     expect(read).toMatchObject({ code: 0, stderr: "" });
@@ -141,15 +141,15 @@ describe("--local in many processes at once", () => {
 
 describe("--local without a usable data folder", () => {
   it.each([
-    ["no home folder", { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" }, "ROLLCALL_DATA_DIR"],
-    ["a file in the way", { ROLLCALL_DATA_DIR: "/etc/passwd" }, "/etc/passwd/local.key"],
-    ["a folder that cannot be created", { ROLLCALL_DATA_DIR: "/proc/nothing/here" }, "/proc/nothing/here/local.key"],
-  ])("exits with 11 and names the fix: %s", async (_what, env, said) => {
+    ["no home folder", { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" }, "", "ROLLCALL_DATA_DIR"],
+    ["a file in the way", { ROLLCALL_DATA_DIR: "/etc/passwd" }, "/etc/passwd/ledger.db", "--ledger or ROLLCALL_LEDGER"],
+    ["a folder that cannot be created", { ROLLCALL_DATA_DIR: "/proc/nothing/here" }, "/proc/nothing/here/local.key", "ROLLCALL_DATA_DIR"],
+  ])("exits with 11 and names the fix: %s", async (_what, env, said, hint) => {
     const ran = await runRollcall(["log", "m", "--split", "train", "--local"], { env, stdin: tiny(1) });
     expect(ran.code).toBe(11);
     expect(ran.stdout).toBe("");
     expect(ran.stderr).toContain(said);
-    expect(ran.stderr).toContain("ROLLCALL_DATA_DIR");
+    expect(ran.stderr).toContain(hint);
     expect(ran.stderr).not.toContain("--no-ledger");
   });
 

@@ -46,7 +46,7 @@ describe("an input file with several names", () => {
     const checked = await runRollcall(["check", ...files], { cwd });
     expect([checked.code, checked.stderr]).toEqual([0, expect.stringContaining(noted)]);
     expect(checked.stderr).not.toContain("duplicate-trajectory");
-    expect(checked.stdout).toContain("groups\t2\n");
+    expect(checked.stdout).toContain("groups.read\t2\n");
     expect(rewardsOf((await runRollcall(["convert", ...files], { cwd })).stdout)).toEqual([1, 2]);
     const words = ["log", "m", "--split", "train", "--local", "--json", ...files];
     const logged = await runRollcall(words, { cwd, env: newHome() });

@@ -39,7 +39,7 @@ describe("the progress bar", () => {
   it("shows the next attempt during a wait, and no remaining time", () => {
     const waiting = "attempt 2 in 9 s, 290 s left";
     expect(formatBar({ ...half, waiting }, { ms: 1500, columns: 100 })).toBe(
-      `sending ███████░░░░░░░ 50% ${waiting} 25.0 MB of 50.0 MB 4558 groups`,
+      `sending ██████████░░░░░░░░░░ 50% ${waiting} 25.0 MB of 50.0 MB 4558 groups`,
     );
   });
 

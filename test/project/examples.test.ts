@@ -74,32 +74,22 @@ describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
     runs: { steps: readonly Step[] };
   } = parse(readFileSync("action.yml", "utf8"));
 
-  /** Runs a step as a runner does. */
-  const runStep = (
-    { run = "", env = {} }: Step,
-    folder: string,
-    inputs: Readonly<Record<string, string | undefined>>,
-    variables: Readonly<Record<string, string>>,
-  ) => {
+  /** Runs the steps as a runner does. They install the checkout, because a release is on another machine. */
+  const runAction = (folder: string, given: Readonly<Record<string, string | undefined>>) => {
     const values = new Map([["github.action_path", resolve(".")]]);
     for (const [name, input] of Object.entries(action.inputs))
-      values.set(`inputs.${name}`, inputs[name] ?? input.default);
-    const own = Object.entries(env).map(([name, text]) => [
-      name,
-      text.replaceAll(/\$\{\{ (\S+) \}\}/g, (_, value) => values.get(value) ?? ""),
-    ]);
-    const bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run];
-    return runIn(folder, bash, { ...variables, ...Object.fromEntries(own) });
-  };
-
-  /** Runs the steps. They install the checkout, because a release is on another machine. */
-  const runAction = (folder: string, given: Readonly<Record<string, string | undefined>>) => {
+      values.set(`inputs.${name}`, { package: resolve("."), ...given }[name] ?? input.default);
     const files = { GITHUB_PATH: join(folder, "path"), GITHUB_STEP_SUMMARY: join(folder, "summary") };
     for (const file of Object.values(files)) writeFileSync(file, "");
     const variables = { RUNNER_TEMP: newFolder(), ...files };
-    const results = action.runs.steps.map((step) => {
+    const results = action.runs.steps.map(({ run = "", env = {} }) => {
+      const own = Object.entries(env).map(([name, text]) => [
+        name,
+        text.replaceAll(/\$\{\{ (\S+) \}\}/g, (_, value) => values.get(value) ?? ""),
+      ]);
       const PATH = [readFileSync(files.GITHUB_PATH, "utf8").trim(), process.env.PATH].join(delimiter);
-      return runStep(step, folder, { package: resolve("."), ...given }, { ...variables, PATH });
+      const bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run];
+      return runIn(folder, bash, { ...variables, ...Object.fromEntries(own), PATH });
     });
     expect(results[0]?.status, results[0]?.stderr).toBe(0);
     return { ...results[1], summary: readFileSync(files.GITHUB_STEP_SUMMARY, "utf8") };
@@ -119,47 +109,6 @@ describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
     const ran = runAction(folder, { files: "a.jsonl", args: "--where 'reward > 0' --split $(>ran)" });
     expect([ran.status, ran.stderr, existsSync(join(folder, "ran"))]).toEqual([0, expect.anything(), false]);
     expect(ran.summary).toContain("| `split` | `$(>ran)` |");
-  });
-
-  const split = (args: string) => {
-    const folder = newFolder();
-    const program = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2, -4)))`;
-    writeFileSync(join(folder, "rollcall"), program, { mode: 0o755 });
-    const PATH = [folder, process.env.PATH].join(delimiter);
-    const [, step = {}] = action.runs.steps;
-    return runStep(step, folder, { args }, { PATH, RUNNER_TEMP: folder, GITHUB_STEP_SUMMARY: "s" });
-  };
-
-  it.each<[args: string, words: readonly string[]]>([
-    ["", []],
-    [" --strict\n--where  'reward > 0'\r\n", ["--strict", "--where", "reward > 0"]],
-    [String.raw`--where "name == \"it's\"" --x=a\ b\"c`, ["--where", `name == "it's"`, `--x=a b"c`]],
-    [String.raw`'a\b' "a\b\\c\$d" '' ""e`, [String.raw`a\b`, String.raw`a\b\c$d`, "", "e"]],
-    ["--a \\\n  --b\\\nc \"d\\\ne\" 'f\ng'", ["--a", "--bc", "de", "f\ng"]],
-    ["* ~ $HOME `id` a;b >c # {d,e}", ["*", "~", "$HOME", "`id`", "a;b", ">c", "#", "{d,e}"]],
-  ])("splits args into words as a shell does, and expands nothing (row %$)", (args, words) => {
-    expect(JSON.parse(split(args).stdout)).toEqual(["check", ...words]);
-  });
-
-  it.each(["--where 'a", '"a\\"', "a b\\"])("refuses args with an open quote or escape (row %$)", (args) => {
-    expect(split(args)).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("has no end") });
-  });
-
-  it.each([
-    ["", /^https:\/\/github\.com\/rollcall-cli\/rollcall\/releases\/download\/v[\d.]+\/rollcall-[\d.]+\.tgz$/],
-    ["https://host.example/a.tgz", /^https:\/\/host\.example\/a\.tgz$/],
-    ["./a.tgz", undefined],
-  ])("downloads the release or a package with a URL, and installs the file (row %$)", (file, url) => {
-    const folder = newFolder();
-    for (const name of ["curl", "npm"])
-      writeFileSync(join(folder, name), `#!/bin/sh\nfor last; do :; done; echo ${name} "$last"\n`, { mode: 0o755 });
-    const [step = {}] = action.runs.steps;
-    const PATH = [folder, process.env.PATH].join(delimiter);
-    const variables = { PATH, RUNNER_TEMP: folder, GITHUB_PATH: join(folder, "path") };
-    const lines = runStep(step, folder, { package: file }, variables).stdout.trim().split("\n");
-    if (url === undefined) expect(lines).toEqual([`npm ${file}`]);
-    else expect(lines).toEqual([expect.stringMatching(/^curl /), `npm ${join(folder, "rollcall.tgz")}`]);
-    expect(lines[0]?.split(" ")[1]).toMatch(url ?? "./a.tgz");
   });
 });
 

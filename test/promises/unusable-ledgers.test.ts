@@ -45,12 +45,12 @@ describe.concurrent("a ledger that cannot be used", () => {
   const refusedWith = async (
     context: TestCleanup & { readonly expect: typeof import("vitest").expect },
     prepare: (place: Place, path: string) => void,
-    args: readonly string[] = [],
+    { given, options = [] }: { readonly given?: string; readonly options?: readonly string[] } = {},
   ): Promise<string> => {
     const { service, place } = await openPlace(context);
     const path = place.path("ledger.db");
     prepare(place, path);
-    const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", three), "--ledger", path, ...args]);
+    const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", three), "--ledger", given ?? path, ...options]);
     expect([code, error?.code, stdout, service.requests()], stderr).toEqual([11, "storage", "", 0]);
     return error?.message ?? "";
   };
@@ -60,11 +60,11 @@ describe.concurrent("a ledger that cannot be used", () => {
   });
 
   it("gives exit 11 if its folder is a file", async (context) => {
-    await refusedWith(context, (place) => void place.write("file", ""), ["--ledger", "file/ledger.db"]);
+    await refusedWith(context, (place) => void place.write("file", ""), { given: "file/ledger.db" });
   });
 
   it("gives exit 11 if its name is too long", async (context) => {
-    await refusedWith(context, () => undefined, ["--ledger", "x".repeat(300)]);
+    await refusedWith(context, () => undefined, { given: "x".repeat(300) });
   });
 
   it("gives exit 11 if it is another program's database", async (context) => {
@@ -88,8 +88,8 @@ describe.concurrent("a ledger that cannot be used", () => {
   });
 
   it("gives exit 11 if it is required and missing", async (context) => {
-    await refusedWith(context, () => undefined, ["--require-ledger"]);
-    await refusedWith(context, (place) => void place.write("ledger.db", ""), ["--require-ledger"]);
+    await refusedWith(context, () => undefined, { options: ["--require-ledger"] });
+    await refusedWith(context, (place) => void place.write("ledger.db", ""), { options: ["--require-ledger"] });
   });
 
   it("gives exit 11 if it is cut or overwritten", async (context) => {

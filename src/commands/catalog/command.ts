@@ -82,6 +82,17 @@ export const catalog = cli.command({
       about: "compare a saved list with the current catalogs, two times, or the two catalogs",
       args: diffArgs,
       options: diffOptions,
+      usual: {
+        saved: "a list saved with `catalog all --json`",
+        pattern: "only models with this text in the id or name",
+        with: "compare with this saved list, not with the current ones",
+        since: "compare with the cached catalogs of this time",
+        catalog: "only this catalog",
+        worse: "only what can break a user",
+        "max-rise": "rise of a price that --worse allows (default: 0%)",
+        within: "with --worse: time to a deprecation (default: 30d)",
+        "exit-code": "exit with 10 if the catalogs differ",
+      },
       examples: [
         "rollcall catalog diff models.json --worse --max-rise 10% --exit-code",
         "rollcall catalog diff --since 30d",

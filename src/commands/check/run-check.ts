@@ -83,22 +83,21 @@ const listInvalidFiles = (dataset: Dataset) => {
 const printResult = async ({ screen }: Context, dataset: Dataset, result: CheckResult) => {
   const { status, split = null, groups, trajectories, metrics, problems, unreadable } = result;
   const { filteredOut: not_chosen, omittedProblemCount } = result;
-  if (screen.isForProgram) {
-    return await printDocument<CheckDocument>(screen, {
-      status,
-      split,
-      groups,
-      trajectories,
-      metrics,
-      problems: problems.map(toProblemDocument),
-      unreadable_lines: unreadable || undefined,
-      not_chosen,
-      problems_left_out: omittedProblemCount || undefined,
-      warnings: toWarningDocuments(problems),
-      notes: screen.notices,
-    });
-  }
-  await printFacts(screen, { facts: listFacts(result), metrics });
+  const document: CheckDocument = {
+    status,
+    split,
+    groups,
+    trajectories,
+    metrics,
+    problems: problems.map(toProblemDocument),
+    unreadable_lines: unreadable || undefined,
+    not_chosen,
+    problems_left_out: omittedProblemCount || undefined,
+    warnings: toWarningDocuments(problems),
+    notes: screen.notices,
+  };
+  if (screen.isForProgram) return await printDocument(screen, document);
+  await printFacts(screen, { facts: listFacts(result), metrics, document });
   await printDistributions(screen, () => collectDistributions(dataset));
 };
 

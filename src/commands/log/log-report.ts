@@ -45,8 +45,10 @@ export const printResult = async (run: LogRun, result: LogResult, target: PlanTa
   // With --follow, only `metrics` has the number of valid groups.
   const measured = { groups: metrics["data/step_num_scenarios"] ?? 0, logged: groups.logged + groups.already_logged };
   const metricsOf = status !== "planned" && measured.logged < measured.groups ? measured : undefined;
-  if (screen.isForProgram) return await printDocument(screen, toDocument(screen, result, metricsOf, target));
+  const document = toDocument(screen, result, metricsOf, target);
+  if (screen.isForProgram) return await printDocument(screen, document);
   await printFacts(screen, {
+    document,
     facts: [...toResultFacts(run, result), ...toPlannedFacts(result, target)],
     metrics,
     metricsScope: metricsOf && formatMetricsScope(metricsOf),

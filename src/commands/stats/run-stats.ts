@@ -10,7 +10,7 @@ import {
 import { toWarningDocuments } from "../../failure.ts";
 import { parseKeyText } from "../../index/group-key.ts";
 import { readTries } from "../../options/input-options.ts";
-import { findColumn, printDocument, printObjects } from "../../output/index.ts";
+import { findColumn, printDocument, printObjects, requirePage } from "../../output/index.ts";
 import { noteWarnings, skipInvalidGroups } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import { pluralize } from "../../sentences.ts";
@@ -23,6 +23,7 @@ import { printStatsPage, sliceColumns, toColumnValues } from "./stats-page.ts";
 export const printStats = async (context: Context, typed: StatsCommandOptions) => {
   const { by, each } = typed;
   const rows = each && openRows(each, typed);
+  if (!rows && by === undefined) requirePage(context.screen);
   const settings = await readEffectiveSettings(context, {});
   const measures = { by: by === "file" ? undefined : by };
   const request = { settings, typed, label: "reading", skipsDigests: true, measures, continuesAfterErrors: true };
@@ -79,8 +80,8 @@ const printResult = async (
 ) => {
   const slices = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
   const { fields } = screen;
-  if (screen.format === "table" && !fields)
-    return await printStatsPage(screen, { whole, slices, by, rewards: distributions().rewards });
+  const isPage = screen.format === "table" || (screen.format === "tsv" && by === undefined);
+  if (isPage && !fields) return await printStatsPage(screen, { whole, slices, by, rewards: distributions().rewards });
   const columns = sliceColumns(by, whole);
   const rows = by === undefined ? [{ value: null, ...whole }] : slices;
   const isOfSlices = by !== undefined && fields?.every((name) => findColumn(name, columns));

@@ -39,7 +39,7 @@ describe("rollcall log --compress", () => {
       env: { ...process.env, ...env },
     });
     expect(gunzipSync(body).toString()).toBe(`{"split":"t","trajectory_groups":[${group(1)},${group(2)}]}`);
-    expect((await runRollcall([...args], { env })).stdout).toContain("header\tContent-Encoding: gzip\n");
+    expect((await runRollcall([...args], { env })).stdout).toContain("plan.headers.Content-Encoding\tgzip\n");
   });
 
   it.each(forms)("logs with %s, and the ledger recognizes the groups without compression", async (form, unpack) => {

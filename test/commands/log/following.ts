@@ -121,4 +121,6 @@ export const quiet = [
   "zero-variance-group",
   "--allow",
   "no-sampled-turns",
+  "--allow",
+  "no-prompt",
 ];

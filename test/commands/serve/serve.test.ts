@@ -24,7 +24,10 @@ const serving = async (
   args: readonly string[] = [],
   { dataDir = newDataDir(), env = {} }: { readonly dataDir?: string; readonly env?: Record<string, string> } = {},
 ): Promise<ServeProcess> => {
-  const child = startInTurn(["serve", "--port", "0", "--data-dir", dataDir, ...args], { env });
+  const child = startInTurn(
+    ["serve", ...(args.includes("--port") ? [] : ["--port", "0"]), "--data-dir", dataDir, ...args],
+    { env },
+  );
   endAfterTest(child);
   const ended = new Promise<number | string | null>((resolve) => {
     child.on("close", (code, signal) => resolve(code ?? signal));
@@ -181,7 +184,7 @@ describe("rollcall serve that cannot start", () => {
     ["an address of another machine", "--host 192.0.2.7 --allow-host a", "this machine does not have the address"],
     ["the URL of a service", "--base-url http://a.example", "--base-url"],
   ])("exits with 2 for %s", async (_, args, said) => {
-    const ran = await runRollcall(["serve", "--port", "0", "--data-dir", newDataDir(), ...args.split(" ")]);
+    const ran = await runRollcall(["serve", "--data-dir", newDataDir(), ...args.split(" ")]);
     expect(ran.code).toBe(2);
     expect(ran.stdout).toBe("");
     expect(ran.stderr).toContain(said);
