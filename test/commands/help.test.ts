@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { listCommands, loadTree } from "../../src/cli/command.ts";
+import { listCommands, loadTree } from "../../src/cli/index.ts";
 import { program } from "../../src/commands/index.ts";
 import { commandPaths } from "../project/docs/commands.ts";
 import { runHere, runHereOnTerminal } from "../support/here.ts";

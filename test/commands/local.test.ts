@@ -143,7 +143,12 @@ describe("--local without a usable data folder", () => {
   it.each([
     ["no home folder", { HOME: "", XDG_DATA_HOME: "", XDG_CONFIG_HOME: "" }, "", "ROLLCALL_DATA_DIR"],
     ["a file in the way", { ROLLCALL_DATA_DIR: "/etc/passwd" }, "/etc/passwd/ledger.db", "--ledger or ROLLCALL_LEDGER"],
-    ["a folder that cannot be created", { ROLLCALL_DATA_DIR: "/proc/nothing/here" }, "/proc/nothing/here/local.key", "ROLLCALL_DATA_DIR"],
+    [
+      "a folder that cannot be created",
+      { ROLLCALL_DATA_DIR: "/proc/nothing/here" },
+      "/proc/nothing/here/local.key",
+      "ROLLCALL_DATA_DIR",
+    ],
   ])("exits with 11 and names the fix: %s", async (_what, env, said, hint) => {
     const ran = await runRollcall(["log", "m", "--split", "train", "--local"], { env, stdin: tiny(1) });
     expect(ran.code).toBe(11);

@@ -50,7 +50,12 @@ describe.concurrent("a ledger that cannot be used", () => {
     const { service, place } = await openPlace(context);
     const path = place.path("ledger.db");
     prepare(place, path);
-    const { code, error, stdout, stderr } = await place.log([place.write("a.jsonl", three), "--ledger", given ?? path, ...options]);
+    const { code, error, stdout, stderr } = await place.log([
+      place.write("a.jsonl", three),
+      "--ledger",
+      given ?? path,
+      ...options,
+    ]);
     expect([code, error?.code, stdout, service.requests()], stderr).toEqual([11, "storage", "", 0]);
     return error?.message ?? "";
   };
