@@ -72,23 +72,30 @@ class ApiTest(Case):
 
     def test_sends_nothing_after_an_exception(self) -> None:
         wrong = {"trajectories": [*group(1)["trajectories"], *group(1, Decimal(1))["trajectories"]]}
+        infinite = float("inf")
+        scalar = mock.Mock(ndim=0, item=lambda: infinite)
         for value, path in (
             (wrong, "groups[1].trajectories[1].reward is of the type Decimal, which JSON does not know"),
             ({**group(1), (1, 2): 3}, "groups[1] has a key that is not a string"),
             ("text", "groups[1] is of the type str, not a dict"),
+            (group(1, [0, infinite]), "groups[1].trajectories[0].reward[1] is inf, which JSON does not know"),
+            (group(1, scalar), "groups[1].trajectories[0].reward is of the type Mock, which JSON does not know"),
         ):
             with self.assertRaises(TypeError) as raised:
-                rollcall.log([group(0), value], model="m", split="train", on_invalid="skip", rejects="r")
+                rollcall.log([group(0), value], model="m", split="train")
             self.assertEqual(str(raised.exception), path)
         with self.assertRaises(KeyboardInterrupt):
             rollcall.log(map(mock.Mock(side_effect=[group(0), KeyboardInterrupt]), range(2)), model="m", split="train")
         self.assertEqual(run(*command(), "ledger", "calls").stdout, "")
 
     def test_raises_the_error_document(self) -> None:
-        error = self.catch([group(0), group(1, float("nan"))])
+        error = self.catch([group(0), group(1, float("nan"))], on_invalid="skip", rejects=self.home / "nan")
+        self.assertEqual((error.code, (error.result or {})["groups"]["rejected"]), ("partial", 1))
+        self.assertIn('"rule":"json-nan"', (self.home / "nan.reasons").read_text())
+        error = self.catch([group(0), group(1, "1")])
         self.assertEqual((error.code, error.exit_code, error.retryable), ("invalid_input", 3, False))
-        self.assertEqual((error.problems[0]["rule"], error.problems[0]["line"]), ("json-nan", 2))
-        self.assertRegex(str(error), "(?s)json-nan.*\nhint: ")
+        self.assertEqual((error.problems[0]["rule"], error.problems[0]["line"]), ("wrong-type", 2))
+        self.assertRegex(str(error), "(?s)wrong-type.*\nhint: ")
         with self.assertRaises(rollcall.Error) as raised:
             rollcall.check([group(0, None)])
         self.assertEqual((raised.exception.result or {})["problems"], raised.exception.problems)
@@ -111,6 +118,20 @@ class ApiTest(Case):
         error = self.catch([group(0), group(1, "1")], on_invalid="skip", rejects=self.home / "rejects", strict=False)
         self.assertEqual((error.code, (error.result or {})["groups"]["rejected"]), ("partial", 1))
 
+    def test_returns_the_documents_of_stats_and_compare(self) -> None:
+        self.write(1)
+        for run in (self.file, str(self.file), (group(at) for at in range(40))):
+            document = rollcall.stats(run, by="reward")
+            self.assertEqual((document["groups"], document["reward"]["mean"], document["by"][0]["value"]), (40, 1, 1))
+        for b in (self.file, map(group, range(40))):
+            compared = rollcall.compare(({**group(at, 0)} for at in range(40)), b, pair_by="reward")
+            self.assertEqual((compared["a"]["groups"], compared["paired"]), (40, 0))
+        with self.assertRaisesRegex(TypeError, r"^b\[0\]\.trajectories\[0\]\.reward is nan, "):
+            rollcall.compare(self.file, [group(0, float("nan"))])
+        with self.assertRaises(rollcall.Error) as raised:
+            rollcall.stats([group(0), group(1, "x")])
+        self.assertEqual((raised.exception.exit_code, (raised.exception.result or {})["groups"]), (3, 1))
+
     def test_loses_and_repeats_nothing_after_20_kills(self) -> None:
         for _ in range(20):
             self.write(random.random())
@@ -126,6 +147,57 @@ class ApiTest(Case):
             self.assertEqual(counts["logged"] + counts["already_logged"], 40)
         *_findings, store = json.loads(run(*command(), "doctor", "--offline", "--json").stdout)["findings"]
         self.assertEqual(store["facts"]["calls"], 20 * 40)
+
+
+class GuideTest(Case):
+    """Runs the examples of docs/guide/training-loops.md."""
+
+    def run_block(self, beginning: str, **names: Any) -> dict[str, Any]:
+        blocks = (HERE.parent / "docs/guide/training-loops.md").read_text().split("```python\n")[1:]
+        (block,) = (one.split("```")[0] for one in blocks if one.startswith(beginning))
+        names["rollcall"] = rollcall
+        exec(block, names)
+        return names
+
+    def test_logs_what_a_reward_function_of_trl_has(self) -> None:
+        prompts = [[{"role": "user", "content": text}] for text in ("1 + 1?", "1 + 1?", "2 + 2?", "2 + 2?")]
+        completions = [[{"role": "assistant", "content": text}] for text in "2345"]
+        log = mock.Mock(side_effect=rollcall.log)
+        with mock.patch.object(rollcall, "log", log):
+            names = self.run_block("def reward_and_log", reward=lambda completions, answer: [1.0, 0.0, 1.0, 0.0])
+            state = mock.Mock(global_step=7)
+            rewards = names["reward_and_log"](prompts, completions, state, answer=list("2244"))
+        self.assertEqual(rewards, [1.0, 0.0, 1.0, 0.0])
+        result = rollcall.log(*log.call_args.args, **log.call_args.kwargs)
+        self.assertEqual((result["groups"]["already_logged"], result["trajectories"]["read"]), (2, 4))
+        self.assertEqual((result["batch"], result["metrics"]["train/reward"]), ("step-7", 0.5))
+
+    def test_logs_rollouts_of_verifiers(self) -> None:
+        class State(dict[str, Any]):
+            """Has the keys of the input as verifiers' own class does."""
+
+            def get(self, key: str, default: Any = None) -> Any:
+                return self["input"].get(key, super().get(key, default))
+
+        inputs = {"prompt": [{"role": "user", "content": "1 + 1?"}], "example_id": 3, "task": "add", "answer": "2"}
+        turns = [[{"role": "assistant", "content": text}] for text in "23"]
+        results = [{"completion": turns[at], "reward": 1.0 - at, "metrics": {"exact": 1.0 - at}} for at in range(2)]
+        states = [State(input=inputs, client=object(), **result) for result in results]
+        outputs = [{**inputs, **result, "info": {}, "is_truncated": False, "timing": {}} for result in results]
+        for step, rollouts in enumerate((states, outputs)):
+            rows = self.run_block("keys =", rollouts=rollouts, step=step)["rows"]
+            again = rollcall.log(rows, model="my-model", split="train", batch=f"step-{step}", from_="verifiers-v0")
+            self.assertEqual((again["groups"]["already_logged"], again["trajectories"]["read"]), (1, 2))
+            self.assertEqual((again["metrics"]["train/reward"], again["metrics"]["train/exact"]), (0.5, 0.5))
+
+    def test_judges_groups_and_files(self) -> None:
+        (self.home / "rollouts").mkdir()
+        (self.home / "rollouts/step-1.jsonl").write_text("".join(f"{json.dumps(group(at, 0))}\n" for at in (1, 2)))
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.home)
+        names = self.run_block("by_step", groups=[group(1), group(2)])
+        self.assertEqual([one["groups"] for one in names["by_step"]], [2])
+        self.assertEqual((names["change"]["pairs"], names["change"]["b"]), (1, 1))
 
 
 class InstallationTest(Case):

@@ -1,4 +1,4 @@
-"""Logs and checks the groups of a training loop, with Node and the standard library.
+"""Logs, checks and judges the groups of a training loop, with Node and the standard library.
 
     result = rollcall.log(groups, model="my-model", split="train", batch=f"step-{step}")
 
@@ -10,9 +10,10 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import IO, Any
 
-__all__ = ["Error", "check", "log"]
+__all__ = ["Error", "check", "compare", "log", "stats"]
 
 Json = dict[str, Any]
+Path = str | os.PathLike[str]
 
 
 class Error(Exception):
@@ -43,14 +44,42 @@ def log(
 
     If the process is killed before `groups` ends, nothing is sent, except with `on_invalid="skip"`. If it is killed
     later, the program continues without it. After Ctrl-C, the request in flight has 5 s.
-    Raises Error. Raises TypeError for a value that JSON does not know, and sends nothing.
+    Raises Error. Raises TypeError for a value that JSON does not know, such as NaN, and sends nothing. With
+    `on_invalid="skip"`, the program rejects the group of a NaN.
     """
-    return _run(["log"], groups, {"split": split, "batch": batch, **options}, [model])
+    return _run(["log"], {"split": split, "batch": batch, **options}, [model, "-"], groups)
 
 
 def check(groups: Iterable[Json], **options: Any) -> Json:
     """Checks groups, and returns the document of `rollcall check --json`. Raises Error if a group is invalid."""
-    return _run(["check"], groups, options, [])
+    return _run(["check"], options, ["-"], groups)
+
+
+def stats(groups: Iterable[Json] | Path, *, by: str | None = None, **options: Any) -> Json:
+    """Returns the document of `rollcall stats --json` for groups, or for a file or folder. Raises Error."""
+    options = {"by": by, **options}
+    if isinstance(groups, (str, os.PathLike)):
+        return _run(["stats"], options, [os.fspath(groups)])
+    return _run(["stats"], options, ["-"], groups)
+
+
+def compare(a: Iterable[Json] | Path, b: Iterable[Json] | Path, **options: Any) -> Json:
+    """Returns the document of `rollcall compare --json`. Each run is groups, or a file or folder.
+
+    Raises Error, with the document in `result`, for `exit_code=True` if b is worse.
+    """
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        operands = []
+        for name, run in (("a", a), ("b", b)):
+            if isinstance(run, (str, os.PathLike)):
+                operands.append(os.fspath(run))
+                continue
+            operands.append(os.path.join(folder, f"{name}.jsonl"))
+            with open(operands[-1], "wb") as file:
+                file.writelines(_pieces(run, name, options))
+        return _run(["compare"], options, operands)
 
 
 #: The inputs of running programs. A forked worker must not keep them open, or the program would not see their ends.
@@ -67,7 +96,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_inputs)
 
 
-def _run(command: list[str], groups: Iterable[Json], options: Json, operands: list[str]) -> Json:
+def _run(command: list[str], options: Json, operands: list[str], groups: Iterable[Json] = ()) -> Json:
     # Here, because the command `rollcall` loads this file, too.
     import signal
     from subprocess import PIPE, Popen
@@ -75,7 +104,7 @@ def _run(command: list[str], groups: Iterable[Json], options: Json, operands: li
 
     from . import __main__ as launcher
 
-    words = [*launcher.command(), *command, *_option_words(options), "--json", "--", *operands, "-"]
+    words = [*launcher.command(), *command, *_option_words(options), "--json", "--", *operands]
     with TemporaryFile() as output, TemporaryFile() as errors:
         try:
             # In its own session, the program gets Ctrl-C only from here. A second one would end it at once.
@@ -85,7 +114,7 @@ def _run(command: list[str], groups: Iterable[Json], options: Json, operands: li
         assert process.stdin
         _inputs.add(process.stdin)
         try:
-            for piece in _pieces(groups):
+            for piece in _pieces(groups, "groups", options):
                 if not _write(process.stdin, piece):
                     break  # the program ended, and says why
             process.communicate()
@@ -144,7 +173,7 @@ def _option_words(options: Json) -> Iterator[str]:
                 yield option if value is True else f"{option}={value}"
 
 
-def _pieces(groups: Iterable[Json]) -> Iterator[bytes]:
+def _pieces(groups: Iterable[Json], name: str, options: Json) -> Iterator[bytes]:
     """Until the last piece, the input ends with an incomplete line, which the program does not accept."""
     import json
 
@@ -158,25 +187,31 @@ def _pieces(groups: Iterable[Json]) -> Iterator[bytes]:
             raise TypeError
         return item
 
+    def dump(value: Any) -> str:
+        return json.dumps(value, default=to_json, allow_nan=options.get("on_invalid") == "skip")
+
     def find_unknown(value: Any, path: str) -> str:
         is_list = isinstance(value, (list, tuple))
         for key, child in enumerate(value) if is_list else value.items() if isinstance(value, dict) else ():
             try:
-                json.dumps(child, default=to_json)
-            except TypeError:
+                dump(child)
+            except (TypeError, ValueError):
                 return find_unknown(child, f"{path}[{key}]" if is_list else f"{path}.{key}")
         if isinstance(value, dict):
             return f"{path} has a key that is not a string"
-        return f"{path} is of the type {type(value).__name__}, which JSON does not know"
+        kind = f"of the type {type(value).__name__}"
+        return f"{path} is {value if isinstance(value, float) else kind}, which JSON does not know"
 
     end = ""
     for at, group in enumerate(groups):
         if not isinstance(group, dict):
-            raise TypeError(f"groups[{at}] is of the type {type(group).__name__}, not a dict")
+            raise TypeError(f"{name}[{at}] is of the type {type(group).__name__}, not a dict")
         try:
-            line = json.dumps(group, default=to_json)
-        except TypeError:
-            raise TypeError(find_unknown(group, f"groups[{at}]")) from None
+            line = dump(group)
+        except (TypeError, ValueError) as error:
+            if "Circular" in str(error):
+                raise
+            raise TypeError(find_unknown(group, f"{name}[{at}]")) from None
         yield f"{end}{line[:-1]}".encode()
         end = f"{line[-1]}\n"
     yield end.encode()

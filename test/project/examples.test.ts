@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -39,12 +39,35 @@ describe.skipIf(!hasPython)("examples/training_loop.py", { tags: "slow" }, () =>
     expect(ran.stdout).toBe("step 9: 20 groups logged\nstep 10: 20 groups logged\n");
   });
 
-  it("continues with the next step if rollcall is killed, and names the files that are not logged", () => {
+  it("logs messages and rewards in memory", () => {
+    const ran = runIn(newFolder(), ["python3", resolve("examples/training_loop.py")]);
+    expect(ran).toMatchObject({ status: 0, stderr: "" });
+    expect(ran.stdout).toBe("step 1: 1 groups logged\nstep 2: 1 groups logged\n");
+  });
+
+  it.each([
+    ["is cut off", (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 500))],
+    ["is not text", (file: string) => writeFileSync(file, Buffer.from([0xff, 0xfe, 0x0a]))],
+    ["is a folder", (file: string) => void [rmSync(file), mkdirSync(file)]],
+    [
+      "has a NaN",
+      (file: string) => writeFileSync(file, '{"trajectories":[{"messages_and_choices":[],"reward":NaN}]}\n'),
+    ],
+    ["has no groups", (file: string) => writeFileSync(file, "[]\n")],
+  ])("continues with the next step if a file %s, and names the step", (_, damage) => {
+    const folder = folderWith("step-1.jsonl", "step-2.jsonl");
+    damage(join(folder, "step-1.jsonl"));
+    const ran = train(folder);
+    expect(ran).toMatchObject({ status: 1, stderr: "not completely logged: step 1\n" });
+    expect(ran.stdout).toMatch(/^step 1: .+\nstep 2: 20 groups logged\n$/);
+  });
+
+  it("continues with the next step if rollcall is killed, and names the steps that are not logged", () => {
     const folder = folderWith("step-1.jsonl", "step-2.jsonl");
     // A killed process prints nothing.
     writeFileSync(join(folder, "node"), "#!/bin/sh\nkill -9 $$\n", { mode: 0o755 });
     const ran = train(folder, { PATH: [folder, process.env.PATH].join(delimiter) });
-    expect(ran).toMatchObject({ status: 1, stderr: "not completely logged: step-1.jsonl, step-2.jsonl\n" });
+    expect(ran).toMatchObject({ status: 1, stderr: "not completely logged: step 1, step 2\n" });
   });
 });
 
