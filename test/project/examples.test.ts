@@ -1,9 +1,11 @@
-import { spawnSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { takeAndReset } from "../promises/place.ts";
 import { newFolder } from "../support/inputs.ts";
+import { faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
 import { newHome } from "../support/run.ts";
 import { hasShell } from "../support/shell.ts";
 import { pathWithRollcall } from "./docs/blocks.ts";
@@ -72,14 +74,62 @@ describe.skipIf(!hasPython)("examples/training_loop.py", { tags: "slow" }, () =>
 });
 
 interface Step {
+  readonly uses?: string;
+  readonly with?: Readonly<Record<string, string>>;
   readonly run?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-describe("examples/ci.yml", () => {
-  it("compares, logs and verifies, and logs no group again in a second run", { tags: "slow" }, () => {
+const action: {
+  inputs: Readonly<Record<string, { default: string }>>;
+  runs: { steps: readonly Step[] };
+} = parse(readFileSync("action.yml", "utf8"));
+
+/** Runs a step as a runner does. */
+const runStep = (
+  { run = "", env = {} }: Step,
+  folder: string,
+  inputs: Readonly<Record<string, string | undefined>>,
+  variables: Readonly<Record<string, string>>,
+) => {
+  const values = new Map([["github.action_path", resolve(".")]]);
+  for (const [name, input] of Object.entries(action.inputs))
+    values.set(`inputs.${name}`, inputs[name] ?? input.default);
+  const own = Object.entries(env).map(([name, text]) => [
+    name,
+    text.replaceAll(/\$\{\{ (\S+) \}\}/g, (_, value) => values.get(value) ?? ""),
+  ]);
+  const bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run];
+  return runIn(folder, bash, { ...variables, ...Object.fromEntries(own) });
+};
+
+/** Runs the steps. They install the checkout, because a release is on another machine. */
+const runAction = (folder: string, given: Readonly<Record<string, string | undefined>>) => {
+  const files = { GITHUB_PATH: join(folder, "path"), GITHUB_STEP_SUMMARY: join(folder, "summary") };
+  for (const file of Object.values(files)) writeFileSync(file, "");
+  const variables = { RUNNER_TEMP: newFolder(), ...files };
+  const results = action.runs.steps.map((step) => {
+    const PATH = [readFileSync(files.GITHUB_PATH, "utf8").trim(), process.env.PATH].join(delimiter);
+    return runStep(step, folder, { package: resolve("."), ...given }, { ...variables, PATH });
+  });
+  expect(results[0]?.status, results[0]?.stderr).toBe(0);
+  return { ...results[1], summary: readFileSync(files.GITHUB_STEP_SUMMARY, "utf8") };
+};
+
+describe.skipIf(!hasShell("bash"))("examples/ci.yml", { tags: "slow" }, () => {
+  const { steps }: { steps: readonly Step[] } = parse(readFileSync("examples/ci.yml", "utf8"));
+
+  it("checks rollouts of the samples without a failure, and fails on a NaN", () => {
+    const inputs = steps.find(({ uses }) => uses?.startsWith("rollcall-cli/rollcall@"))?.with;
+    const folder = folderWith("rollouts/a.jsonl");
+    copyFileSync("test/samples/formats/verifiers-v1-0.2.0.traces.jsonl", join(folder, "rollouts/b.jsonl"));
+    expect(runAction(folder, { ...inputs })).toMatchObject({ status: 0 });
+    writeFileSync(join(folder, "rollouts/c.jsonl"), '{"trajectories":[{"messages_and_choices":[],"reward":NaN}]}\n');
+    expect(runAction(folder, { ...inputs })).toMatchObject({ status: 3, stdout: expect.stringContaining("json-nan") });
+  });
+
+  it("compares, logs and verifies, and logs no group again in a second run", () => {
     const folder = folderWith("rollouts/a.jsonl", "main.jsonl");
-    const { steps }: { steps: readonly Step[] } = parse(readFileSync("examples/ci.yml", "utf8"));
     const lines = steps.flatMap(({ run }) => run ?? []);
     expect(lines).toHaveLength(3);
     const home = { ...newHome(), GITHUB_STEP_SUMMARY: "summary.md" };
@@ -92,32 +142,6 @@ describe("examples/ci.yml", () => {
 });
 
 describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
-  const action: {
-    inputs: Readonly<Record<string, { default: string }>>;
-    runs: { steps: readonly Step[] };
-  } = parse(readFileSync("action.yml", "utf8"));
-
-  /** Runs the steps as a runner does. They install the checkout, because a release is on another machine. */
-  const runAction = (folder: string, given: Readonly<Record<string, string | undefined>>) => {
-    const values = new Map([["github.action_path", resolve(".")]]);
-    for (const [name, input] of Object.entries(action.inputs))
-      values.set(`inputs.${name}`, { package: resolve("."), ...given }[name] ?? input.default);
-    const files = { GITHUB_PATH: join(folder, "path"), GITHUB_STEP_SUMMARY: join(folder, "summary") };
-    for (const file of Object.values(files)) writeFileSync(file, "");
-    const variables = { RUNNER_TEMP: newFolder(), ...files };
-    const results = action.runs.steps.map(({ run = "", env = {} }) => {
-      const own = Object.entries(env).map(([name, text]) => [
-        name,
-        text.replaceAll(/\$\{\{ (\S+) \}\}/g, (_, value) => values.get(value) ?? ""),
-      ]);
-      const PATH = [readFileSync(files.GITHUB_PATH, "utf8").trim(), process.env.PATH].join(delimiter);
-      const bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", run];
-      return runIn(folder, bash, { ...variables, ...Object.fromEntries(own), PATH });
-    });
-    expect(results[0]?.status, results[0]?.stderr).toBe(0);
-    return { ...results[1], summary: readFileSync(files.GITHUB_STEP_SUMMARY, "utf8") };
-  };
-
   it("checks files, annotates them and writes the summary", () => {
     const { status, stdout, summary } = runAction(folderWith("rollouts/a.jsonl", "rollouts/b.jsonl"), {
       files: "rollouts/*.jsonl",
@@ -133,13 +157,98 @@ describe.skipIf(!hasShell("bash"))("action.yml", { tags: "slow" }, () => {
     expect([ran.status, ran.stderr, existsSync(join(folder, "ran"))]).toEqual([0, expect.anything(), false]);
     expect(ran.summary).toContain("| `split` | `$(>ran)` |");
   });
+
+  const split = (args: string) => {
+    const folder = newFolder();
+    const program = `#!${process.execPath}\nconsole.log(JSON.stringify(process.argv.slice(2, -4)))`;
+    writeFileSync(join(folder, "rollcall"), program, { mode: 0o755 });
+    const PATH = [folder, process.env.PATH].join(delimiter);
+    const [, step = {}] = action.runs.steps;
+    return runStep(step, folder, { args }, { PATH, RUNNER_TEMP: folder, GITHUB_STEP_SUMMARY: "s" });
+  };
+
+  it.each<[args: string, words: readonly string[]]>([
+    ["", []],
+    [" --strict\n--where  'reward > 0'\r\n", ["--strict", "--where", "reward > 0"]],
+    [String.raw`--where "name == \"it's\"" --x=a\ b\"c`, ["--where", `name == "it's"`, `--x=a b"c`]],
+    [String.raw`'a\b' "a\b\\c\$d" '' ""e`, [String.raw`a\b`, String.raw`a\b\c$d`, "", "e"]],
+    ["--a \\\n  --b\\\nc \"d\\\ne\" 'f\ng'", ["--a", "--bc", "de", "f\ng"]],
+    ["* ~ $HOME `id` a;b >c # {d,e}", ["*", "~", "$HOME", "`id`", "a;b", ">c", "#", "{d,e}"]],
+  ])("splits args into words as a shell does, and expands nothing (row %$)", (args, words) => {
+    expect(JSON.parse(split(args).stdout)).toEqual(["check", ...words]);
+  });
+
+  it.each(["--where 'a", '"a\\"', "a b\\"])("refuses args with an open quote or escape (row %$)", (args) => {
+    expect(split(args)).toMatchObject({ status: 2, stdout: "", stderr: expect.stringContaining("has no end") });
+  });
+
+  it.each([
+    ["", /^https:\/\/github\.com\/rollcall-cli\/rollcall\/releases\/download\/v[\d.]+\/rollcall-[\d.]+\.tgz$/],
+    ["https://host.example/a.tgz", /^https:\/\/host\.example\/a\.tgz$/],
+    ["./a.tgz", undefined],
+  ])("downloads the release or a package with a URL, and installs the file (row %$)", (file, url) => {
+    const folder = newFolder();
+    for (const name of ["curl", "npm"])
+      writeFileSync(join(folder, name), `#!/bin/sh\nfor last; do :; done; echo ${name} "$last"\n`, { mode: 0o755 });
+    const [step = {}] = action.runs.steps;
+    const PATH = [folder, process.env.PATH].join(delimiter);
+    const variables = { PATH, RUNNER_TEMP: folder, GITHUB_PATH: join(folder, "path") };
+    const lines = runStep(step, folder, { package: file }, variables).stdout.trim().split("\n");
+    if (url === undefined) expect(lines).toEqual([`npm ${file}`]);
+    else expect(lines).toEqual([expect.stringMatching(/^curl /), `npm ${join(folder, "rollcall.tgz")}`]);
+    expect(lines[0]?.split(" ")[1]).toMatch(url ?? "./a.tgz");
+  });
 });
 
-describe("examples/pipe.sh", () => {
-  it("prints the id of each call that was logged", { tags: "slow" }, () => {
-    const folder = folderWith("a.jsonl");
-    const ran = runIn(folder, ["sh", resolve("examples/pipe.sh"), "gzip -c a.jsonl"]);
-    expect(ran.status).toBe(0);
-    expect(ran.stdout.split("\n")).toHaveLength(81);
+/** Runs examples/pipe.sh, and returns its output, exit code and last error code. */
+const pipe = async (source: string, env: Readonly<Record<string, string>>, ...args: readonly string[]) =>
+  await new Promise<readonly [stdout: string, code: unknown, error: string]>((done) => {
+    const words = [resolve("examples/pipe.sh"), source, ...args];
+    const all = { ...newHome(), PATH: pathWithRollcall(), TMPDIR: newFolder(), ...env };
+    execFile("sh", words, { cwd: newFolder(), env: all }, (error, stdout, stderr) => {
+      expect(readdirSync(all.TMPDIR)).toEqual([]);
+      done([stdout, error?.code ?? 0, /"code":"(\w+)"/.exec(stderr)?.[1] ?? stderr]);
+    });
+  });
+
+describe("examples/pipe.sh", { tags: "slow" }, () => {
+  const source = `gzip -c '${resolve(sample)}'`;
+
+  it("prints the id of each call that was logged", async () => {
+    const [stdout, ...end] = await pipe(source, { ROLLCALL_PROFILE: "local" });
+    expect(end).toEqual([0, ""]);
+    expect(stdout.trim().split("\n")).toHaveLength(80);
+  });
+
+  const answer =
+    (body: string): RequestHandler =>
+    async (asked) => {
+      await asked.take();
+      asked.answer(200, { body });
+    };
+
+  it.for<[end: string, deeds: readonly RequestHandler[], expected: readonly unknown[]]>([
+    ["an answer {}", [answer("{}")], ["", 0, ""]],
+    ["an answer that is no object", [answer('["call_ids"]')], ["", 0, ""]],
+    ["an empty answer", [answer("")], ["", 0, ""]],
+    ["ids", [answer('{"call_ids":["a","b"]}')], ["a\nb\n", 0, ""]],
+    ["a refusal", [refuse(422, { body: '{"detail":[]}' })], ["", 6, "refused"]],
+    ["ids and a refusal", [answer('{"call_ids":["a"]}'), refuse(422, { body: "{}" })], ["a\n", 7, "partial"]],
+    ["a reset", [takeAndReset], ["", 8, "unknown_outcome"]],
+  ])("prints the ids of the answers and keeps the exit code after %s", async ([, deeds, expected], context) => {
+    const service = await faultyService(context);
+    service.next(...deeds);
+    const env = { ROLLCALL_BASE_URL: service.url, ROLLCALL_TOKEN: "key" };
+    const size = deeds.length > 1 ? ["--max-request-size", "1MB"] : [];
+    expect(await pipe(source, env, ...size, "--allow", "unreadable-response")).toEqual(expected);
+  });
+
+  it("logs nothing if the source fails, also with --on-invalid skip", async () => {
+    const fails = `cat '${resolve(sample)}'; exit 5`;
+    for (const options of [[], ["--on-invalid", "skip"]]) {
+      const env = { ROLLCALL_PROFILE: "local", ROLLCALL_DATA_DIR: newFolder() };
+      expect(await pipe(fails, env, ...options)).toEqual(["", 5, ""]);
+      expect(readdirSync(env.ROLLCALL_DATA_DIR)).toEqual([]);
+    }
   });
 });
