@@ -141,7 +141,7 @@ const installWheel = (release, temporary, python) => {
   time("pip install", () => {
     run(python, ["-m", "venv", folder]);
     // pip chooses the wheel of this platform.
-    const own = ["--no-index", "--no-deps", "--find-links", release, "rollcall"];
+    const own = ["--no-index", "--no-deps", "--find-links", release, "rollcall-cli"];
     run(join(folder, "bin/pip"), ["install", "--quiet", "--disable-pip-version-check", ...own]);
   });
   logSample(join(folder, "bin/rollcall"), temporary);
