@@ -57,6 +57,7 @@ export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
   const readPrompt = openPromptReader();
   const taskReaders = new Map(groupKeyNames.map((name) => [name, openKeyReader([name])]));
   const readTasks = (holder: json.JsonValue, node: number, { rows, tasks }: WalkedColumns) => {
+    if (rows > 0 && tasks.size === 0) return undefined;
     const values = new Map<string, string>();
     for (const name of rows === 0 ? groupKeyNames : tasks.keys()) {
       const value = taskReaders.get(name)?.(holder, node);

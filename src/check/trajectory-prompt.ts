@@ -57,16 +57,17 @@ const digestPrompt = (table: json.JsonTable, { list, promptEnd }: Prompt): strin
 const formatMessage = (value: json.JsonValue): string => {
   const { table, node } = value;
   if (kindAt(table, node) !== Kind.object) return formatCanonically(value);
-  return `{${formatMembers(table, node, (member) =>
-    kindAt(table, member.node) === Kind.array
-      ? `[${json.elementsOf(member).map(formatPart).join(",")}]`
-      : formatCanonically(member),
-  ).join(",")}}`;
+  return formatMembers(table, node, formatContent);
 };
+
+const formatContent = (value: json.JsonValue): string =>
+  kindAt(value.table, value.node) === Kind.array
+    ? `[${json.elementsOf(value).map(formatPart).join(",")}]`
+    : formatCanonically(value);
 
 const formatPart = (value: json.JsonValue): string =>
   kindAt(value.table, value.node) === Kind.object
-    ? `{${formatMembers(value.table, value.node, formatCanonically).join(",")}}`
+    ? formatMembers(value.table, value.node, formatCanonically)
     : formatCanonically(value);
 
 /** Formats equal values as equal texts. */
@@ -101,12 +102,15 @@ const formatAllMembers = (table: json.JsonTable, object: number, format: Formatt
     .map(({ start, position }) => start + format({ table, node: nodes[position] ?? 0 }));
 };
 
+/** Without intermediate lists, because each prompt is formatted. */
 const formatMembers = (table: json.JsonTable, object: number, format: Formatter) => {
   const nodes = listMembers(table, object);
-  return sortedShape.read(table, object).flatMap(({ start, position, isSaid }) => {
+  let text = "";
+  for (const { start, position, isSaid } of sortedShape.read(table, object)) {
     const node = nodes[position] ?? 0;
-    return isSaid && kindAt(table, node) !== Kind.null ? start + format({ table, node }) : [];
-  });
+    if (isSaid && kindAt(table, node) !== Kind.null) text += `${text && ","}${start}${format({ table, node })}`;
+  }
+  return `{${text}}`;
 };
 
 const listMembers = (table: json.JsonTable, object: number) => {

@@ -1,5 +1,5 @@
 /** Evaluates expressions over trajectories, in Node and in browsers. */
-import { TypeError as CelTypeError, Environment, EvaluationError } from "@marcbachmann/cel-js";
+import { type ASTNode, TypeError as CelTypeError, Environment, EvaluationError } from "@marcbachmann/cel-js";
 import { Failure } from "../failure.ts";
 import { isObject, type JsonObject } from "../json/object.ts";
 import { findNearest } from "../nearest.ts";
@@ -36,6 +36,8 @@ const variableNames = [
   ...new Set(["reward", "messages", "trajectory", "group", ...Object.keys(fieldDefaults), ...stepNames]),
 ];
 
+const knownNames = new Set([...variableNames, ...rewardFacts, ...walkedFacts]);
+
 /** @throws Failure `invalid-filter`, `nested-too-deeply` */
 type TrajectoryFilter = (variables: Variables, locate: () => string) => boolean | "absent";
 
@@ -57,12 +59,13 @@ const withFilterFailure = <Result>(text: string, run: () => Result, locate?: () 
 /** @throws Failure `invalid-filter` */
 export const parseFilter = (text: string): TrajectoryFilter => {
   const environment = new Environment({ limits: { maxDepth: 100 } });
-  for (const name of [...variableNames, ...rewardFacts, ...walkedFacts]) environment.registerVariable(name, "dyn");
+  for (const name of knownNames) environment.registerVariable(name, "dyn");
+  environment.registerFunction("present(dyn): dyn", requirePresent);
   const expression = withFilterFailure(text, () => {
     const parsed = environment.parse(text);
     const { valid, error } = parsed.check();
     if (!valid) throw error;
-    return parsed;
+    return environment.parse(requireCompared(text, parsed.ast));
   });
   return (variables, locate) => {
     const evaluate = () => {
@@ -76,11 +79,46 @@ export const parseFilter = (text: string): TrajectoryFilter => {
   };
 };
 
+class AbsentValue extends Error {}
+
+const requirePresent = (value: unknown) => {
+  if (value === null) throw new AbsentValue();
+  return value;
+};
+
+/** CEL compares null with any value, so a compared fact must be present, except in a comparison with `null`. */
+const requireCompared = (text: string, root: ASTNode) => {
+  const wrapped: ASTNode[] = [];
+  const visit = (node: unknown) => {
+    if (Array.isArray(node)) for (const inner of node) visit(inner);
+    if (!isNode(node)) return;
+    visit(node.args);
+    if (node.op !== "==" && node.op !== "!=") return;
+    const isNull = node.args.some(({ op, args }) => op === "value" && args === null);
+    if (!isNull) wrapped.push(...node.args.filter(isFactPath));
+  };
+  visit(root);
+  const edits = wrapped.flatMap(({ start, end }) => [
+    { at: start, added: "present(" },
+    { at: end, added: ")" },
+  ]);
+  const place = (edited: string, { at, added }: (typeof edits)[number]) =>
+    edited.slice(0, at) + added + edited.slice(at);
+  return edits.sort((a, b) => b.at - a.at).reduce(place, text);
+};
+
+/** False for members of the variable of a macro, such as `m` in `messages.exists(m, m.content == "x")`. */
+const isFactPath = ({ op, args }: ASTNode): boolean =>
+  op === "id" ? knownNames.has(args) : (op === "." || op === "[]") && isFactPath(args[0]);
+
+const isNode = (value: unknown): value is ASTNode => isObject(value) && "op" in value && "args" in value;
+
 /** A value that a trajectory lacks makes an expression neither true nor an error. */
 const evaluateOrNull = (run: () => unknown) => {
   try {
     return run();
   } catch (thrown) {
+    if (thrown instanceof AbsentValue) return null;
     const isAbsent =
       thrown instanceof EvaluationError &&
       (thrown.code === "no_such_key" || (/overload/.test(thrown.code) && /\bnull\b/.test(thrown.summary)));
@@ -91,7 +129,7 @@ const evaluateOrNull = (run: () => unknown) => {
 
 const unknownName = (text: string, summary: string) => {
   const [name = ""] = /[\w.]+$/.exec(summary) ?? [];
-  const near = findNearest(name, [...variableNames, ...rewardFacts, ...walkedFacts]);
+  const near = findNearest(name, [...knownNames]);
   const hint = `did you mean ${near === undefined ? "" : `${near} or `}metadata.${name}?`;
   return invalidFilter(text, summary, undefined, hint);
 };

@@ -49,7 +49,7 @@ export interface RowKeys {
   /** True if a simulated user may have written a part of the prompt. */
   readonly isGreeted?: boolean;
   /** Values of `groupKeyNames` as JSON. */
-  readonly tasks?: ReadonlyMap<string, string>;
+  readonly tasks?: ReadonlyMap<string, string> | undefined;
 }
 
 /** The calls of one tool in one trajectory. */
@@ -117,8 +117,9 @@ export class WalkedColumns {
     this.by.set(row, by);
     this.key.set(row, key);
     this.prompt.set(row, prompt);
-    this.#isGreeted.set(row, isGreeted ? 1 : 0);
+    if (isGreeted) this.#isGreeted.set(row, 1);
     if (row === 0) for (const name of tasks?.keys() ?? []) this.tasks.set(name, new TextColumn());
+    if (this.tasks.size === 0) return;
     for (const [name, column] of this.tasks) {
       const value = tasks?.get(name);
       if (value === undefined) this.tasks.delete(name);

@@ -97,7 +97,9 @@ export const openSide = async (dataset: Dataset, { name, columnOf }: Pairing, br
     counts.exceptions += exceptions;
     let own: Pool | undefined;
     for (const part of groups.partsOf(group)) {
-      for (const [trajectory, row] of columns.rowsOf([part]).entries()) {
+      const rows = columns.rowsOf([part]);
+      for (let trajectory = 0; trajectory < rows.length; trajectory++) {
+        const row = rows[trajectory] ?? 0;
         if (breaks.isDue()) await breaks.take();
         counts.trajectories++;
         const reward = columns.reward.at(row);

@@ -153,6 +153,14 @@ describe("rollcall stats", () => {
     expect(await runHere(["convert", sample, "--out", converted, "--lossy"])).toMatchObject({ code: 0 });
     expect(await readStats(converted)).toEqual(await readStats(sample, "--lossy"));
   });
+
+  it("refuses more than 10,000 values of --by", async () => {
+    const rows = Array.from({ length: 10_001 }, (_, step) => toLine([{ reward: 1 }]).replace("{", `{"step":${step},`));
+    const [many = ""] = filesOf(rows.join(""));
+    const refused = await runHere(["stats", many, "--by", "step"]);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--by step has more than 10000 values") });
+    expect(refused.stderr).toContain("--each");
+  });
 });
 
 const subsetsOf = (values: readonly boolean[]): readonly (readonly boolean[])[] =>
