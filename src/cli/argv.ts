@@ -74,7 +74,8 @@ const validateArgv = async (parsed: ParsedArgv) => {
       throw invalidArguments(`--${name} is given ${words.length} times, but takes one value`, `pass --${name} once`);
   }
   for (const [name, { needs }] of Object.entries(command.options))
-    if (needs && given.has(name) && !given.has(needs)) throw requiredOptionMissing(`--${name}`, `--${needs}`);
+    if (needs && given.has(name) && !needs.split("|").some((need) => given.has(need)))
+      throw requiredOptionMissing(`--${name}`, `--${needs.replaceAll("|", " or --")}`);
   if (invalidValues.length > 0) throw invalidValues[0];
 };
 

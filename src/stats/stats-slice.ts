@@ -23,12 +23,18 @@ export type Stats = ReturnType<StatsSlice["compute"]>;
 /** The metrics of `rollcall check`, by name. */
 type Means = Readonly<Record<string, number>>;
 
+type Tries = Readonly<Record<"tries" | "solved", number>>;
+
 /** The unbiased estimate 1 − C(n−c, k) / C(n, k) of Chen et al. (2021), for k ≤ n. */
-export const estimatePass = ({ tries: n, solved: c }: { tries: number; solved: number }, k: number) => {
-  if (n - c < k) return 1;
-  let failed = 1;
-  for (let at = 0; at < k; at++) failed *= (n - c - at) / (n - at);
-  return 1 - failed;
+export const estimatePass = ({ tries, solved }: Tries, k: number) =>
+  1 - estimateAll({ tries, solved: tries - solved }, k);
+
+/** The share C(c, k) / C(n, k) of the sets of k tries that are all solved (pass^k), for k ≤ n. */
+export const estimateAll = ({ tries: n, solved: c }: Tries, k: number) => {
+  if (c < k) return 0;
+  let share = 1;
+  for (let at = 0; at < k; at++) share *= (c - at) / (n - at);
+  return share;
 };
 
 /** Appends the rewards of the exceptions. */
@@ -46,7 +52,7 @@ export class StatsSlice {
   readonly #rewards = new GroupedValues();
   readonly #metrics = new Map<string, GroupedValues>();
   readonly #solved = { always: 0, sometimes: 0, never: 0 };
-  readonly #passes: readonly { k: number; sum: ExactSum }[];
+  readonly #passes: readonly { k: number; sum: ExactSum; all: ExactSum }[];
   /** By the number of the finish reason. */
   readonly #finishes = new Map<number, { trajectories: number; rewards: ExactSum }>();
   readonly #rows = new NumberColumn("u32");
@@ -61,7 +67,7 @@ export class StatsSlice {
     this.#isTallied = tally !== undefined;
     this.#facts = facts;
     this.#options = options;
-    this.#passes = options.tries.map((k) => ({ k, sum: createSum() }));
+    this.#passes = options.tries.map((k) => ({ k, sum: createSum(), all: createSum() }));
   }
 
   /** The caller then adds the rows. @param rows of one group */
@@ -100,7 +106,11 @@ export class StatsSlice {
     }
     if (tries === 0) return;
     this.#solved[solved === 0 ? "never" : solved === tries ? "always" : "sometimes"]++;
-    for (const { k, sum } of this.#passes) if (k <= tries) addToSum(sum, estimatePass({ tries, solved }, k));
+    for (const { k, sum, all } of this.#passes) {
+      if (k > tries) continue;
+      addToSum(sum, estimatePass({ tries, solved }, k));
+      addToSum(all, estimateAll({ tries, solved }, k));
+    }
   }
 
   readonly #addUse = (tool: number, calls: number, errors: number, unanswered: number) => {
@@ -161,10 +171,11 @@ export class StatsSlice {
 
   #computeSolved() {
     if (this.#rewards.count === 0) return null;
-    const pass = this.#passes.map(({ k, sum }) => ({
+    const pass = this.#passes.map(({ k, sum, all }) => ({
       k,
       groups: sum.count,
       value: sum.count === 0 ? null : meanOfSum(sum),
+      all: all.count === 0 ? null : meanOfSum(all),
     }));
     return { at: this.#options.pass, ...this.#solved, pass };
   }

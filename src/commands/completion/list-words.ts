@@ -8,7 +8,7 @@ import { rowColumns } from "../catalog/catalog-columns.ts";
 import { measureColumns } from "../compare/measures.ts";
 import { modelColumns } from "../models/model-columns.ts";
 import { rowNames } from "../stats/each-row.ts";
-import { sliceColumns } from "../stats/stats-page.ts";
+import { sliceColumns } from "../stats/slice-columns.ts";
 
 export type ValueRequest = Readonly<{
   context: Context;
@@ -44,9 +44,10 @@ const listColumnNames = ({ command: { words }, given, name: option }: ValueReque
   if (words === "models" && !isPriced) return modelColumns.map(({ name }) => name);
   if (words.startsWith("call ")) return callFields;
   if (words === "compare") return measureColumns.map(({ name }) => name);
-  // Only rows can be sorted.
-  if (words === "stats" && (given.has("each") || option === "--sort")) return rowNames(given.get("each")?.at(-1));
-  if (words === "stats") return sliceColumns(undefined, { solved: null }).map(({ name }) => name);
+  const by = given.get("by")?.at(-1);
+  const isOfRows = given.has("each") || (option === "--sort" && by === undefined);
+  if (words === "stats" && isOfRows) return rowNames(given.get("each")?.at(-1));
+  if (words === "stats") return sliceColumns(by, { solved: null }).map(({ name }) => name);
   if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
   const isJoined = words === "catalog all" || words === "catalog show";
   return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);

@@ -16,7 +16,7 @@ const options = {
     ...cli.choice("print a row for each group or trajectory", ["group", "trajectory"]),
     conflicts: { by: "a row has no result for other rows" },
   },
-  ...cli.needing("each", orderOptions),
+  ...cli.needing("each|by", orderOptions),
   ...inputs.selectionOptions,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
@@ -33,6 +33,7 @@ export const stats = cli.command({
   examples: [
     "rollcall stats groups.jsonl",
     "rollcall stats step-*.jsonl --by file",
+    "rollcall stats run.jsonl --by step --sort -reward.mean",
     "rollcall stats groups.jsonl --each trajectory --sort -reward --limit 10",
   ],
   run: async (context, typed) => await (await import("./run-stats.ts")).printStats(context, typed),

@@ -4,11 +4,18 @@ import type { toProblemDocument } from "../../failure.ts";
 import { toRawJson } from "../../json/raw-json.ts";
 import { noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import type { OrderOptions } from "../../options/list-options.ts";
-import { findColumn, type KeyColumn, printList } from "../../output/index.ts";
+import { findColumn, type KeyColumn, printList, type Screen } from "../../output/index.ts";
+import { formatCommandLine } from "../../shell-words.ts";
 import * as stats from "../../stats/index.ts";
 import type { GroupRow, TrajectoryRow } from "./output.ts";
 
-type RowOptions = OrderOptions & Readonly<{ pass: number; groupBy: readonly string[] | undefined }>;
+type RowOptions = OrderOptions &
+  Readonly<{
+    file: readonly string[];
+    where: string | undefined;
+    pass: number;
+    groupBy: readonly string[] | undefined;
+  }>;
 type Warnings = readonly ReturnType<typeof toProblemDocument>[];
 
 export const openRows = (each: "group" | "trajectory", options: RowOptions) =>
@@ -22,7 +29,7 @@ type RowLister<Row> = (
 ) => AsyncGenerator<{ readonly row: Row; readonly keys: ReadonlyMap<string, unknown> }>;
 
 const openList = <Row extends object>(
-  { sort, limit, pass, groupBy }: RowOptions,
+  { sort, limit, pass, groupBy, ...selected }: RowOptions,
   noun: string,
   columns: readonly KeyColumn<Row>[],
   listRows: RowLister<Row>,
@@ -47,10 +54,19 @@ const openList = <Row extends object>(
       const order = parseOrder(sort, [...columns, ...keyColumns]);
       const data = sortRows(all, order).slice(0, limit);
       noteSelection(screen, { of: all, matching: all, shown: data }, noun);
+      if (screen.format === "table") noteNext(screen, selected, pass);
       const wire = { document: toRawJson({ data, warnings, notes: screen.notices }), member: "data" };
       await printList(screen, { columns: rankColumns(columns, order), rows: data, wire });
     },
   };
+};
+
+/** Names the commands that show and keep such rows. */
+const noteNext = (screen: Screen, { file, where }: Pick<RowOptions, "file" | "where">, pass: number) => {
+  const selection = [...file, "--where", where ?? `reward < ${pass}`];
+  const view = formatCommandLine(["rollcall", "view", ...selection]);
+  const convert = formatCommandLine(["rollcall", "convert", ...selection, "--out", "selected.jsonl"]);
+  screen.notice(`show such rollouts with \`${view}\`, or keep them with \`${convert}\``);
 };
 
 const numbers = { align: "right", isRounded: true } as const;

@@ -29,8 +29,8 @@ const statsKeys = {
       sometimes: count,
       never: count,
       pass: describe(
-        "pass@k, the mean over the groups of at least k trajectories",
-        list(object({ k: s.position, groups: count, value: nullable(number) })),
+        "the means of pass@k and of pass^k (all k solved), over the groups of at least k trajectories",
+        list(object({ k: s.position, groups: count, value: nullable(number), all: nullable(number) })),
       ),
     }),
   ),

@@ -9,8 +9,10 @@ import {
 } from "../../dataset/index.ts";
 import { toWarningDocuments } from "../../failure.ts";
 import { parseKeyText } from "../../index/group-key.ts";
+import { toRawJson } from "../../json/raw-json.ts";
+import { noteSelection, parseOrder, sortRows } from "../../lists/sort-rows.ts";
 import { readTries } from "../../options/input-options.ts";
-import { findColumn, printDocument, printObjects, requirePage } from "../../output/index.ts";
+import { findColumn, printDocument, printList, printObjects, requirePage } from "../../output/index.ts";
 import { noteWarnings, skipInvalidGroups } from "../../reading/print-problems.ts";
 import { closeDatasetAtEnd, printInputNotes, readInputs } from "../../reading/read-inputs.ts";
 import { pluralize } from "../../sentences.ts";
@@ -18,7 +20,8 @@ import { computeStats, type DatasetStats, isSolved } from "../../stats/index.ts"
 import type { StatsCommandOptions } from "./command.ts";
 import { openRows } from "./each-row.ts";
 import type { SliceDocument, StatsDocument } from "./output.ts";
-import { printStatsPage, sliceColumns, toColumnValues } from "./stats-page.ts";
+import { markChanges, selectTableColumns, sliceColumns, toColumnValues } from "./slice-columns.ts";
+import { printStatsPage } from "./stats-page.ts";
 
 export const printStats = async (context: Context, typed: StatsCommandOptions) => {
   const { by, each } = typed;
@@ -38,7 +41,7 @@ export const printStats = async (context: Context, typed: StatsCommandOptions) =
     const { signal } = context.host;
     const stats = await computeStats(dataset, { pass, exceptionsAs, tries: readTries(typed.k), by, signal });
     noteStats(context, dataset, stats, typed);
-    await printResult(context, stats, { by, result, distributions: () => collectDistributions(dataset) });
+    await printResult(context, stats, { by, typed, result, distributions: () => collectDistributions(dataset) });
   }
   noteWarnings(context, dataset, "the input");
   if (failure) throw failure;
@@ -68,6 +71,7 @@ const noteStats = (
 };
 
 interface PrintedFacts {
+  readonly typed: Pick<StatsCommandOptions, "sort" | "limit">;
   readonly by: string | undefined;
   readonly result: CheckResult;
   readonly distributions: () => Distributions;
@@ -76,13 +80,21 @@ interface PrintedFacts {
 const printResult = async (
   { screen }: Context,
   { whole, byValue }: DatasetStats,
-  { by, result: { unreadable, filteredOut, problems }, distributions }: PrintedFacts,
+  { by, typed, result: { unreadable, filteredOut, problems }, distributions }: PrintedFacts,
 ) => {
-  const slices = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
+  const natural = byValue.map(({ value, stats }): SliceDocument => ({ value: parseKeyText(value), ...stats }));
   const { fields } = screen;
-  const isPage = screen.format === "table" || (screen.format === "tsv" && by === undefined);
-  if (isPage && !fields) return await printStatsPage(screen, { whole, slices, by, rewards: distributions().rewards });
-  const columns = sliceColumns(by, whole);
+  const isPage = by === undefined && (screen.format === "table" || screen.format === "tsv");
+  if (isPage && !fields) return await printStatsPage(screen, { whole, rewards: distributions().rewards });
+  const columns = sliceColumns(by, whole, markChanges(natural));
+  const slices = sortRows(natural, parseOrder(typed.sort, columns)).slice(0, typed.limit);
+  if (by !== undefined) noteSelection(screen, { of: natural, matching: natural, shown: slices }, `values of ${by}`);
+  if (screen.format === "table" && by !== undefined && (fields ?? []).every((name) => findColumn(name, columns)))
+    return await printList(screen, {
+      columns: selectTableColumns(columns, fields),
+      rows: slices,
+      wire: { document: toRawJson({ by: slices, notes: screen.notices }), member: "by" },
+    });
   const rows = by === undefined ? [{ value: null, ...whole }] : slices;
   const isOfSlices = by !== undefined && fields?.every((name) => findColumn(name, columns));
   if (!screen.isForProgram || isOfSlices) {

@@ -1,19 +1,16 @@
 import type { Distributions } from "../../dataset/index.ts";
 import { formatForDisplay as format } from "../../decimal.ts";
-import { type KeyColumn, type Line, printPage, readValue, type Screen, type Section } from "../../output/index.ts";
+import { type Line, printPage, type Screen, type Section } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import type { Stats } from "../../stats/index.ts";
 import { formatPercent } from "../../units.ts";
-import type { SliceDocument } from "./output.ts";
 
 interface StatsPage {
   readonly whole: Stats;
-  readonly slices: readonly SliceDocument[];
-  readonly by: string | undefined;
   readonly rewards: Distributions["rewards"];
 }
 
-export const printStatsPage = async (screen: Screen, { whole, slices, by, rewards }: StatsPage) => {
+export const printStatsPage = async (screen: Screen, { whole, rewards }: StatsPage) => {
   const counts = [
     { label: "groups", text: String(whole.groups) },
     { label: "trajectories", text: String(whole.trajectories) },
@@ -27,7 +24,6 @@ export const printStatsPage = async (screen: Screen, { whole, slices, by, reward
     { title: "Lengths", lines: listLengths(whole) },
     { title: "Tools", lines: listTools(whole) },
     { title: "Metrics", lines: listMetrics(whole) },
-    { title: `Mean reward by ${by}`, lines: listSlices(slices) },
   ];
   const sections = titled.filter(({ lines = [] }) => lines.length > 0);
   await printPage(screen, { sections: [{ lines: counts }, ...sections] });
@@ -86,8 +82,13 @@ const listSolved = ({ solved }: Stats): readonly Line[] => {
       .join(" ")
       .trimEnd(),
   }));
-  const passes = pass.flatMap(({ k, groups, value }) =>
-    value === null ? [] : { label: `pass@${k}`, text: `${format(value)} (${pluralize(groups, "group")})` },
+  const passes = pass.flatMap(({ k, groups, value, all }) =>
+    value === null || all === null
+      ? []
+      : {
+          label: `pass@${k}`,
+          text: `${format(value)}${k > 1 ? `, all solved ${format(all)}` : ""} (${pluralize(groups, "group")})`,
+        },
   );
   return [...counts, ...passes];
 };
@@ -124,47 +125,3 @@ const listTools = ({ tools }: Stats): readonly Line[] =>
 
 const listMetrics = ({ metrics, solved }: Stats): readonly Line[] =>
   Object.entries(metrics ?? {}).map(([label, metric]) => ({ label, text: formatMean(metric, countRewarded(solved)) }));
-
-const listSlices = (slices: readonly SliceDocument[]): readonly Line[] => {
-  const means = slices.flatMap(({ reward }) => reward?.mean ?? []);
-  const [low, high] = [Math.min(0, ...means), Math.max(...means)];
-  return slices.map(({ value, reward, groups }) => {
-    const label = value === null ? "(none)" : String(value);
-    const count = `(${pluralize(groups, "group")})`;
-    if (!reward) return { label, text: count };
-    const bar = high > low ? drawBar((reward.mean - low) / (high - low)) : "";
-    return { label, text: `${format(reward.mean)}  ${bar} ${count}` };
-  });
-};
-
-/** `hasKey` is false if JSON has the value at another path than the name. */
-type SliceColumn = KeyColumn<SliceDocument> & { readonly hasKey?: boolean };
-
-/** Returns the values of the columns by their names. */
-export const toColumnValues = (columns: readonly SliceColumn[], row: SliceDocument) =>
-  Object.fromEntries(columns.map((column) => [column.name, readValue(column, row) ?? null]));
-
-/** The columns of TSV and CSV: a row for each value of `--by`, or one for the input. */
-export const sliceColumns = (by: string | undefined, { solved }: Pick<Stats, "solved">): readonly SliceColumn[] => [
-  ...(by === undefined ? [] : [{ name: "value" as const, heading: by, rank: 0 }]),
-  ...(["groups", "trajectories", "exceptions"] as const).map((name) => ({ name, rank: 1 })),
-  { name: "reward.mean", rank: 0, value: ({ reward }) => reward?.mean },
-  { name: "reward.ci95_low", rank: 1, value: ({ reward }) => reward?.ci95?.[0], hasKey: false },
-  { name: "reward.ci95_high", rank: 1, value: ({ reward }) => reward?.ci95?.[1], hasKey: false },
-  ...(["always", "sometimes", "never"] as const).map((name) => ({
-    name: `solved.${name}`,
-    rank: 1,
-    value: (row: SliceDocument) => row.solved?.[name],
-  })),
-  ...(solved?.pass ?? []).map(({ k }) => ({
-    name: `pass@${k}`,
-    rank: 1,
-    hasKey: false,
-    value: (row: SliceDocument) => row.solved?.pass.find((one) => one.k === k)?.value,
-  })),
-  ...(["turns", "characters", "tokens"] as const).map((name) => ({
-    name: `${name}.mean`,
-    rank: 2,
-    value: (row: SliceDocument) => row[name]?.mean,
-  })),
-];
