@@ -1,7 +1,8 @@
 /** Reads the facts of a valid trajectory from its table (metrics.md). */
 
-import { groupKeyNames } from "../index/ambiguous-groups.ts";
+import { divisionNames, groupKeyNames } from "../index/ambiguous-groups.ts";
 import { openGroupKeyReader } from "../index/group-key.ts";
+import { comparedStepNames } from "../index/step-columns.ts";
 import { errorStatus, hasError, isErrorText, maxExceptionLength } from "../index/tool-errors.ts";
 import { createTrajectoryFacts, type TrajectoryFacts } from "../index/trajectory-facts.ts";
 import { WalkedColumns, type WalkedFacts } from "../index/walked-columns.ts";
@@ -55,11 +56,12 @@ export type MeasuredKeys = Readonly<{
 export const openRolloutMeasurer = (keys: MeasuredKeys): RolloutMeasurer => {
   const [readBy, readKey] = [openKeyReader(keys.by === undefined ? undefined : [keys.by]), openKeyReader(keys.key)];
   const readPrompt = openPromptReader();
-  const taskReaders = new Map(groupKeyNames.map((name) => [name, openKeyReader([name])]));
+  const taskNames = [...new Set([...groupKeyNames, ...comparedStepNames, ...divisionNames])];
+  const taskReaders = new Map(taskNames.map((name) => [name, openKeyReader([name])]));
   const readTasks = (holder: json.JsonValue, node: number, { rows, tasks }: WalkedColumns) => {
     if (rows > 0 && tasks.size === 0) return undefined;
     const values = new Map<string, string>();
-    for (const name of rows === 0 ? groupKeyNames : tasks.keys()) {
+    for (const name of rows === 0 ? taskNames : tasks.keys()) {
       const value = taskReaders.get(name)?.(holder, node);
       if (value !== undefined) values.set(name, value);
     }

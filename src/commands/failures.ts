@@ -19,6 +19,11 @@ export const conversionInexact = (faults: readonly string[]) =>
     hint: "omit --exact to convert anyway (--receipt <file> lists these values)",
   });
 
+export const secondRunMissing = () =>
+  new Failure("usage", "argument-missing", "missing argument: <b>", {
+    hint: "name the run that is compared with <a>, or select two parts of one run with --where-a and --where-b",
+  });
+
 export const stdoutIsTerminal = (what: string, hint: string) =>
   new Failure("usage", "conflicting-options", `${what} to a terminal`, { hint });
 

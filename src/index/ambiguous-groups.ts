@@ -4,6 +4,10 @@
 export const groupKeyNames: readonly string[] =
   "group_id prompt_id example_id task_id problem_id question_id scenario_id instance_id uid".split(" ");
 
+/** Keys that divide the prompts of a run, such as its environments. */
+export const divisionNames: readonly string[] =
+  "environment env env_id env_name domain dataset data_source source task_type category difficulty split".split(" ");
+
 export const toKeyPaths = (name: string): readonly (readonly string[])[] => {
   const steps = name.split(".");
   const dotted = steps.length > 1 ? [steps, ["metadata", ...steps]] : [];

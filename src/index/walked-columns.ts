@@ -48,7 +48,7 @@ export interface RowKeys {
   readonly prompt?: string | undefined;
   /** True if a simulated user may have written a part of the prompt. */
   readonly isGreeted?: boolean;
-  /** Values of `groupKeyNames` as JSON. */
+  /** Values of recorded keys as JSON. */
   readonly tasks?: ReadonlyMap<string, string> | undefined;
 }
 
@@ -82,7 +82,7 @@ export class WalkedColumns {
   readonly by = new TextColumn();
   readonly key = new TextColumn();
   readonly prompt = new TextColumn();
-  /** The values of those `groupKeyNames` that all rows have. */
+  /** The values of the recorded keys that all rows have. */
   readonly tasks = new Map<string, TextColumn>();
   readonly finishReasons = new Names();
   readonly toolNames = new Names();

@@ -3,9 +3,11 @@
 import { Breaks, type Dataset } from "../dataset/index.ts";
 import { isSolved, rewardTolerance } from "../index/metrics.ts";
 import { computeMean, meanOfFinite, meanOfSum } from "../index/sums.ts";
+import { type Change, countTransitions, PairCauses } from "./compare-causes.ts";
+import { compareDivisions, findSteps } from "./compare-divisions.ts";
 import { choosePairing, openSide, type Pool, pairByKey, type Side } from "./compare-sides.ts";
-import { GroupedValues } from "./intervals.ts";
-import { estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
+import { findDetectable, GroupedValues } from "./intervals.ts";
+import { estimateAll, estimatePass, type StatsOptions, withExceptions } from "./stats-slice.ts";
 
 type Sides = Readonly<Record<"a" | "b", Side>>;
 /** `name` is the prompt's digest, or the key as JSON. */
@@ -34,16 +36,25 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
   const rewardsOf = (side: keyof Sides, { rows, exceptions }: Pool) =>
     withExceptions(sides[side].facts.columns.reward.pick(rows), exceptions, options.exceptionsAs);
   const rewarded: (PairedMeans & { readonly pair: Pair })[] = [];
-  const estimates = options.tries.map((k): { k: number; pairs: MaybePair[] } => ({ k, pairs: [] }));
+  const estimates = options.tries.map((k): { k: number; pairs: MaybePair[]; all: MaybePair[] } => ({
+    k,
+    pairs: [],
+    all: [],
+  }));
+  const causes = new PairCauses(sides);
   for (const pair of counts.pairs) {
     if (breaks.isDue(1000 * (pair.a.rows.length + pair.b.rows.length))) await breaks.take();
     const rewards = { a: rewardsOf("a", pair.a), b: rewardsOf("b", pair.b) };
-    for (const { k, pairs } of estimates) {
-      const estimate = { a: estimateOf(rewards.a, k, options.pass), b: estimateOf(rewards.b, k, options.pass) };
-      if (estimate.a !== null && estimate.b !== null) pairs.push(estimate);
+    const tries = { a: countTries(rewards.a, options.pass), b: countTries(rewards.b, options.pass) };
+    for (const { k, pairs, all } of estimates) {
+      if (tries.a.tries < k || tries.b.tries < k) continue;
+      pairs.push({ a: estimatePass(tries.a, k), b: estimatePass(tries.b, k) });
+      all.push({ a: estimateAll(tries.a, k), b: estimateAll(tries.b, k) });
     }
     const means = { a: meanOfFinite(rewards.a), b: meanOfFinite(rewards.b) };
-    if (means.a === null || means.b === null || !Number.isFinite(means.b - means.a)) continue;
+    const hasMeans = means.a !== null && means.b !== null && Number.isFinite(means.b - means.a);
+    causes.add(pair, rewards, hasMeans);
+    if (means.a === null || means.b === null || !hasMeans) continue;
     rewarded.push({ a: means.a, b: means.b, difference: means.b - means.a, pair });
   }
   const size = ({ difference }: PairedMeans) => Math.abs(difference);
@@ -60,10 +71,15 @@ export const compareDatasets = async (a: Dataset, b: Dataset, { pairBy, signal, 
     failed_b: counts.failed_b,
     without_prompt: sides.a.unknown + sides.b.unknown,
     reward: compareRewards(rewarded),
-    pass: estimates.map(({ k, pairs }) => {
+    pass: estimates.map(({ k, pairs, all }) => {
       const { pairs: count, ...difference } = compareMeans(pairs) ?? { pairs: 0, ...noDifference };
-      return { k, pairs: count, ...difference };
+      const { a: allA, b: allB } = compareMeans(all) ?? noDifference;
+      return { k, pairs: count, ...difference, all: { a: allA, b: allB } };
     }),
+    ...causes.compute(),
+    divisions: compareDivisions(sides, rewarded),
+    steps: findSteps(sides),
+    transitions: countTransitions(counts.common.flatMap((pair) => findChange(sides, pair, options))),
     metrics,
     finish_reasons: compareFinishes(sides.a, sides.b),
     pairing: { name: pairing.name, candidate },
@@ -82,16 +98,18 @@ const meanOfAll = ({ rewards }: Side) => (rewards.count === 0 ? null : meanOfSum
 const countPools = ({ a, b }: Sides, { exceptionsAs }: StatsOptions) => {
   const hasFailed = (pool: Pool | undefined) => pool !== undefined && pool.rows.length === 0;
   const isPaired = (pool: Pool) => pool.rows.length > 0 || exceptionsAs !== undefined;
-  const pairs: Pair[] = [];
-  for (const [name, poolA] of a.pools) {
+  const common = [...a.pools].flatMap(([name, poolA]): Pair[] => {
     const poolB = b.pools.get(name);
-    if (poolB && isPaired(poolA) && isPaired(poolB)) pairs.push({ name, a: poolA, b: poolB });
-  }
+    return poolB ? [{ name, a: poolA, b: poolB }] : [];
+  });
+  const pairs = common.filter((pair) => isPaired(pair.a) && isPaired(pair.b));
   const countOnly = (own: Side, other: Side) =>
     [...own.pools].filter(([name, pool]) => !hasFailed(pool) && !other.pools.has(name)).length;
   const countFailed = (own: Side) => [...own.pools.values()].filter(hasFailed).length;
   return {
     pairs,
+    /** The pairs, and those whose rollouts all failed on a side. */
+    common,
     only_a: countOnly(a, b),
     only_b: countOnly(b, a),
     failed_a: countFailed(a),
@@ -99,10 +117,22 @@ const countPools = ({ a, b }: Sides, { exceptionsAs }: StatsOptions) => {
   };
 };
 
-const estimateOf = (rewards: readonly number[], k: number, pass: number) => {
+const countTries = (rewards: readonly number[], pass: number) => {
   const finite = rewards.filter(Number.isFinite);
-  const solved = finite.filter((reward) => isSolved(reward, pass)).length;
-  return finite.length < k ? null : estimatePass({ tries: finite.length, solved }, k);
+  return { tries: finite.length, solved: finite.filter((reward) => isSolved(reward, pass)).length };
+};
+
+/** Returns none if the rewards of a side are unknown. */
+const findChange = (sides: Sides, pair: Pair, { pass, exceptionsAs }: StatsOptions): readonly Change[] => {
+  const stateOf = (side: keyof Sides): Change["from"] | undefined => {
+    const { rows, exceptions } = pair[side];
+    const rewards = withExceptions(sides[side].facts.columns.reward.pick(rows), exceptions, exceptionsAs);
+    const { tries, solved } = countTries(rewards, pass);
+    if (tries === 0) return rows.length === 0 ? "failed" : undefined;
+    return solved === 0 ? "never" : solved === tries ? "always" : "sometimes";
+  };
+  const [from, to] = [stateOf("a"), stateOf("b")];
+  return from && to ? [{ from, to }] : [];
 };
 
 type MaybePair = Readonly<Record<"a" | "b", number | null>>;
@@ -127,7 +157,8 @@ const compareRewards = (pairs: readonly PairedMeans[]) => {
   if (!compared) return null;
   const better = pairs.filter((pair) => pair.difference > rewardTolerance).length;
   const worse = pairs.filter((pair) => pair.difference < -rewardTolerance).length;
-  return { ...compared, better, worse, equal: compared.pairs - better - worse };
+  const detectable = findDetectable(compared.pairs, { mean: compared.difference, ci95: compared.ci95 });
+  return { ...compared, detectable, better, worse, equal: compared.pairs - better - worse };
 };
 
 const listOwnMetrics = ({ metrics }: Side, other: Side) => [...metrics].filter((name) => !other.metrics.has(name));

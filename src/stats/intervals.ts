@@ -7,6 +7,8 @@ import { addFew, addToSum, computeMean, createSum, findBounds, meanOfSum } from 
 export type Interval = readonly number[];
 
 const coverage = 0.95;
+/** The quantile of the normal distribution for four of five cases. */
+const powerQuantile = 0.8416212335729143;
 /** The quantile of the normal distribution for `coverage`. */
 const normalQuantile = 1.959963984540054;
 /** From this many degrees of freedom, the error of the series is below 1e-11. */
@@ -21,6 +23,15 @@ export const tQuantile = (degrees: number) => {
     else high = middle;
   }
   return high;
+};
+
+/** Returns the smallest true difference that is outside the interval in four of five cases. */
+export const findDetectable = (
+  count: number,
+  { mean, ci95 }: { readonly mean: number; readonly ci95: Interval | null },
+) => {
+  const [, high = mean] = ci95 ?? [];
+  return ci95 && (high - mean) * (1 + powerQuantile / tQuantile(count - 1));
 };
 
 /** P(|T| ≤ t) for a whole number of degrees (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4). */

@@ -5,7 +5,7 @@ import { limitOption } from "../../options/list-options.ts";
 const file = { completion: "files" } as const;
 const args = {
   a: cli.required(cli.text("file, folder or URL of the first run", "file", file)),
-  b: cli.required(cli.text("file, folder or URL of the run that is compared with the first", "file", file)),
+  b: cli.text("the run that is compared with the first (default with --where-a or --where-b: the first)", "file", file),
 };
 const options = {
   "group-by": inputs.groupByOption,
@@ -21,6 +21,8 @@ const options = {
   }),
   report: inputs.reportOption,
   where: inputs.selectionOptions.where,
+  "where-a": cli.text("like --where, but only for <a>", "expression", { needsWholeFile: true }),
+  "where-b": cli.text("like --where, but only for <b>", "expression", { needsWholeFile: true }),
   best: inputs.selectionOptions.best,
   ...inputs.formatOptions,
   ...inputs.strictnessOptions,
@@ -36,6 +38,7 @@ export const compare = cli.command({
   options,
   examples: [
     "rollcall compare step-100.jsonl step-200.jsonl",
+    "rollcall compare run.jsonl --where-a 'step == 2' --where-b 'step == 3'",
     "rollcall compare main.jsonl branch.jsonl --exit-code --min-effect 0.02",
   ],
   run: async (context, typed) => await (await import("./run-compare.ts")).printComparison(context, typed),

@@ -6,11 +6,17 @@ import type { CompareOptions } from "./command.ts";
 import { type ChangedMeasure, formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { findSign, judgeReward } from "./verdict.ts";
+import { listFailures, listNext, listSources } from "./where-from.ts";
 
-export const printComparePage = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
+/** The inputs, of which b can be a. */
+export type ComparedFiles = Readonly<{ a: string; b: string }> &
+  Pick<CompareOptions, "whereA" | "whereB" | "minEffect">;
+
+export const printComparePage = async (screen: Screen, document: CompareDocument, files: ComparedFiles) => {
   const { reward, pass, metrics, finish_reasons, changed } = document;
   const titled: readonly Section[] = [
-    { title: "Mean reward", lines: reward ? listReward(reward, typed.minEffect) : [] },
+    { title: "Where the difference comes from", lines: listSources(document) },
+    { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
     {
       title: "Solved",
       lines: listChanges({ reward: null, pass, metrics: null }).map((change) => ({
@@ -29,32 +35,35 @@ export const printComparePage = async (screen: Screen, document: CompareDocument
         text: `${formatPercent(a, 1, Math.round)} → ${formatPercent(b, 1, Math.round)}`,
       })),
     },
-    { title: "Prompts that changed most", lines: changed.flatMap(listPair) },
+    { title: "Next", lines: listNext(document, files).map((text) => ({ label: "", text, kind: "command" })) },
   ];
   const sections = titled.filter(({ lines = [] }) => lines.length > 0);
-  await printPage(screen, { sections: [{ lines: listCounts(document, typed) }, ...sections] });
+  await printPage(screen, {
+    sections: [
+      { lines: [...listFailures(document), ...listReward(reward, files.minEffect), ...listCounts(document, files)] },
+      ...sections,
+    ],
+  });
 };
 
 /** Returns the counts of each input, and of the pairs. */
 export const listCounts = (
   { a, b, paired, only_a, only_b, failed_a, failed_b, without_prompt }: CompareDocument,
-  files: Pick<CompareOptions, "a" | "b">,
+  files: ComparedFiles,
 ): readonly Line[] => {
   const count = ({ groups, trajectories }: CompareDocument["a"]) =>
     `${pluralize(groups, "group")}, ${pluralize(trajectories, "trajectory", "trajectories")}`;
   const failed = failed_a + failed_b > 0 ? `, ${failed_a} failed in a, ${failed_b} failed in b` : "";
-  const hasExceptions = a.exceptions + b.exceptions > 0;
   const unpaired = pluralize(without_prompt, "trajectory", "trajectories");
   const unknown = without_prompt > 0 ? `, ${unpaired} without a prompt or key` : "";
   return [
-    { label: "a", text: `${files.a}: ${count(a)}` },
-    { label: "b", text: `${files.b}: ${count(b)}` },
+    { label: "a", text: `${files.a}${nameWhere(files.whereA)}: ${count(a)}` },
+    { label: "b", text: `${files.b}${nameWhere(files.whereB)}: ${count(b)}` },
     { label: "pairs", text: `${paired}, ${only_a} only in a, ${only_b} only in b${failed}${unknown}` },
-    ...(hasExceptions
-      ? [{ label: "exceptions", text: `a ${a.exceptions}, b ${b.exceptions}`, tone: "warning" as const }]
-      : []),
   ];
 };
+
+const nameWhere = (where: string | undefined) => (where === undefined ? "" : ` where ${where}`);
 
 type Change = Omit<ChangedMeasure, "name" | "pairs">;
 
@@ -63,14 +72,13 @@ export const formatChange = ({ a, b, difference, ci95 }: Change) => {
   return `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${formatSigned(difference)}${interval}`;
 };
 
-const listReward = (reward: NonNullable<CompareDocument["reward"]>, minEffect?: number): readonly Line[] => {
-  const { better, worse, equal } = reward;
+const listReward = (reward: CompareDocument["reward"], minEffect?: number): readonly Line[] => {
   const sign = findSign(reward);
   const tone = sign > 0 ? "good" : sign < 0 ? "bad" : undefined;
+  const changed = reward ? `${reward.better} better, ${reward.worse} worse, ${reward.equal} equal` : "";
   return [
-    { label: "change", text: formatChange(reward) },
-    { label: "pairs", text: `${better} better, ${worse} worse, ${equal} equal` },
     { label: "result", text: judgeReward(reward, minEffect), tone, kind: "sentence" },
+    ...(changed ? [{ label: "prompts", text: changed }] : []),
   ];
 };
 

@@ -6,13 +6,14 @@ import { combineModes } from "../../input/index.ts";
 import { formatTable, printReport, type Screen } from "../../output/index.ts";
 import { formatPercent } from "../../units.ts";
 import type { CompareOptions } from "./command.ts";
-import { formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
+import { type ComparedFiles, formatChange, formatPositions, formatPrompt, listCounts } from "./compare-page.ts";
 import { formatSigned, listChanges } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { isRegression, judgeReward } from "./verdict.ts";
+import { listFailures, listNext, listSources } from "./where-from.ts";
 
 export interface ReportedComparison {
-  readonly typed: CompareOptions;
+  readonly typed: CompareOptions & ComparedFiles;
   /** Undefined if both inputs are valid. */
   readonly failure: Failure | undefined;
   /** Undefined if an input is unreadable. */
@@ -53,12 +54,18 @@ const listComparisonBlocks = ({ typed, document, failure }: ReportedComparison, 
   ...(document ? formatDocument(document, typed, quote) : []),
 ];
 
-const formatDocument = (document: CompareDocument, typed: CompareOptions, quote: Quote) => {
+const formatDocument = (document: CompareDocument, typed: ComparedFiles, quote: Quote) => {
   const { reward, finish_reasons, changed, notes } = document;
   const percent = (share: number) => formatPercent(share, 1, Math.round);
   const counts = reward ? ` ${reward.better} better, ${reward.worse} worse, ${reward.equal} equal.` : "";
   return [
+    listFailures(document)
+      .map(({ text }) => `**Failures:** ${quote(text)}`)
+      .join(""),
     `**${judgeReward(reward, typed.minEffect)}**${counts}`,
+    listSources(document)
+      .map(({ label, text }) => `- ${label}: ${quote(text)}`)
+      .join("\n"),
     formatTable(
       ["", "a", "b", "difference", "95 % interval", "pairs"],
       listChanges(document).map(({ name, a, b, difference, ci95, pairs }) => [
@@ -89,5 +96,6 @@ const formatDocument = (document: CompareDocument, typed: CompareOptions, quote:
     [...listCounts(document, typed), ...[...new Set(notes)].map((text) => ({ label: "note", text }))]
       .map(({ label, text }) => `- ${label}: ${quote(text)}`)
       .join("\n"),
+    `Next: ${listNext(document, typed).map(quote).join(", ")}`,
   ];
 };

@@ -4,7 +4,7 @@ import type { KeyColumn } from "../../output/index.ts";
 import type { CompareDocument } from "./output.ts";
 
 type Named<Compared> = Compared & { readonly name: string };
-type Measure = Named<Omit<CompareDocument["pass"][number], "k" | "pairs"> & { readonly pairs: number | null }>;
+type Measure = Named<Omit<CompareDocument["pass"][number], "k" | "pairs" | "all"> & { readonly pairs: number | null }>;
 /** A measure of at least one pair. */
 export type ChangedMeasure = Named<NonNullable<CompareDocument["metrics"]>[string]>;
 
@@ -12,7 +12,7 @@ type Measures = Pick<CompareDocument, "reward" | "pass" | "metrics">;
 
 export const listMeasures = ({ reward, pass, metrics }: Measures): readonly Measure[] => [
   ...(reward ? [{ name: "reward", ...reward }] : []),
-  ...pass.map(({ k, ...compared }) => ({ name: `pass@${k}`, ...compared })),
+  ...pass.map(({ k, all: _, ...compared }) => ({ name: `pass@${k}`, ...compared })),
   ...Object.entries(metrics ?? {}).map(([name, compared]) => ({ name, ...compared })),
 ];
 

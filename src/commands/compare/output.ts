@@ -7,6 +7,25 @@ const side = object({ groups: count, trajectories: count, exceptions: count });
 const interval = describe("95 % interval; null for fewer than two pairs", nullable(list(number)));
 const difference = { a: number, b: number, difference: describe("b − a", number), ci95: interval };
 
+const detectable = describe(
+  "the smallest true difference that such data shows in four of five cases",
+  nullable(number),
+);
+const maybeSides = s.sameKeys(nullable(number), "a", "b");
+const cause = { share: number, reward: nullable(number) };
+const toolUse = {
+  calls: describe("for each trajectory", number),
+  errors: describe("share of the results that are errors; null without results", nullable(number)),
+};
+
+const division = {
+  name: describe("a recorded key with few values, such as environment", text),
+  value: text,
+  pairs: count,
+  a: number,
+  b: number,
+};
+
 const compare = object({
   a: side,
   b: side,
@@ -17,15 +36,39 @@ const compare = object({
   failed_a: describe("keys whose rollouts all failed in a", count),
   failed_b: count,
   without_prompt: describe("trajectories without a known prompt, or without the key", count),
-  reward: nullable(object({ pairs: count, ...difference, ...s.sameKeys(count, "better", "worse", "equal") })),
+  reward: nullable(
+    object({ pairs: count, ...difference, detectable, ...s.sameKeys(count, "better", "worse", "equal") }),
+  ),
   pass: list(
     object({
       k: s.position,
       pairs: count,
       ...s.sameKeys(nullable(number), "a", "b", "difference"),
       ci95: interval,
+      all: describe("pass^k, the share of sets of k trajectories that are all solved", object(maybeSides)),
     }),
   ),
+  causes: describe(
+    "an exact division of the difference of the rewards (after Kitagawa 1955); null without pairs",
+    nullable(
+      list(
+        object({
+          name: s.oneOf("truncated", "tool_errors", "other"),
+          a: describe("share of the trajectories, and their mean reward", object(cause)),
+          b: object(cause),
+          by_share: describe("the difference because the share changed", number),
+          by_reward: describe("the difference because the reward of the class changed", number),
+        }),
+      ),
+    ),
+  ),
+  facts: describe("means, in which each pair weighs the same", list(object({ name: text, a: number, b: number }))),
+  tools: list(object({ name: nullable(text), a: object(toolUse), b: object(toolUse) })),
+  transitions: describe(
+    "prompts by what they were in a and are in b",
+    list(object({ ...s.sameKeys(s.oneOf("always", "sometimes", "never", "failed"), "from", "to"), prompts: count })),
+  ),
+  divisions: describe("mean rewards by the values of recorded keys", list(object(division))),
   metrics: describe(
     "null if no pair has a metric in both inputs",
     nullable(named(object({ pairs: count, ...difference }))),

@@ -21,14 +21,15 @@ import { formatList, pluralize } from "../../sentences.ts";
 import { type Comparison, compareDatasets } from "../../stats/index.ts";
 import * as failures from "../failures.ts";
 import type { CompareOptions } from "./command.ts";
-import { printComparePage } from "./compare-page.ts";
+import { type ComparedFiles, printComparePage } from "./compare-page.ts";
 import type { ReportedComparison } from "./compare-report.ts";
 import { listMeasures, measureColumns, toExceptionMeasure } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 import { isRegression } from "./verdict.ts";
 
-export const printComparison = async (context: Context, typed: CompareOptions) => {
+export const printComparison = async (context: Context, options: CompareOptions) => {
   const { screen } = context;
+  const typed = { ...options, b: findB(options) };
   if (typed.a === "-" && typed.b === "-")
     throw conflictingOptions("<a> -", "<b> -", "standard input is a single input");
   checkReportFiles(screen, { report: typed.report, inputs: [typed.a, typed.b] });
@@ -38,10 +39,11 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
     throw thrown;
   });
   const { pairBy, pass, exceptionsAs } = typed;
-  const options = { pairBy, pass, exceptionsAs, tries: readTries(typed.k), signal: context.host.signal };
-  const comparison = await compareDatasets(datasets.a, datasets.b, options);
+  const measured = { pairBy, pass, exceptionsAs, tries: readTries(typed.k), signal: context.host.signal };
+  const comparison = await compareDatasets(datasets.a, datasets.b, measured);
   noteExceptions(context, comparison, typed);
   notePairs(context, comparison, typed);
+  noteSteps(context, comparison, typed);
   const results = [composeCheckResult(datasets.a), composeCheckResult(datasets.b)];
   const [failure, ...others] = results.flatMap((result, at) => {
     const input = at === 0 ? typed.a : typed.b;
@@ -50,7 +52,7 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   // The error shows the problems of one input.
   if (others.length > 0) screen.notice(`${typed.b} has errors, too (see \`rollcall check\`)`);
   const problems = results.flatMap((result) => result.problems);
-  const { changed, ownMetrics, pairing, meansOfAll, ...rest } = comparison;
+  const { changed, ownMetrics, pairing, meansOfAll, steps, ...rest } = comparison;
   const listed: CompareDocument["changed"][number][] = [];
   for (const pair of changed.slice(0, typed.limit))
     listed.push(await describePair(datasets, pair, { ...typed, key: pairing.name }));
@@ -72,28 +74,37 @@ export const printComparison = async (context: Context, typed: CompareOptions) =
   if (typed.exitCode) requireEqual(comparison, typed);
 };
 
+type ComparedRuns = CompareOptions & ComparedFiles;
+
+/** Two selections of one input can be compared. @throws Failure `argument-missing` */
+const findB = ({ a, b, whereA, whereB }: CompareOptions) => {
+  if (b === undefined && whereA === undefined && whereB === undefined) throw failures.secondRunMissing();
+  return b ?? a;
+};
+
 type Datasets = Readonly<Record<"a" | "b", Dataset>>;
 
-const readBoth = async (context: Context, typed: CompareOptions): Promise<Datasets> => {
+const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets> => {
   const settings = await readEffectiveSettings(context, {});
   const measures = {
     hasPrompts: typed.pairBy === undefined,
     key: typed.pairBy === undefined ? undefined : [typed.pairBy],
-    isShort: true,
   };
-  const read = async (file: string) => {
+  const read = async (file: string, own: string | undefined) => {
+    const wheres = [typed.where, own].filter((one) => one !== undefined);
+    const where = wheres.length > 1 ? wheres.map((one) => `(${one})`).join(" && ") : wheres[0];
     // Each input would be sampled and divided without the other, which would break pairs.
-    const one = { ...typed, file: [file], sample: undefined, seed: "0", shard: undefined };
+    const one = { ...typed, file: [file], where, sample: undefined, seed: "0", shard: undefined };
     const request = { settings, typed: one, skipsDigests: true, measures, continuesAfterErrors: true };
     const dataset = await readInputs(context, { ...request, label: `reading ${file}` });
     closeDatasetAtEnd(context, dataset);
     printInputNotes(context, dataset, one);
     return dataset;
   };
-  return { a: await read(typed.a), b: await read(typed.b) };
+  return { a: await read(typed.a, typed.whereA), b: await read(typed.b, typed.whereB) };
 };
 
-const printResult = async (screen: Screen, document: CompareDocument, typed: CompareOptions) => {
+const printResult = async (screen: Screen, document: CompareDocument, typed: ComparedRuns) => {
   if (screen.format === "table") await printComparePage(screen, document, typed);
   else if (screen.isForProgram) await printDocument<CompareDocument>(screen, document);
   else {
@@ -116,6 +127,15 @@ const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Compa
     screen.notice(`means and pass@k count ${counts} with the reward ${typed.exceptionsAs}`);
   for (const [side, failed] of Object.entries({ a: failed_a, b: failed_b }))
     if (failed > 0) screen.notice(`all rollouts of ${pluralize(failed, "task")} failed in ${side}`);
+};
+
+const noteSteps = ({ screen }: Context, { steps }: Comparison, typed: ComparedRuns) => {
+  for (const { side, name, values } of steps) {
+    const where = `--where-${side} '${name} == ${values.at(-1)}'`;
+    screen.notice(
+      `${typed[side]} has ${values.length} values of ${name} (${formatList(values, 5)}), which are compared together. Compare one of them with ${where}`,
+    );
+  }
 };
 
 const notePairs = ({ screen }: Context, comparison: Comparison, { limit, pairBy }: CompareOptions) => {

@@ -1,5 +1,8 @@
 /** Judges the difference of the mean rewards, for the page, the reports and the exit code. */
+
+import { formatForDisplay } from "../../decimal.ts";
 import { rewardTolerance } from "../../index/metrics.ts";
+import { formatSigned } from "./measures.ts";
 import type { CompareDocument } from "./output.ts";
 
 type Reward = CompareDocument["reward"];
@@ -30,8 +33,14 @@ const describeReward = (reward: Reward, minEffect: number) => {
   if (reward.pairs < 2) return "One pair is too few to judge.";
   if (!reward.ci95) return "The interval is unknown, because the rewards are too large.";
   const sign = findSign(reward);
-  if (sign === 0) return "No difference that this data can show.";
-  if (sign > 0) return "The mean reward of b is higher.";
+  const { a, b, difference, ci95, detectable } = reward;
+  const interval = `${formatSigned(difference)}, between ${ci95.map(formatSigned).join(" and ")}`;
+  if (sign === 0) {
+    const known = `${formatForDisplay(detectable ?? 0)} would show in four of five cases`;
+    return `No difference that this data can show: ${interval} (a difference of ${known}).`;
+  }
+  const change = `${formatForDisplay(a)} → ${formatForDisplay(b)}, difference ${interval}`;
+  if (sign > 0) return `The mean reward of b is higher: ${change}.`;
   const isProven = isRegression(reward, minEffect);
-  return `The mean reward of b is lower${isProven ? "" : `, but the loss can be less than ${minEffect}`}.`;
+  return `The mean reward of b is lower${isProven ? "" : `, but the loss can be less than ${minEffect}`}: ${change}.`;
 };

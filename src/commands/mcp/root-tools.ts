@@ -65,12 +65,20 @@ export const toStatsDocument = (read: Read) => {
 };
 
 export const toCompareDocument = (read: Read) => {
-  const { changed, finish_reasons, notes, warnings: _, ...compared }: Partial<CompareDocument> = parsePrinted(read);
+  const {
+    changed,
+    finish_reasons,
+    divisions,
+    notes,
+    warnings: _,
+    ...compared
+  }: Partial<CompareDocument> = parsePrinted(read);
   const pairs = changed?.map(({ key: _, prompt: __, at_a, at_b, ...pair }) => {
     return { ...pair, at_a: nameFile(at_a, read), at_b: nameFile(at_b, read) };
   });
   return {
     ...hideNames({ ...compared, finish_reasons }),
+    divisions: divisions?.map((division) => ({ ...division, value: hideSentence(division.value) })),
     changed: pairs,
     notes: nameFilesIn(notes, read),
     problems: redactErrors(read),

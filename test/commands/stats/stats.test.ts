@@ -154,6 +154,19 @@ describe("rollcall stats", () => {
     expect(await readStats(converted)).toEqual(await readStats(sample, "--lossy"));
   });
 
+  itHolds(
+    "divides a difference into causes whose sum is the difference",
+    fc.asyncProperty(fc.array(fc.tuple(groupOfTurns, groupOfTurns), { minLength: 1, maxLength: 6 }), async (pairs) => {
+      const toText = (side: 0 | 1) =>
+        pairs.map((pair, at) => toLine(pair[side].map((turn) => toRollout(`${at}`, turn)))).join("");
+      const { stdout } = await runHere(["compare", "--json", ...filesOf(toText(0), toText(1))]);
+      const { reward, causes } = JSON.parse(stdout);
+      const sum = causes.reduce((all: number, cause: Division) => all + cause.by_share + cause.by_reward, 0);
+      expectClose([sum], [reward.difference]);
+    }),
+    { quick: 5, slow: 100 },
+  );
+
   it("refuses more than 10,000 values of --by", async () => {
     const rows = Array.from({ length: 10_001 }, (_, step) => toLine([{ reward: 1 }]).replace("{", `{"step":${step},`));
     const [many = ""] = filesOf(rows.join(""));
@@ -161,6 +174,22 @@ describe("rollcall stats", () => {
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("--by step has more than 10000 values") });
     expect(refused.stderr).toContain("--each");
   });
+});
+
+type Division = Readonly<Record<"by_share" | "by_reward", number>>;
+
+const groupOfTurns = fc.array(
+  fc.record({ reward: fc.integer({ min: -4, max: 4 }), isCut: fc.boolean(), fails: fc.boolean() }),
+  { minLength: 1, maxLength: 4 },
+);
+
+const toRollout = (prompt: string, { reward, isCut, fails }: { reward: number; isCut: boolean; fails: boolean }) => ({
+  messages_and_choices: [
+    { role: "user", content: prompt },
+    { finish_reason: isCut ? "length" : "stop", index: 0, message: { role: "assistant", content: "" } },
+    ...(fails ? [{ role: "tool", content: "no", is_error: true }] : []),
+  ],
+  reward,
 });
 
 const subsetsOf = (values: readonly boolean[]): readonly (readonly boolean[])[] =>

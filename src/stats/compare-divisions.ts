@@ -1,0 +1,43 @@
+/** Finds what divides the rollouts of two runs: environments, and steps. */
+
+import { divisionNames } from "../index/ambiguous-groups.ts";
+import { formatKeyText } from "../index/group-key.ts";
+import { comparedStepNames } from "../index/step-columns.ts";
+import { computeMean } from "../index/sums.ts";
+import type { Pool, Side } from "./compare-sides.ts";
+
+type Sides = Readonly<Record<"a" | "b", Side>>;
+type RewardedPair = Readonly<Record<"a" | "b", number>> & { readonly pair: Readonly<Record<"a" | "b", Pool>> };
+
+/** A key with more values names prompts. */
+const maxDivisions = 20;
+
+/** Returns the mean rewards by the values of each key with few values. A pair has the value of its first trajectory. */
+export const compareDivisions = ({ a }: Sides, pairs: readonly RewardedPair[]) =>
+  divisionNames.flatMap((name) => {
+    const column = a.facts.walked.tasks.get(name);
+    if (!column || column.names.list.length < 2 || column.names.list.length > maxDivisions) return [];
+    const byValue = new Map<string, RewardedPair[]>();
+    for (const rewarded of pairs) {
+      const [row = -1] = rewarded.pair.a.rows;
+      const value = formatKeyText(column.at(row)) ?? "";
+      const own = byValue.get(value) ?? [];
+      if (own.push(rewarded) === 1) byValue.set(value, own);
+    }
+    return Array.from(byValue, ([value, own]) => ({
+      name,
+      value,
+      pairs: own.length,
+      a: computeMean(own.map((pair) => pair.a)),
+      b: computeMean(own.map((pair) => pair.b)),
+    }));
+  });
+
+/** Returns the sides with several values of a step column. */
+export const findSteps = (sides: Sides) =>
+  (["a", "b"] as const).flatMap((side) =>
+    comparedStepNames.flatMap((name) => {
+      const values = sides[side].facts.walked.tasks.get(name)?.names.list ?? [];
+      return values.length < 2 ? [] : { side, name, values: values.map((value) => formatKeyText(value) ?? "") };
+    }),
+  );
