@@ -11,7 +11,7 @@ export const atif: Format = {
   name: "atif",
   title: "ATIF trajectories",
   keys: { group: "one file", reward: "missing (pass --rewards)", sampled: "the agent's steps" },
-  records: { text: "document" },
+  records: { text: "documents" },
   filePattern: /(?:^|\/)trajectory[^/]*\.json$/,
   recognizes: ({ value }) => value.textAt("schema_version")?.startsWith("ATIF-") && value.get("steps")?.isList,
   open: (run) => {
@@ -24,12 +24,12 @@ export const atif: Format = {
 };
 
 const convertRollout = (run: FormatRun, record: SourceRecord, links: Links) => {
-  const { value, file } = record;
+  const { value } = record;
   record.group = "trajectory";
   const lastStep = value.items("steps").at(-1);
   record.identity = { id: findId(value), changedAt: findLastTime([lastStep?.get("timestamp")]) };
   const { documents, ...read } = readAtif(run, record, links);
-  const ids = [value.get("trajectory_id"), value.get("session_id"), ...listFileIds(file)];
+  const ids = [value.get("trajectory_id"), value.get("session_id"), ...listFileIds(record)];
   return { documents, ...buildTrajectory({ ...read, reward: findReward(run, { record: value, ids }) }) };
 };
 

@@ -81,7 +81,8 @@ export const breakUnreadable = (conversion: OpenConversion, raw: input.RawRecord
   const fault = raw.fault === undefined ? requireFault(bytes) : undefined;
   const completeStart = fault && closeTruncated(bytes.subarray(0, fault.at));
   const value = completeStart && Value.parse(completeStart);
-  const isLine = format.records.text === "lines" && raw.isDocument !== true && member === undefined;
+  const isOneOfLines = format.records.text === "lines" || at.file.records.isList === true;
+  const isLine = isOneOfLines && raw.isDocument !== true && member === undefined;
   const text = fault && { bytes, fault, isLast: records.isAtEnd(raw), isDocument: !isLine, isFormatGiven };
   const record = value && { ...records.toRecord(value, raw, at), isTruncated: true };
   const rollouts = record && records.convertRecord(converter, record);
@@ -98,7 +99,9 @@ export const breakAmbiguous = ({ run, format, name, output, broken, ...conversio
   if (format.hasGroupPerRecord && !conversion.isGroupedByKey) return;
   // A JSON record without any key of the first converted record is not part of a converted group.
   const isPossible = (keys: BrokenRecord["keys"]) => keys?.some((key) => conversion.keys.all.includes(key)) !== false;
-  const possible = new Map([...broken.ungrouped].filter(([, { keys }]) => isPossible(keys)));
+  const isApart = ({ rollouts }: ConvertedGroup) =>
+    !conversion.isGroupedByKey && rollouts.some(({ file }) => file.areRecordsApart);
+  const possible = new Map([...broken.ungrouped].filter(([group, { keys }]) => isPossible(keys) && !isApart(group)));
   if (possible.size === 0) return;
   const hasOwnFile = ({ rollouts: [first, ...others] }: ConvertedGroup) =>
     others.every(({ file }) => file === first?.file);
@@ -122,7 +125,7 @@ export const breakAmbiguous = ({ run, format, name, output, broken, ...conversio
     group.isBroken = true;
     const { keys, location: fault = {} } = member.unknown ?? {};
     // Several records of a document can be on one line.
-    const path = format.records.text === "document" ? (fault.path ?? []).join(".") : "";
+    const path = format.records.text !== "lines" ? (fault.path ?? []).join(".") : "";
     const unknownRecord = `${describePosition(member, fault)}${path === "" ? "" : ` (${path})`}`;
     const location = { file: name, line: position + 1, path: [] };
     run.problems.report("ambiguous-group", { position: unknownRecord, isJson: keys !== undefined }, location);

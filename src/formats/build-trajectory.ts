@@ -86,7 +86,8 @@ export const buildException = (message: Json, type?: Json, traceback?: Json) => 
 };
 
 /** The names of the file for `--rewards`: without all known endings first, and the full name last. */
-export const listFileIds = (file: string) => {
+export const listFileIds = ({ file, value, isListed }: Pick<SourceRecord, "file" | "value" | "isListed">) => {
+  if (isListed) return ["instance_id", "id"].flatMap((key) => value.textAt(key) ?? []);
   const names = [basename(file)];
   for (let [name = ""] = names; fileEnding.test(name); [name = ""] = names) names.unshift(name.replace(fileEnding, ""));
   return names;
@@ -95,11 +96,12 @@ export const listFileIds = (file: string) => {
 const fileEnding = /\.(?:gz|zst|jsonl?|ndjson|traj|eval)$/i;
 
 /** Returns the ids for `--rewards`, or the names of the file if the record is a whole file. */
-export const listRewardIds = ({ options }: FormatRun, { value, file, isWhole = false }: SourceRecord) => {
+export const listRewardIds = ({ options }: FormatRun, record: SourceRecord) => {
+  const { value, isWhole = false } = record;
   const id = value.get("id");
   if (id && options.rewards?.has(id.plain)) return [id];
   const ids = rewardIdKeys.flatMap((key) => value.get(key) ?? value.get("metadata", key) ?? []);
-  return ids.length > 0 || !isWhole ? ids : listFileIds(file);
+  return ids.length > 0 || !isWhole ? ids : listFileIds(record);
 };
 
 /** Different ids of a record can be equal to ids of other records, so only `id` overrides the others. */

@@ -1,5 +1,5 @@
 /** Converts inputs of other tools to lines with one group each. */
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
@@ -246,12 +246,19 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
     if (isCounting) notes.set(text, (notes.get(text) ?? 0) + 1);
   };
   const firstRecords = new Map<string, string>();
+  const lists = new Map(files.map((file) => [join(file.name), file.records]));
   const formatRun: FormatRun = {
     ...run,
     receipt,
     note,
     files: files.map((file) => file.name),
-    readDocument: ({ file, value }, path) => documents.require(documents.findFile(file, path), value),
+    readDocument: ({ file, value }, path) => {
+      const name = join(dirname(file), path);
+      const listed = records.parseListedName(name);
+      const read = listed && lists.get(listed.file)?.readNow;
+      const document = read ? documents.load(name, () => read(listed.position)) : documents.findFile(file, path);
+      return documents.require(document, value);
+    },
     readSettings: ({ file, member }, path) => {
       if (member === undefined) return documents.findFile(file, path)?.value;
       const archive = files.find(({ name }) => name === file)?.records;

@@ -55,6 +55,8 @@ export interface SourceRecord {
   readonly member?: string | undefined;
   /** True if only the start of the record is valid JSON. */
   readonly isTruncated?: boolean;
+  /** True if the record is one of several documents in a file. */
+  readonly isListed?: boolean;
   /** True if the record is the whole content of its file. */
   readonly isWhole?: boolean;
   /** The bytes of a record with NaN or Infinity. `isAllowed` is `Format.hasNonFinite`. */

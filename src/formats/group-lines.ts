@@ -54,7 +54,7 @@ export class GroupLines {
   }
 
   add(rollout: Rollout, value: Value, { file, record, position }: RolloutPosition) {
-    const group = this.#findGroup(rollout.group ?? "", file);
+    const group = this.#findGroup(rollout.group ?? "", { file, record });
     const { trajectory, index, part, documents = [], identity = "", id, changedAt } = rollout;
     const before = group.rollouts.at(-1);
     if (!before) this.#startGroup(group, rollout.members);
@@ -74,7 +74,7 @@ export class GroupLines {
   }
 
   addBroken(key: string, at: RolloutPosition, { part, id, changedAt }: Rollout) {
-    const group = this.#findGroup(key, at.file);
+    const group = this.#findGroup(key, at);
     this.#isInOrder = false;
     const nothing = { start: 0, length: 0, digest: "", exception: "", index: undefined };
     const rollout: WrittenRollout = { ...at, ...nothing, span: part?.span, id, changedAt, isBroken: true };
@@ -113,9 +113,9 @@ export class GroupLines {
     await Promise.all([this.#spool.discard(), this.#ordered?.discard()]);
   }
 
-  #findGroup(key: string, { fileSet }: ConvertedFile) {
+  #findGroup(key: string, { file, record }: Pick<RolloutPosition, "file" | "record">) {
     const isKeyed = key.startsWith(crossFileMark);
-    const fullKey = isKeyed ? key : `${fileSet} ${key}`;
+    const fullKey = isKeyed ? key : `${file.fileSet} ${file.areRecordsApart ? record : ""} ${key}`;
     const existing = this.#byKey.get(fullKey);
     if (existing) return existing;
     const empty = { isBroken: false, trajectories: 0, members: "" };

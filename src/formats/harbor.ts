@@ -5,7 +5,9 @@ import { readAtif } from "./atif.ts";
 import { buildException, buildTrajectory, findLastTime, findReward, suggestPaths } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 
-const trajectoryFile = "agent/trajectory.json";
+/** The trials of a list are folders next to the list. */
+const pathOfTrajectory = ({ value, isListed = false }: SourceRecord) =>
+  `${isListed ? `${value.textAt("trial_name")}/` : ""}agent/trajectory.json`;
 
 export const harbor: Format = {
   name: "harbor",
@@ -15,7 +17,7 @@ export const harbor: Format = {
     reward: "`verifier_result.rewards.reward`",
     sampled: "the agent's steps",
   },
-  records: { text: "document" },
+  records: { text: "documents" },
   filePattern: /(?:^|\/)result\.json$/,
   companions: /(?:^|\/)config\.json$/,
   partFolders: /^(?:agent|artifacts|steps|verifier)$/,
@@ -41,7 +43,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const error = value.get("exception_info");
   const rewards = value.metricMembers("verifier_result", "rewards");
   // A damaged trajectory is an error, although the trial failed.
-  if (error && (rewards.length === 0 || !run.readDocument(record, trajectoryFile))) {
+  if (error && (rewards.length === 0 || !run.readDocument(record, pathOfTrajectory(record)))) {
     const message = error.get("exception_message") ?? "no message is recorded";
     const [type, traceback] = ["exception_type", "exception_traceback"].map((key) => error.get(key));
     return [{ exception: buildException(message, type, traceback) }];
@@ -58,9 +60,9 @@ const convertTrajectory = (run: FormatRun, record: SourceRecord, rewards: Member
   const ids = [value.get("trial_name"), value.get("id")];
   const reward = findReward(run, { record: value, ids, readOwn: () => readReward(value, rewards) });
   const type = value.get("exception_info", "exception_type");
-  const agent = run.readDocument(record, trajectoryFile);
+  const agent = run.readDocument(record, pathOfTrajectory(record));
   if (agent?.document === undefined)
-    throw value.error(`the trajectory ${trajectoryFile} is missing (add the file to the trial's folder)`);
+    throw value.error(`the trajectory ${pathOfTrajectory(record)} is missing (add the file to the trial's folder)`);
   const atif = readAtif(run, { value: agent, file: agent.document });
   const trajectory = buildTrajectory({
     ...atif,

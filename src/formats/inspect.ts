@@ -27,7 +27,7 @@ export const inspect: Format = {
   },
   // A sample in chunks has many members, and `sample.json` is the first.
   records: {
-    text: "document",
+    text: "documents",
     zip: /^samples\/(.+)_epoch_\d+(?:\/sample)?\.json$/,
     zipCompanions: /^(?:_journal\/.*|(?:header|summaries|reductions)\.json|samples\/.+_epoch_\d+\/.*)$/,
   },
@@ -46,18 +46,18 @@ export const inspect: Format = {
 const chunkedSample = /_epoch_\d+\/sample\.json$/;
 
 const convertRollouts = (run: FormatRun, record: SourceRecord) => {
-  const { value, member, file } = record;
+  const { value, member } = record;
   const convert = (sample: Value, context: SampleLog): readonly Rollout[] =>
     isUnscored(run, sample) ? run.skip(sample, "a sample without a score") : [convertRollout(run, sample, context)];
   if (member !== undefined) {
     const log = run.readSettings(record, "header.json") ?? run.readSettings(record, "_journal/start.json");
     const isOnly =
       log?.get("eval", "dataset", "samples")?.number === 1 && (log.get("eval", "config", "epochs")?.number ?? 1) === 1;
-    const names = isOnly ? listFileIds(file) : [];
+    const names = isOnly ? listFileIds(record) : [];
     return convert(value, { log, names, isChunked: chunkedSample.test(member) });
   }
   const samples = value.requireItems("samples");
-  const names = samples.length === 1 ? listFileIds(file) : [];
+  const names = samples.length === 1 ? listFileIds(record) : [];
   return samples.flatMap((sample) => convert(sample, { log: value, names, isChunked: false }));
 };
 

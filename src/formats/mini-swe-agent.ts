@@ -16,7 +16,7 @@ export const miniSweAgent: Format = {
     reward: "missing (pass --rewards)",
     sampled: "the responses of the assistant",
   },
-  records: { text: "document" },
+  records: { text: "documents" },
   filePattern: /\.traj\.json$/,
   companions: /(?:^|\/)preds\.json$/,
   groupScope: () => "",
@@ -36,6 +36,7 @@ export const miniSweAgentMessages: Format = {
   name: "mini-swe-agent-messages",
   title: "bare messages of an older mini-swe-agent",
   keys: { group: "one file", reward: "missing (pass --rewards)", sampled: "all messages of the assistant" },
+  records: { text: "document" },
   isLossy: true,
   hasGroupPerRecord: true,
   recognizes: ({ value }) => {
@@ -55,7 +56,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     throw version.error("trajectory_format is not mini-swe-agent-1 or mini-swe-agent-1.<n>");
   const messages = value.isList ? value.items() : value.requireItems("messages");
   return buildTrajectory({
-    reward: findReward(run, { record: value, ids: [instance, ...listFileIds(file)] }),
+    reward: findReward(run, { record: value, ids: [instance, ...listFileIds(record)] }),
     turns: messages.flatMap((message) => convertTurns(run, message)),
     metrics: value.members("info", "model_stats").filter(([, { isNumber }]) => isNumber),
     metadata: [...value.flatMembers("info"), ...value.flatMembers()],

@@ -349,7 +349,8 @@ const matchFormats = async (source: input.Source, { container, given, ...options
       records.push(value);
       bytesRead += raw.bytes.length;
       const record = { value, file, position: 0, member };
-      const isReadable = (one: Format) => !kind || one === ownFormat || kind === one.records.text;
+      const isReadable = (one: Format) =>
+        !kind || one === ownFormat || [kind, "documents"].includes(one.records.text ?? "");
       scores.add(possible.filter((one) => isReadable(one) && fits(one, record)));
       if (container) return { matching: scores.best(), row: columns && { ...columns, ...Object(value.data) }, records };
       if (!scores.isEmpty() && bytesRead > maxReadBytes) break;
@@ -362,7 +363,7 @@ const matchFormats = async (source: input.Source, { container, given, ...options
   const isPossible = (one: Format) =>
     container
       ? unreadable !== undefined
-      : bytes.size > input.maxDocumentBytes && one.records.text === "document" && fitsName(one, source);
+      : bytes.size > input.maxDocumentBytes && one.records.text !== "lines" && fitsName(one, source);
   const remaining = possible.filter(isPossible);
   return { matching: remaining.length === 1 ? remaining : [], unreadable, records };
 };

@@ -15,6 +15,8 @@ export interface ConvertedFile {
   readonly position: number;
   /** Files with the same number share groups. */
   fileSet: number;
+  /** True if no two records of the file share a group. */
+  readonly areRecordsApart: boolean;
 }
 
 export type RolloutPosition = Readonly<{
@@ -40,7 +42,8 @@ export const openFiles = async (
       const scope = format.groupScope?.(source.name) ?? source.name;
       const fileSet = scopes.get(scope) ?? position;
       scopes.set(scope, fileSet);
-      files.push({ name: source.name, records, position, fileSet });
+      const areRecordsApart = records.isList === true && format.groupScope === undefined;
+      files.push({ name: source.name, records, position, fileSet, areRecordsApart });
     } catch (thrown) {
       if (!(thrown instanceof UnusableInput)) throw thrown;
       thrown.report(problems, source.name);
@@ -66,7 +69,17 @@ export const parseRecord = ({ hasNonFinite, jsonColumns }: Format, raw: input.Ra
 export const toRecord = (value: Value, raw: input.RawRecord, at: RolloutPosition): SourceRecord => {
   const { member, isDocument = false, isComposed = false } = raw;
   const isWhole = isDocument || (at.record === 0 && !isComposed && isAtEnd(raw));
-  return { value, file: at.file.name, position: at.record, member, isWhole };
+  const { name, records } = at.file;
+  const isListed = records.isList === true;
+  return { value, file: isListed ? nameListed(name, at.record) : name, position: at.record, member, isWhole, isListed };
+};
+
+/** The name of a document in a file of several documents. */
+const nameListed = (file: string, position: number) => `${file}#record ${position + 1}`;
+
+export const parseListedName = (name: string) => {
+  const [, file, number] = /^(.*)#record (\d+)$/.exec(name) ?? [];
+  return file === undefined ? undefined : { file, position: Number(number) - 1 };
 };
 
 /** A line end has up to two bytes. */

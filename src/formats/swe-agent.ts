@@ -13,7 +13,7 @@ export const sweAgent: Format = {
     reward: "missing (pass --rewards)",
     sampled: "the assistant's turns in `history`, without those of demonstrations",
   },
-  records: { text: "document" },
+  records: { text: "documents" },
   filePattern: /\.traj$/,
   companions: /(?:^|\/)(?:preds\.json|all_preds\.jsonl|[^/]+\.pred)$/,
   // RetryAgent writes its attempts to these folders, and again to the file next to them.
@@ -36,9 +36,9 @@ const isUnfinished = (value: Value) =>
 
 const convertRollout = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
-  const ids = listFileIds(file);
-  const [instance = file] = ids;
-  record.group = instance;
+  const ids = [value.textAt("instance_id") ?? [], listFileIds(record)].flat();
+  const [instance] = ids;
+  record.group = instance ?? file;
   if (isUnfinished(value))
     throw value.error("SWE-agent has not chosen one of its attempts yet (omit the file, or finish the run)");
   if (!value.has("history"))

@@ -14,7 +14,7 @@ export const tau2: Format = {
     reward: "`reward_info.reward`",
     sampled: "the assistant's turns except the opening greeting",
   },
-  records: { text: "document" },
+  records: { text: "documents" },
   filePattern: /(?:^|\/)(?:results|simulations\/[^/]+)\.json$/,
   groupScope: (file) => (partFile.test(file) ? resultsOf(file) : join(file)),
   recognizes: ({ value }) =>

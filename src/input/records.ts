@@ -7,10 +7,11 @@ import { endOf, nodeAfter, startOf } from "../json/table.ts";
 import { findTextStart, readElements, readFrames } from "./frames.ts";
 import { findContainer, sniffedBytes } from "./sniff.ts";
 import type { Batches, Bytes, LineStart, RawRecord, ReadLimits, Records, Source } from "./source.ts";
-import { documentTooLong, maxDocumentBytes, readHead, readRange, unreadableRecord } from "./source.ts";
+import { documentTooLong, maxDocumentBytes, readHead, readRange, readRangeNow, unreadableRecord } from "./source.ts";
 
 export type RecordKinds = Readonly<{
-  text?: "lines" | "document";
+  /** `documents`: one document, a document on each line, or an array of documents. */
+  text?: "lines" | "documents" | "document";
   /** Matches the names of members that are records. */
   zip?: RegExp;
   /** Matches the names of other members that the writer writes. */
@@ -46,23 +47,27 @@ const openContent = async (source: Source, { records, columns }: RecordOptions, 
     const { openRows } = await import("./parquet.ts");
     return await openRows(source, { ...limits, columns });
   }
-  return openText(source, records.text === "document", limits.signal);
+  const { text: kind = "lines" } = records;
+  const isList = kind === "documents" && (await hasSeveralDocuments(source.bytes, limits.signal));
+  return { ...openText(source, kind !== "lines" && !isList, limits.signal), isList };
 };
 
 /** If `isOneDocument` is false, the records are lines, elements of arrays, or one object. */
 const openText = ({ name, bytes }: Source, isOneDocument: boolean, signal: AbortSignal): Records => {
   const text = { label: name, within: bytes };
   const recordRanges: (LineStart & { length: number; fault: string | undefined })[] = [];
+  /** The ranges stay known while the records are read again. */
+  let count = 0;
   const remember = function* (batch: Iterable<RawRecord>) {
     for (const record of batch) {
       const { start, line, fault } = record;
-      recordRanges.push({ start, line, length: record.bytes.length, fault });
+      recordRanges[count++] = { start, line, length: record.bytes.length, fault };
       yield record;
     }
   };
   return {
     async *batches() {
-      recordRanges.length = 0;
+      count = 0;
       const first = { start: findTextStart(bytes), line: 1 };
       if (isOneDocument) return yield remember([await readWhole(text, { ...first, end: bytes.size })]);
       const list = await findList(bytes, first);
@@ -73,9 +78,27 @@ const openText = ({ name, bytes }: Source, isOneDocument: boolean, signal: Abort
       const range = recordRanges[position];
       return range && { ...text, ...range, bytes: await readRange(bytes, range) };
     },
+    readNow: (position) => recordRanges[position] && readRangeNow(bytes, recordRanges[position]),
     locate: (position) => ({ label: name, line: recordRanges[position]?.line ?? 1 }),
     text: bytes,
   };
+};
+
+/** True for an array of objects, or if the second line that is not blank also begins with an object. */
+const hasSeveralDocuments = async (bytes: Bytes, signal: AbortSignal) => {
+  const start = findTextStart(bytes);
+  if (await findList(bytes, { start, line: 1 })) return true;
+  let isAfterFirst = false;
+  for await (const block of readFrames(bytes, { start, signal })) {
+    if (block.kind === "document") return false;
+    if (block.kind === "lines") {
+      const first = json.skipWhite(block.bytes, 0);
+      const at = isAfterFirst ? first : json.skipWhite(block.bytes, json.endOfLine(block.bytes, first));
+      if (at < block.bytes.length) return block.bytes[at] === json.openBrace;
+      isAfterFirst ||= first < block.bytes.length;
+    } else isAfterFirst = true;
+  }
+  return false;
 };
 
 type RecordText = Required<Pick<RawRecord, "label" | "within">>;

@@ -217,6 +217,9 @@ export interface Records {
   /** Absent if `batches` yields the first record as fast. */
   readFirst?(): Promise<RawRecord | undefined>;
   reread(position: number): Promise<RawRecord | undefined>;
+  readNow?(position: number): Buffer | undefined;
+  /** True if the file has several documents, each of which is read like a file. */
+  readonly isList?: boolean;
   locate(position: number): Pick<RawRecord, "label" | "line">;
   readSibling?(name: string): Buffer | undefined;
   /** Members of an archive that could hold rollouts and are not records. */
