@@ -29,7 +29,7 @@ export const wordsOf = (name: string): readonly string[] => [
   ...(name.startsWith("lm-eval-0.4.0") ? ["--reward-from", "exact_match"] : []),
   ...(name.startsWith("trl") ? ["--reward-from", "exact_reward", "--reward-from", "format_reward"] : []),
   ...(/^(?:atif|mini-swe|swe-agent|inspect.log_tool)/.test(name) ? ["--rewards", rewardsOf(name)] : []),
-  ...(/^(?:mini-swe|nemo-rl|openrlhf|skyrl|verl)/.test(name) ? ["--lossy"] : []),
+  ...(/^(?:llama-factory|mini-swe|nemo-rl|openrlhf|skyrl|verl)/.test(name) ? ["--lossy"] : []),
 ];
 
 const rewardsOf = (name: string): string => {
