@@ -104,10 +104,15 @@ export const findForeignTurn = (text: string): string | undefined => {
   return foreign?.mark.trim() ?? findBareTurn(text);
 };
 
+/** Most texts contain none of these, and a search for a fixed text is fast. */
+const bareResultParts = ["<tool_response>", " to=assistant", "## Return of functions.", "}]{"];
+const bareAnswerEnd = /(?:assistant|model)\n/i;
+
 const findBareTurn = (text: string) => {
-  const isMention = openMentions(text);
-  const result = bareResults.exec(text);
+  const result = bareResultParts.some((part) => text.includes(part)) ? bareResults.exec(text) : null;
   if (result && !openMentions(text)(result.index)) return result[0].trim();
+  if (!bareAnswerEnd.test(text)) return undefined;
+  const isMention = openMentions(text);
   let [answer, answerAt] = [false, 0];
   for (const { 0: role, index } of text.matchAll(bareRole)) {
     const end = index + role.length;

@@ -1,6 +1,6 @@
 /** Counts the values of converted records that no trajectory has. */
-import { childrenOf, type Json, sourcesOf } from "../messages/output-json.ts";
-import { Value } from "../messages/value.ts";
+import { type Json, visitValues } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
 import type { Rollout, SourceRecord } from "./format.ts";
 
 /** A path without indexes (`votes[].judge`), and the lost values at this path. */
@@ -24,6 +24,7 @@ export class LostValues {
   readonly #root = createPath();
   /** The ids of values that the output has, or that repeat such values. */
   readonly #kept = new Set<number>();
+  readonly #add = ({ id }: Value) => void this.#kept.add(id);
   /** Several records can refer to one document, which counts once. */
   readonly #documents = new Set<string>();
 
@@ -32,7 +33,7 @@ export class LostValues {
   }
 
   addRepeated(json: Json | undefined) {
-    if (json !== undefined) this.#keep(json);
+    this.#keep(json);
   }
 
   /** @param step 1, or -1 to remove a counted record */
@@ -41,7 +42,7 @@ export class LostValues {
     if (!rollouts) return this.forgetRecord();
     for (const { part = value, trajectory, exception, members = [], error } of rollouts) {
       if (error) this.#kept.add(part.id);
-      for (const json of [trajectory, exception]) this.addRepeated(json);
+      for (const json of [trajectory, exception]) this.#keep(json);
       for (const [, json] of members) this.#keep(json);
     }
     this.#count(value, step);
@@ -83,10 +84,8 @@ export class LostValues {
     return lost.sort((a, b) => b.information - a.information);
   }
 
-  #keep(json: Json) {
-    if (json instanceof Value) return void this.#kept.add(json.id);
-    for (const { id } of sourcesOf(json)) this.#kept.add(id);
-    for (const [, child] of childrenOf(json)) this.#keep(child);
+  #keep(json: Json | undefined) {
+    visitValues(json, this.#add);
   }
 
   /** Values can be nested too deeply for a recursive function. */

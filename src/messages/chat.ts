@@ -74,8 +74,9 @@ export const toTurns = (
     if (role === callRole && !isAnswer(at)) return [];
     if (!isAnswer(at)) return toRowMessage(message);
     answeredIds = [];
-    const end = roles.findIndex((other, index) => index > at && other !== callRole);
-    const calls = role === callRole ? messages.slice(at, end < 0 ? undefined : end) : [];
+    let end = at;
+    while (roles[end] === callRole) end++;
+    const calls = messages.slice(at, end);
     callIds = role === callRole ? calls.map((_, index) => `call_${at + index}`) : listCallIds(message);
     const turn = role === callRole ? joinCalls(calls, callIds) : toRowMessage(message);
     if (!finish) return turn;

@@ -59,6 +59,16 @@ export const childrenOf = (json: Json): readonly (readonly [key: string | number
   return members.flatMap(([key, value]) => (value === undefined ? [] : [[key, value] as const]));
 };
 
+/** Visits the recorded values in the JSON, without their members. */
+export const visitValues = (json: Json | undefined, visit: (value: Value) => void): void => {
+  if (json instanceof Value) visit(json);
+  else if (json instanceof JsonLiteral) for (const source of json.sources) visit(source);
+  else if (json === undefined || json === null || typeof json !== "object") return;
+  else if (isList(json)) for (const item of json) visitValues(item, visit);
+  else if (json instanceof Map) for (const member of json.values()) visitValues(member, visit);
+  else for (const key in json) visitValues(json[key], visit);
+};
+
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
 export const rawOf = (json: Json) =>
