@@ -49,6 +49,8 @@ Give files, globs or folders. A record is an entry of a file, such as a line (se
 - Numbers and texts that have no field in a trajectory become \`metadata\`. Nested values that have no field are left out.
 - In a format with one record per line, a file can also be one JSON array of records, or one pretty-printed record. If each
   file of a folder is one pretty-printed record, the files are grouped like the lines of one file.
+- In a format with one record per file, a file can also have a document on each line, or be an array of documents. Each document is read
+  like a file. For \`--rewards\`, it has no file name, so it needs an id. The trials of \`harbor\` are folders next to such a file.
 - If a row has no \`completion\`, \`--from trl\` reads the answer from \`response\`, \`answer\`, \`output\` or \`generation\`, and a note says so.
 - \`--messages-from <path>\` reads the messages of \`openai-chat\` from another path of the row, such as \`conversation\`. The messages can
   also be JSON in a string. A column of Parquet with the type JSON is read as JSON.
