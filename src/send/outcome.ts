@@ -52,7 +52,9 @@ export const classifyAttempt = (attempt: Attempt): Outcome => {
   // Assumed: a 503 with Retry-After says that the request was not processed.
   if (status === 429 || status === 408 || (status === 503 && hasRetryAfter)) return "not_processed";
   if (status >= 500) return isBodySent ? "unknown" : "not_processed";
-  return status === 409 ? "unknown" : "refused";
+  // A 303 follows a processed request. Other unlisted redirects say nothing about it.
+  const isUnlisted = status === 409 || (status < 400 && ![301, 302, 307, 308].includes(status));
+  return isUnlisted && (isBodySent || status === 409) ? "unknown" : "refused";
 };
 
 /** True if no retry can change the outcome of the attempt. */

@@ -130,6 +130,14 @@ const faults: readonly Fault[] = [
   { name: "a redirect", deed: refuse(307, { headers: ["Location: /elsewhere"] }), ...refused, status: 307 },
   { name: "a 413 for one group", isQuick: true, deed: refuse(413), ...refused, status: 413 },
   { name: "a 409", isQuick: true, deed: refuse(409), ...unknown, says: ["unknown_outcome", "refused"], status: 409 },
+  {
+    name: "a 303",
+    isQuick: true,
+    deed: refuse(303, { headers: ["Location: /done"] }),
+    ...unknown,
+    says: ["unknown_outcome", "refused"],
+    status: 303,
+  },
   { name: "a 408", deed: refuse(408), ...notSent, status: 408 },
   { name: "a 429", isQuick: true, deed: refuse(429), ...notSent, status: 429 },
   {
