@@ -31,11 +31,12 @@ export const oneOf = <const Word extends string | number | null>(...words: reado
 export const list = <Of extends Schema>(items: Of) => z.readonly(z.array(items));
 export const named = <Of extends Schema>(values: Of) => z.record(z.string(), values);
 
-/** Values that a service sends. Each can be absent or null. */
-export const sentText = z.nullish(text);
-export const sentTexts = z.nullish(z.array(text));
-export const sentObject = z.nullish(z.record(text, z.unknown()));
-export const sentInteger = z.nullish(withNotes(number, { type: "integer" }));
+/** Values of a service, which rollcall prints unchecked: each can be absent, null or of another type. */
+export const sent = (usual: string) => z.optional(describe(`usually ${usual}`, z.unknown()));
+export const sentText = sent("a text");
+export const sentTexts = sent("a list of texts");
+export const sentObject = sent("an object");
+export const sentInteger = sent("an integer");
 
 export const sameKeys = <Of extends Schema, Name extends string>(
   schema: Of,

@@ -68,6 +68,15 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
   return undefined;
 };
 
+/** Returns the ids in the last replies of all catalogs. */
+export const listSavedModelIds = (folder: string) => {
+  const history = join(folder, "catalog-history");
+  const latest = (ignoreErrors(() => readdirSync(history)) ?? []).flatMap((name) => listFiles(join(history, name)).at(-1) ?? []);
+  const replies = latest.map(({ path }) => readReply(path)).map((bytes) => bytes && readListReply(bytes));
+  const entries = replies.flatMap((reply) => (reply && "value" in reply ? reply.value.entries : []));
+  return [...new Set(entries.flatMap(({ value }) => toText(value.id) ?? []))];
+};
+
 /** Reads the format of `-o json` or `-o jsonl`. Rows of `catalog all` are listed by catalog. */
 export const readCatalogFile = async (file: string, host: Host) => {
   const bytes = await readUpTo(file === "-" ? host.stdin : file, maxReplyBytes, host, (code, cause) =>

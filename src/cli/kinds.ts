@@ -5,6 +5,7 @@ import { findNearest } from "../nearest.ts";
 /** Where the completion of a value comes from. A placeholder `file`, `dir` or `folder` needs none. */
 export type CompletionSource =
   | "batches"
+  | "catalog-models"
   | "call-columns"
   | "columns"
   | "files"
@@ -16,6 +17,8 @@ export type CompletionSource =
   | "projects"
   | "report-forms"
   | "rules"
+  | "schemas"
+  | "setting-values"
   | "settings"
   | "sort-columns"
   | "splits"

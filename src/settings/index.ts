@@ -7,6 +7,7 @@ export * from "./login.ts";
 export * from "./read.ts";
 export { canCreate, findDataFolder, findSettingsFile, readModelIds, readSaved, saveModelIds } from "./saved-files.ts";
 export {
+  isSettingName,
   parseProject,
   type SettingName,
   settingNames,

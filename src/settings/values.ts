@@ -49,7 +49,7 @@ const parseBoolean = (text: string) => {
 const choiceOf = <const Words extends readonly [string, ...string[]]>(title: string, ...words: Words) => {
   const wanted = words.join(", ").replace(/, (?!.*, )/, " or ");
   const parse = (text: string): Words[number] | InvalidText => words.find((word) => word === text) ?? reject(wanted);
-  return { about: `${title}: ${wanted}`, parse, fallback: words[0] };
+  return { about: `${title}: ${wanted}`, choices: words, parse, fallback: words[0] };
 };
 
 const parseCommand: TextParser<string> = (text, machine) => {
@@ -69,6 +69,7 @@ type Setting<Value> = Readonly<{
   /** Defaults that the commands have, if the setting itself has none. */
   commandDefaults?: string;
   example?: string;
+  choices?: readonly string[];
   hasOption?: true;
   /** True if the local service ignores the setting. */
   isOfService?: true;
@@ -125,7 +126,12 @@ const definitions = {
   },
   idempotency: choiceOf("idempotency keys in log requests", "auto", "never"),
   compress: choiceOf("compression of log requests", "none", "gzip", "zstd"),
-  insecure_http: { about: "allow plain http for credentials and input files", parse: parseBoolean, fallback: "false" },
+  insecure_http: {
+    about: "allow plain http for credentials and input files",
+    choices: ["true", "false"],
+    parse: parseBoolean,
+    fallback: "false",
+  },
   credential_command: { about: "command that prints a key", parse: parseCommand, isOfService: true },
   max_body_size: { about: "largest body that the local service accepts", parse: parseSize, fallback: "64MiB" },
   max_unpacked_size: { about: "largest content of a compressed input", parse: parseSize, fallback: "64GiB" },

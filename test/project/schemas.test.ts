@@ -82,7 +82,7 @@ describe("the output with --json", () => {
       const args = words.split(" ");
       const ran = await runRollcall(args, { env });
       expect({ words, ...ran }).toMatchObject({ words, code: 0, stderr: "" });
-      expect(findOutputFaults({ args, ...ran }, { service: true })).toEqual([]);
+      expect(findOutputFaults({ args, ...ran })).toEqual([]);
     }
   });
 
@@ -107,8 +107,31 @@ describe("the output with --json", () => {
       const args = ["call", "read", ...words];
       const ran = await runRollcall(args, { env });
       expect(ran).toMatchObject({ code: 0, stderr: "" });
-      expect(findOutputFaults({ args, ...ran }, { service: true })).toEqual([]);
+      expect(findOutputFaults({ args, ...ran })).toEqual([]);
     }
+  });
+
+  it.each([
+    ["models --json", '{"object":7,"data":[{"id":1,"created":"2026-01-01","owned_by":null},null]}'],
+    ["models --json", '{"data":null}'],
+    ["models -o jsonl", '{"data":[{"id":["a"],"created":1.5}]}'],
+    ["catalog router --json", '{"data":[{"id":"m","context_length":1.5,"pricing":7,"datacenters":{"a":1}},null]}'],
+    ["catalog router -o jsonl", '{"data":[{"id":"m","created":"x","supported_features":"tools"}]}'],
+    ["catalog all --json --fields id", '{"data":[{"id":"m"}]}'],
+    ["catalog all -o jsonl --fields catalog", '{"data":[{"id":"m"}]}'],
+    ["call read a --json", '{"call":{"id":7,"attributes":[],"summary":"x","started_at":1,"vendor_run_step":"x"}}'],
+    ["call read a --json --path id", '{"call":{"id":7}}'],
+  ])("of %s matches its schema for the reply %s", async (words, reply) => {
+    const { url } = await scriptedServer(Array.from({ length: 2 }, () => ({ answer: json(JSON.parse(reply)) })));
+    const names = { ROLLCALL_ANALYSIS_PROVIDER: "a", ROLLCALL_ROUTER_PROVIDER: "r", ROLLCALL_PROJECT: "a/b" };
+    const env = { ROLLCALL_BASE_URL: url, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ...names };
+    const args = words.split(" ");
+    const { code, stdout } = await runRollcall(args, { env });
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/./)]);
+    const form = words.includes("jsonl") ? "jsonl" : "json";
+    const name = commandIn(args) ?? "";
+    for (const text of form === "json" ? [stdout] : stdout.trimEnd().split("\n"))
+      expect(faultsIn({ text, name, form })).toEqual([]);
   });
 
   it("does not match its schema with an additional or a missing key", () => {

@@ -2,8 +2,7 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { listCommands, listOutputs, loadTree } from "../../src/cli/index.ts";
 import { program } from "../../src/commands/index.ts";
-import { documentSchema, lineSchema, type Output, passthroughNote } from "../../src/document-schemas.ts";
-import type { JsonObject } from "../../src/json/json-bytes.ts";
+import { documentSchema, lineSchema, type Output } from "../../src/document-schemas.ts";
 
 export const outputs = await listOutputs(program);
 
@@ -14,23 +13,20 @@ export interface RunOutput {
   readonly stderr: string;
 }
 
-/**
- * Compares the JSON of a run with the schemas; returns the differences. Objects of a service are compared only if
- * `service` is true, because many tests send invalid objects.
- */
-export const findOutputFaults = (printed: RunOutput, { service = false } = {}): readonly string[] => {
+/** Compares the JSON of a run with the schemas; returns the differences. */
+export const findOutputFaults = (printed: RunOutput): readonly string[] => {
   const { args, code, stdout, stderr } = printed;
   const form = formOf(args);
   if (form === undefined || code === null) return [];
   const said = code === 0 ? undefined : stderr.trimEnd().split("\n").at(-1);
-  const faults = said === undefined || said === "" ? [] : faultsIn({ text: said, name: "error", service });
+  const faults = said === undefined || said === "" ? [] : faultsIn({ text: said, name: "error" });
   // Selected keys and other formats have no schema, and help is not a document.
   if (stdout === "" || ["--fields", "--path", "--as", "--help", "-h", "help"].some((word) => args.includes(word)))
     return faults;
   const name = commandIn(args);
   if (name === undefined || unstructured.has(name)) return faults;
   const texts = form === "json" ? [stdout] : stdout.trimEnd().split("\n");
-  return [...faults, ...texts.flatMap((text) => faultsIn({ text, name, form, service }))];
+  return [...faults, ...texts.flatMap((text) => faultsIn({ text, name, form }))];
 };
 
 /** Commands that print text for another program, whatever `--output` is. */
@@ -47,12 +43,10 @@ export const faultsIn = ({
   text,
   name,
   form = "json",
-  service = false,
 }: {
   readonly text: string;
   readonly name: string;
   readonly form?: "json" | "jsonl";
-  readonly service?: boolean;
 }): readonly string[] => {
   const output = outputs.find((one) => one.name === name);
   if (output === undefined) {
@@ -64,7 +58,7 @@ export const faultsIn = ({
   } catch {
     return [`rollcall ${name} did not print JSON: ${text.slice(0, 200)}`];
   }
-  const validate = validatorOf(output, form, service);
+  const validate = validatorOf(output, form);
   if (validate(value)) return [];
   return (validate.errors ?? []).map(
     ({ instancePath, message, params }) =>
@@ -75,27 +69,14 @@ export const faultsIn = ({
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
 const validators = new Map<string, ReturnType<typeof ajv.compile>>();
 
-const validatorOf = (output: Output, form: "json" | "jsonl", service: boolean) => {
+const validatorOf = (output: Output, form: "json" | "jsonl") => {
   const { file, schema } = form === "json" ? documentSchema(output) : lineSchema(output);
-  const key = `${file} ${service}`;
-  const known = validators.get(key);
+  const known = validators.get(file);
   if (known !== undefined) return known;
   const { $id: _, ...own } = schema;
-  const validate = ajv.compile(service ? own : withoutServiceTypes(own));
-  validators.set(key, validate);
+  const validate = ajv.compile(own);
+  validators.set(file, validate);
   return validate;
-};
-
-/** The schema with any content in objects of the service. */
-const withoutServiceTypes = (schema: JsonObject): JsonObject => {
-  const loosened = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(loosened);
-    if (typeof value !== "object" || value === null) return value;
-    const entries = Object.entries(value);
-    const isService = entries.some(([key, one]) => key === "description" && String(one).includes(passthroughNote));
-    return isService ? {} : Object.fromEntries(entries.map(([key, one]) => [key, loosened(one)]));
-  };
-  return Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, loosened(one)]));
 };
 
 const tree = await loadTree(program);

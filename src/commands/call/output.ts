@@ -2,7 +2,7 @@
 import * as s from "../../document-schemas.ts";
 import { count, describe, list, nullable, object, sameKeys, text } from "../../document-schemas.ts";
 
-const sentTime = describe("date and time, ISO 8601", s.sentText);
+const sentTime = s.sent("a date and time, ISO 8601");
 
 /** A call (interface 2.4). Assumed: the prefix `vendor` varies between services (setting `vendor_prefix`). */
 const call = describe(

@@ -69,7 +69,11 @@ export const catalog = cli.command({
     cli.command({
       words: "catalog show",
       about: "show all fields of one model",
-      args: { id: cli.required(cli.text("the full id, such as moonshotai/Kimi-K2.5")) },
+      args: {
+        id: cli.required(
+          cli.text("the full id, such as moonshotai/Kimi-K2.5", "id", { completion: "catalog-models" }),
+        ),
+      },
       options: lists.sourceOptions,
       examples: [
         "rollcall catalog show moonshotai/Kimi-K2.5 --local",

@@ -15,31 +15,32 @@ import {
 
 export const notes = s.optionalAbout("notices about an incomplete list", list(text));
 
-/** Assumed (interface 2.5): prices are decimal strings in US dollars per token, image or request. */
-const prices = s.looseObject(sameKeys(s.sentText, "prompt", "completion", "image", "request", "input_cache_read"));
 
 /** A catalog entry (interface 2.5). Enumerated fields can contain any string. */
 export const model = describe(
   `a model ${s.passthroughNote}`,
   s.looseObject({
     ...sameKeys(s.sentText, "id", "name"),
-    created: describe("Unix seconds", s.sentInteger),
+    created: s.sent("Unix seconds"),
     ...sameKeys(s.sentTexts, "input_modalities", "output_modalities"),
-    quantization: describe("such as int4", s.sentText),
+    quantization: s.sent("a text such as int4"),
     ...sameKeys(s.sentInteger, "context_length", "max_output_length"),
-    pricing: describe("decimal strings, US dollars: per token; image and request per unit", s.nullish(prices)),
+    pricing: s.sent("decimal strings in US dollars per token; image and request per unit"),
     ...sameKeys(s.sentTexts, "supported_sampling_parameters", "supported_features"),
-    datacenters: s.nullish(s.array(s.looseObject({ country_code: s.sentText }))),
+    datacenters: s.sent("a list of objects with country_code"),
     deprecation_date: s.sentText,
   }),
 );
+
+/** A list of a service, which can be or contain null. */
+export const sentList = (row: s.Schema) => nullable(s.array(nullable(row)));
 
 const catalog = oneOf("analysis", "router");
 export const catalogOrNull = oneOf("analysis", "router", null);
 export const catalogRows = (row: s.Schema) => object({ catalogs: list(catalog), data: list(row), notes });
 
-const oneCatalog = s.looseObject({ data: s.array(model), notes });
-const entry = object({ catalog, entry: model });
+const oneCatalog = s.looseObject({ data: sentList(model), notes });
+const entry = object({ catalog: s.optionalAbout("absent if --fields does not have it", catalog), entry: s.optional(model) });
 const entryRows = catalogRows(entry);
 
 const side = object({

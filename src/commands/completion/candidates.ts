@@ -37,6 +37,7 @@ const listWords =
 
 const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
   batches: savedOr("batch"),
+  "catalog-models": listWords("catalogModels"),
   "call-columns": listWords("callColumns"),
   columns: listWords("columns"),
   "filter-words": listWords("filterWords"),
@@ -47,6 +48,8 @@ const sources: Readonly<Record<Exclude<CompletionSource, "files">, Source>> = {
   projects: savedOr("project"),
   "report-forms": reportForms,
   rules: async () => (await import("../../problems/index.ts")).warningRules,
+  schemas: listWords("schemas"),
+  "setting-values": listWords("settingValues"),
   settings: settingNames.map((name) => ({ text: name, about: settingTable[name].about })),
   "sort-columns": listWords("sortColumns"),
   splits: savedOr("split", "train", "val", "test"),

@@ -1,9 +1,11 @@
 /** Lists the words of options that select, sort and filter lists. */
 
 import { callFields } from "../../calls/index.ts";
-import { knownWords } from "../../catalogs/index.ts";
-import type { OptionKind, ParsedArgv } from "../../cli/index.ts";
+import { knownWords, listSavedModelIds } from "../../catalogs/index.ts";
+import { listOutputs, type OptionKind, type ParsedArgv, type Program } from "../../cli/index.ts";
 import type { Context } from "../../context.ts";
+import { keysOf } from "../../document-schemas.ts";
+import { findDataFolder, isSettingName, readSavedTexts, settingTable } from "../../settings/index.ts";
 import { rowColumns } from "../catalog/catalog-columns.ts";
 import { measureColumns } from "../compare/measures.ts";
 import { modelColumns } from "../models/model-columns.ts";
@@ -12,6 +14,9 @@ import { sliceColumns } from "../stats/slice-columns.ts";
 
 export type ValueRequest = Readonly<{
   context: Context;
+  program: Program;
+  /** The arguments before the cursor. */
+  operands: readonly string[];
   command: ParsedArgv["command"];
   given: ParsedArgv["given"];
   /** An option or argument, such as `--sort` or `catalog show <id>`. */
@@ -21,10 +26,10 @@ export type ValueRequest = Readonly<{
 }>;
 
 export const callColumns = () => callFields;
-export const columns = (request: ValueRequest) => suggestNext(listColumnNames(request), request);
-export const sortColumns = (request: ValueRequest) => {
+export const columns = async (request: ValueRequest) => suggestNext(await listColumnNames(request), request);
+export const sortColumns = async (request: ValueRequest) => {
   const sign = /(^|,)-[^,]*$/.test(request.typed) ? "-" : "";
-  const names = listColumnNames(request).map((name) => sign + name);
+  const names = (await listColumnNames(request)).map((name) => sign + name);
   return suggestNext(names, request);
 };
 export const filterWords = (request: ValueRequest) => suggestNext(knownWords(request.name), request);
@@ -33,13 +38,28 @@ export const priceNames = (request: ValueRequest) => {
   return suggestNext(names, request);
 };
 
+export const catalogModels = ({ context: { host } }: ValueRequest) => {
+  const folder = findDataFolder(host);
+  return folder === undefined ? [] : listSavedModelIds(folder);
+};
+
+/** The next word of the names of documents, such as `router` after `catalog`. */
+export const schemas = async ({ program, operands }: ValueRequest) => {
+  const names = (await listOutputs(program)).map(({ name }) => name.split(" "));
+  const fits = (words: readonly string[]) => operands.every((word, at) => word === words[at]);
+  return [...new Set(names.filter(fits).flatMap((words) => words[operands.length] ?? []))];
+};
+
+export const settingValues = ({ context: { host }, operands: [name = ""] }: ValueRequest) =>
+  isSettingName(name) ? [...new Set([...(settingTable[name].choices ?? []), ...readSavedTexts(host, name)])] : [];
+
 const suggestNext = (names: readonly string[], { typed }: ValueRequest) => {
   const list = typed.slice(0, typed.lastIndexOf(",") + 1);
   const taken = list.split(",");
   return names.filter((name) => !taken.includes(name)).map((name) => list + name);
 };
 
-const listColumnNames = ({ command: { words }, given, name: option }: ValueRequest) => {
+const listColumnNames = async ({ command: { words }, given, name: option, program }: ValueRequest) => {
   const isPriced = given.has("with-prices");
   if (words === "models" && !isPriced) return modelColumns.map(({ name }) => name);
   if (words.startsWith("call ")) return callFields;
@@ -48,7 +68,10 @@ const listColumnNames = ({ command: { words }, given, name: option }: ValueReque
   const isOfRows = given.has("each") || (option === "--sort" && by === undefined);
   if (words === "stats" && isOfRows) return rowNames(given.get("each")?.at(-1));
   if (words === "stats") return sliceColumns(by, { solved: null }).map(({ name }) => name);
-  if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) return [];
+  if (words !== "models" && !/^catalog (all|analysis|router|show)$/.test(words)) {
+    const output = (await listOutputs(program)).find(({ name }) => name === words);
+    return output ? keysOf(output.line ?? output.schema) : [];
+  }
   const isJoined = words === "catalog all" || words === "catalog show";
   return rowColumns(isPriced ? "priced" : isJoined ? "all" : "router").map(({ name }) => name);
 };

@@ -74,10 +74,13 @@ const findCandidates = async (
   { before, current }: Pick<ShellLine, "before" | "current">,
 ): Promise<Candidates> => {
   const { root, command, given, operands } = await cli.parseArgv(program, [...before, cursorMark]);
-  const options = Object.entries(cli.listOptions(command, root));
+  const { version } = root.options;
+  const options = Object.entries({ ...cli.listOptions(command, root), ...(version && { version }) });
   const typedOperands = operands.filter((word) => !/^-./.test(word));
   const valuesFor = async (name: string, kind: cli.OptionKind<unknown>, prefix = ""): Promise<Candidates> => {
-    const values = await suggestValues({ context, command, given, name, kind, typed: current.slice(prefix.length) });
+    const typed = current.slice(prefix.length);
+    const known = { context, program, operands: typedOperands, command, given };
+    const values = await suggestValues({ ...known, name, kind, typed });
     return typeof values === "string" ? values : values.map(({ text, about }) => ({ text: prefix + text, about }));
   };
   const pendingOption = options.find(([name]) => given.get(name)?.at(-1) === cursorMark);

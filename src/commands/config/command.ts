@@ -61,7 +61,7 @@ const set = command({
   about: "save one setting in the profile",
   args: {
     name: required(text("setting, such as base_url (`config list` shows all)", "setting", { completion: "settings" })),
-    value: required(text("its value")),
+    value: required(text("its value", "value", { completion: "setting-values" })),
   },
   options: { create },
   examples: [`rollcall config set base_url ${exampleUrl}`, "rollcall config set split train --profile work --create"],

@@ -10,7 +10,12 @@ export const schema = command({
   group: "more",
   summary: "print the JSON Schema of --json output",
   about: "print the JSON Schema of a command's --json output",
-  args: { command: repeated("a command, or error, problem, rejected or event (default: list all)") },
+  args: {
+    command: {
+      ...repeated("a command, or error, problem, rejected or event (default: list all)"),
+      completion: "schemas" as const,
+    },
+  },
   options: { line: flag("schema of one line of -o jsonl") },
   examples: ["rollcall schema ledger status", "rollcall schema models --line"],
   run: async ({ screen }, { command: words, line: isLine }, program) => {

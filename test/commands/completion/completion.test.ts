@@ -68,7 +68,7 @@ describe("the completions of a command", () => {
       const above = tree.filter(
         (one) => one.path.length < path.length && one.path.every((word, at) => word === path[at]),
       );
-      const inherited = above.flatMap((one) => optionsOf(one.command)).filter(({ name }) => name !== "--version");
+      const inherited = above.flatMap((one) => optionsOf(one.command));
       const names = [...optionsOf(command), ...inherited].flatMap(({ name, short }) => [name, short]);
       const offered = await asked(path, "-");
       expect(offered[0]).toBe("words");
@@ -214,6 +214,28 @@ describe("rollcall __complete", () => {
     expect(await asked(["stats", "--fields"], "")).toContain("reward.mean");
     expect(await asked(["stats", "--each", "group", "--fields"], "")).toContain("std_dev");
     expect(await asked(["compare", "--fields"], "")).toContain("difference");
+  });
+
+  it("prints the words that follow a schema, a setting, and a command", async () => {
+    expect(await asked(["schema"], "")).toEqual(expect.arrayContaining(["models", "catalog", "error"]));
+    expect(await asked(["schema", "catalog"], "")).toContain("router");
+    expect(await asked(["schema", "models"], "")).toEqual(["words"]);
+    expect(await asked(["config", "set", "compress"], "")).toEqual(["words", "none", "gzip", "zstd"]);
+    expect(await asked(["config", "set", "idempotency"], "")).toEqual(["words", "auto", "never"]);
+    expect(await asked(["config", "set", "insecure_http"], "")).toEqual(["words", "true", "false"]);
+    expect(await asked(["ledger", "status", "--fields"], "")).toEqual(expect.arrayContaining(["state", "last_tried"]));
+    expect(await asked(["profile", "list", "--fields"], "name,")).toContain("name,base_url");
+    expect(await asked(["models"], "--vers")).toContain("--version");
+    expect(await asked(["ledger", "status"], "-")).toContain("-V");
+  });
+
+  it("prints the ids of the last catalogs for catalog show", async () => {
+    const reply = json({ data: [{ id: "acme/one" }, { id: 7 }] });
+    const { url } = await scriptedServer([{ answer: reply }]);
+    const folder = newHome().HOME;
+    const env = { ROLLCALL_DATA_DIR: folder, ROLLCALL_BASE_URL: url };
+    expect((await runRollcall(["catalog", "router", "--router-provider", "r"], { env })).code).toBe(0);
+    expect(await asked(["catalog", "show"], "", { ROLLCALL_DATA_DIR: folder })).toEqual(["words", "acme/one"]);
   });
 
   it("omits options that the line already has", async () => {
