@@ -70,14 +70,18 @@ export const orderOptions = cli.inGroup("order", {
   limit: limitOption,
 });
 
+export const providerOptions = cli.forAgents({
+  "analysis-provider": cli.text("provider of the analysis catalog", "name"),
+  "router-provider": cli.text("provider of the router catalog", "name"),
+});
+
 export const sourceOptions = cli.forAgents({
   "max-age": ageOption("use a cached catalog up to this age, such as 1h"),
   offline: {
     ...cli.flag("use a cached catalog of any age, and send no request"),
     conflicts: { "max-age": "--offline uses a cached catalog of any age" },
   },
-  "analysis-provider": cli.text("provider of the analysis catalog", "name"),
-  "router-provider": cli.text("provider of the router catalog", "name"),
+  ...providerOptions,
 });
 
 export const catalogOption = cli.choice("only this catalog", ["analysis", "router"]);

@@ -122,7 +122,9 @@ describe("the output with --json", () => {
     ["call read a --json", '{"call":{"id":7,"attributes":[],"summary":"x","started_at":1,"vendor_run_step":"x"}}'],
     ["call read a --json --path id", '{"call":{"id":7}}'],
   ])("of %s matches its schema for the reply %s", async (words, reply) => {
-    const { url } = await scriptedServer(Array.from({ length: 2 }, () => ({ answer: json(JSON.parse(reply)) })));
+    const { url } = await scriptedServer(
+      Array.from({ length: words.includes("all") ? 2 : 1 }, () => ({ answer: json(JSON.parse(reply)) })),
+    );
     const names = { ROLLCALL_ANALYSIS_PROVIDER: "a", ROLLCALL_ROUTER_PROVIDER: "r", ROLLCALL_PROJECT: "a/b" };
     const env = { ROLLCALL_BASE_URL: url, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ...names };
     const args = words.split(" ");

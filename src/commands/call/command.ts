@@ -14,7 +14,9 @@ import {
 } from "../../cli/index.ts";
 
 const args = {
-  "call-id": required(repeated("call ids, or - to read them from standard input (ids, or JSON lines with an id)")),
+  "call-id": required(
+    repeated("call ids that a tracing library printed, URLs of calls, or - to read ids from standard input"),
+  ),
 };
 
 const form = <One extends object>(kind: One, ...others: readonly string[]) => ({
@@ -63,8 +65,8 @@ export type CallReadOptions = Values<typeof args & typeof options>;
 
 const examples = [
   "rollcall call read 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --costs",
-  "rollcall ledger calls --since 1d | rollcall call read - --costs --summary",
-  "rollcall ledger calls --since 1d | rollcall call read - --failed --list",
+  "rollcall call read - --failed --list < ids.txt",
+  "rollcall ledger calls --since 1d --local | rollcall call read - --summary --local",
 ];
 
 export const call = command({

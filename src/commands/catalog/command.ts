@@ -8,19 +8,18 @@ import * as units from "../../options/unit-options.ts";
 const listOptions = { ...lists.filterOptions, ...lists.orderOptions, ...cli.inGroup("source", lists.sourceOptions) };
 
 const diffArgs = {
-  saved: cli.text("a saved list (`catalog all --json`), or - for standard input; with --since a pattern"),
-  pattern: cli.repeated("only models with this text in the id or name, or ids that match a glob"),
+  saved: cli.text("a saved list (`catalog all --json`), or - for stdin"),
+  pattern: cli.repeated("only models with this text, or a glob for the id"),
 };
 const diffOptions = {
-  with: cli.text("compare with this saved list instead of the current catalogs", "file"),
-  since: units.timeOption("compare with the cached catalogs of this time, such as 30d or 2026-10-01"),
+  with: cli.text("compare with this saved list, not with the current", "file"),
+  since: units.timeOption("compare with the cached catalogs of this time, such as 30d"),
   until: { ...units.timeOption("later time of the comparison"), default: "now", needs: "since" },
-  catalog: lists.catalogOption,
   worse: cli.flag("only what can break a user: dearer, gone, smaller, deprecated"),
   "max-rise": { ...cli.withDefault(units.percentOption("rise of a price that --worse allows"), "0%") },
   within: cli.withDefault(units.ageOption("with --worse, report models that are deprecated within this time"), "30d"),
   "exit-code": cli.flag("exit with 10 if the catalogs differ (with --worse, if a model got worse)"),
-  ...lists.sourceOptions,
+  ...cli.inGroup("source", { catalog: lists.catalogOption, ...lists.sourceOptions }),
 };
 
 const ownTokens = "the call has its own numbers of tokens";
@@ -70,9 +69,7 @@ export const catalog = cli.command({
       words: "catalog show",
       about: "show all fields of one model",
       args: {
-        id: cli.required(
-          cli.text("the full id, such as moonshotai/Kimi-K2.5", "id", { completion: "catalog-models" }),
-        ),
+        id: cli.required(cli.text("the full id, such as moonshotai/Kimi-K2.5", "id", { completion: "catalog-models" })),
       },
       options: lists.sourceOptions,
       examples: [

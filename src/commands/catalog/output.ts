@@ -15,7 +15,6 @@ import {
 
 export const notes = s.optionalAbout("notices about an incomplete list", list(text));
 
-
 /** A catalog entry (interface 2.5). Enumerated fields can contain any string. */
 export const model = describe(
   `a model ${s.passthroughNote}`,
@@ -40,7 +39,10 @@ export const catalogOrNull = oneOf("analysis", "router", null);
 export const catalogRows = (row: s.Schema) => object({ catalogs: list(catalog), data: list(row), notes });
 
 const oneCatalog = s.looseObject({ data: sentList(model), notes });
-const entry = object({ catalog: s.optionalAbout("absent if --fields does not have it", catalog), entry: s.optional(model) });
+const entry = object({
+  catalog: s.optionalAbout("absent if --fields does not have it", catalog),
+  entry: s.optional(model),
+});
 const entryRows = catalogRows(entry);
 
 const side = object({

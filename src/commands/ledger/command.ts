@@ -99,9 +99,9 @@ export const ledger = command({
     }),
     command({
       words: "ledger calls",
-      about: "print the call ids of logged groups",
+      about: "print the call ids of logged groups, as the local service returns them",
       options: callOptions,
-      examples: ["rollcall ledger calls --since 1d"],
+      examples: ["rollcall ledger calls --since 1d --local"],
       run: async (context, typed) => await (await loadRun()).listCalls(context, typed),
     }),
   ],

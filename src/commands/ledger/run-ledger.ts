@@ -116,7 +116,8 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
   const { ledger, readEntries, filter, coversAllDestinations } = await openLedger(context, typed, {
     isForReading: true,
   });
-  const calls = (await readEntries(filter)).flatMap(({ scope, lastTried, calls: ids }) => {
+  const entries = await readEntries(filter);
+  const calls = entries.flatMap(({ scope, lastTried, calls: ids }) => {
     const { model: model_id, split, batch, destination, account } = scope;
     const logged_at = formatIsoTime(lastTried);
     return ids.map((id) => ({ id, model_id, split, batch, logged_at, destination, account }));
@@ -125,7 +126,9 @@ export const listCalls = async (context: Context, typed: CallsOptions) => {
     const searched = coversAllDestinations
       ? ""
       : " for the selected service and account (show all with --all-destinations)";
-    context.screen.notice(`the ledger has no matching calls${searched}`);
+    const hasLogged = entries.some(({ state }) => state === "logged");
+    const answer = "the service returned no call ids for the logged groups (the local service does)";
+    context.screen.notice(hasLogged ? answer : `the ledger has no matching calls${searched}`);
   }
   const document: documents.CallsDocument = { calls: calls.slice(0, limit) };
   const columns = allDestinations ? [...callColumns, ...scopeColumns] : callColumns;

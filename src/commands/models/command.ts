@@ -1,6 +1,6 @@
 /** Defines `rollcall models` (interface 4.2). */
 import { command, flag, needing, text } from "../../cli/index.ts";
-import { filterOptions, orderOptions } from "../../options/list-options.ts";
+import { filterOptions, orderOptions, providerOptions } from "../../options/list-options.ts";
 
 export const models = command({
   words: "models",
@@ -9,7 +9,7 @@ export const models = command({
   args: { pattern: text("text in the id, or a glob such as 'qwen*'", "text", { completion: "models" }) },
   options: {
     "with-prices": flag("add prices, limits and deprecation dates from the catalogs", { forAgents: true }),
-    ...needing("with-prices", filterOptions),
+    ...needing("with-prices", { ...providerOptions, ...filterOptions }),
     ...orderOptions,
   },
   examples: [
