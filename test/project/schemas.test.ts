@@ -123,7 +123,7 @@ describe("the output with --json", () => {
     ["call read a --json --path id", '{"call":{"id":7}}'],
   ])("of %s matches its schema for the reply %s", async (words, reply) => {
     const { url } = await scriptedServer(
-      Array.from({ length: words.includes("all") ? 2 : 1 }, () => ({ answer: json(JSON.parse(reply)) })),
+      Array.from({ length: words.includes(" all ") ? 2 : 1 }, () => ({ answer: json(JSON.parse(reply)) })),
     );
     const names = { ROLLCALL_ANALYSIS_PROVIDER: "a", ROLLCALL_ROUTER_PROVIDER: "r", ROLLCALL_PROJECT: "a/b" };
     const env = { ROLLCALL_BASE_URL: url, ROLLCALL_INFERENCE_BASE_URL: url, ROLLCALL_API_KEY: "key-1234", ...names };

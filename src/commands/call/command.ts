@@ -66,7 +66,7 @@ export type CallReadOptions = Values<typeof args & typeof options>;
 const examples = [
   "rollcall call read 019a3b1e-6f42-7c1d-9a55-2f0b7d9c4e11 --costs",
   "rollcall call read - --failed --list < ids.txt",
-  "rollcall ledger calls --since 1d --local | rollcall call read - --summary --local",
+  "rollcall ledger calls --local | rollcall call read - --summary --local",
 ];
 
 export const call = command({
