@@ -18,8 +18,8 @@ export interface CallPrinting extends CallViewOptions {
 }
 
 export const printCalls = async (screen: Screen, replies: Replies, options: CallPrinting) => {
-  if (screen.format === "table" || screen.format === "tsv")
-    return await printPages(screen, toPages(screen, replies, options));
+  const isPage = screen.format === "table" || (screen.format === "tsv" && screen.options.format !== "tsv");
+  if (isPage) return await printPages(screen, toPages(screen, replies, options));
   const print = async (calls: readonly RawJson[], member: string, document: RawJson) => {
     const hasReward = calls.some((call) => findValue(call, ...rewardField.split(".")));
     await printList(screen, { columns: listCallColumns(options, hasReward), rows: calls, wire: { document, member } });

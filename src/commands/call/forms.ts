@@ -5,7 +5,7 @@ import type { Context } from "../../context.ts";
 import type { Failure, Problem } from "../../failure.ts";
 import { conflictingOptions, invalidOptionValue, requiredOptionMissing } from "../../failures.ts";
 import { type RawJson, textAt } from "../../json/raw-json.ts";
-import { type KeyColumn, printObjects } from "../../output/index.ts";
+import { type KeyColumn, printObjects, requirePage } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
 import { callPathMissing, callsUnconvertible } from "../failures.ts";
 import { type CallPrinting, type CallReply, printCallSummary, printCalls } from "./call-printer.ts";
@@ -42,7 +42,10 @@ export const selectForm = (context: Context, typed: CallReadOptions): Form => {
   if (summary) return summaryForm;
   if (path !== undefined) return valueForm(traced.parsePath(path, "--path"));
   if (as === "messages") return lineForm(as, traced.toMessages);
-  if (as === undefined) return pageForm;
+  if (as === undefined) {
+    requirePage(context.screen);
+    return pageForm;
+  }
   const source = selectReward(reward, rewardFrom);
   return lineForm(as, (call) => traced.toTrajectory(call, source));
 };

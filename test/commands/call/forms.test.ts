@@ -44,7 +44,7 @@ describe("rollcall call read --as trajectory", () => {
       },
     ]);
     const read = await runRollcall(["call", "read", "a", "b", "c", "--as", "trajectory"], { env });
-    expect(read.stderr).toContain("cannot convert 1 of 3 calls to a trajectory: b (it has no output)");
+    expect(read.stderr).toContain("cannot convert 1 of 3 calls to a trajectory: b (it failed with an exception)");
     const log = "log m --split train --no-ledger --rejects r --json --group-by thread_id";
     expect(await runRollcall(log.split(" "), { env, stdin: read.stdout })).toMatchObject({ code: 0 });
     const [request = ""] = sent;
