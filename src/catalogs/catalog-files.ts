@@ -71,7 +71,9 @@ export const findSavedCatalog = (folder: string, id: CatalogId, time: number) =>
 /** Returns the ids in the last replies of all catalogs. */
 export const listSavedModelIds = (folder: string) => {
   const history = join(folder, "catalog-history");
-  const latest = (ignoreErrors(() => readdirSync(history)) ?? []).flatMap((name) => listFiles(join(history, name)).at(-1) ?? []);
+  const latest = (ignoreErrors(() => readdirSync(history)) ?? []).flatMap(
+    (name) => listFiles(join(history, name)).at(-1) ?? [],
+  );
   const replies = latest.map(({ path }) => readReply(path)).map((bytes) => bytes && readListReply(bytes));
   const entries = replies.flatMap((reply) => (reply && "value" in reply ? reply.value.entries : []));
   return [...new Set(entries.flatMap(({ value }) => toText(value.id) ?? []))];
