@@ -28,6 +28,7 @@ export const toRequestOptions = ({ host, screen, flags }: Context, settings: Set
   insecureHttp: settings.require("insecure_http"),
   onRetry: (reason: string, retry: Retry) => screen.notice(`${reason}, ${formatRetry(retry)}`),
   trace: flags.debug ? screen.trace : undefined,
+  clean: screen.cleaner.outside,
 });
 
 export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {

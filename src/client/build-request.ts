@@ -9,7 +9,7 @@ import type { ClientOptions } from "./request-options.ts";
 import type { RequestTarget } from "./route.ts";
 
 export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameters: unknown): RequestTarget => {
-  const { host, baseUrl, insecureHttp, project } = options;
+  const { host, baseUrl, insecureHttp, project, clean } = options;
   const to = new URL(baseUrl(endpoint.host));
   // Removes `/v1`, because the endpoint's path begins with `/v1`.
   const base = to.pathname.replace(endpoint.host === "inference" ? /(\/v1)?\/*$/ : /\/*$/, "");
@@ -18,7 +18,7 @@ export const findTarget = (options: ClientOptions, endpoint: Endpoint, parameter
   const isExposed = to.protocol === "http:" && !isLoopback(to.hostname);
   if (endpoint.use && isExposed && !insecureHttp) throw credentialOverHttp(to.origin);
   const route = findRoute(to, host.env);
-  return { endpoint, route, path, endpointPath, url: `${to.origin}${path}`, project: project?.value };
+  return { endpoint, route, path, endpointPath, url: `${to.origin}${path}`, project: project?.value, clean };
 };
 
 const buildPath = (path: string, parameters: unknown) => {
@@ -90,7 +90,7 @@ export const toShownHeaders = (headers: Headers, projectHeader: string | undefin
 
 /** Prints headers without the credential. Returns a function that prints the reply's headers. */
 export const traceRequest = (
-  { trace, host }: Pick<ClientOptions, "trace" | "host">,
+  { trace, host, clean = String }: Pick<ClientOptions, "trace" | "host" | "clean">,
   request: { method: string; url: string; headers: Headers; projectHeader?: string | undefined },
 ) => {
   const { method, url, headers, projectHeader } = request;
@@ -99,7 +99,8 @@ export const traceRequest = (
   return ({ status, headers, error }: Pick<ExchangeResult, "status" | "headers" | "error">, bytes: number) => {
     const took = `after ${Math.round(host.elapsed() - started)} ms`;
     if (status) trace?.(`< ${status} ${took}, ${bytes} bytes`);
-    for (const [name, value] of Object.entries(headers)) if (shownHeaderNames.has(name)) trace?.(`< ${name}: ${value}`);
+    for (const [name, value] of Object.entries(headers))
+      if (shownHeaderNames.has(name)) trace?.(`< ${name}: ${clean(String(value))}`);
     if (error) trace?.(`* ${error.code} ${took}`);
   };
 };

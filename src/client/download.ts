@@ -13,7 +13,10 @@ import { hostAndPort, withoutQuery } from "./route.ts";
 import { isRetryable, TransportError } from "./transport-error.ts";
 
 export interface DownloadOptions
-  extends Pick<ClientOptions, "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace"> {
+  extends Pick<
+    ClientOptions,
+    "host" | "timeoutMs" | "maxWaitMs" | "retries" | "waitsForHost" | "onRetry" | "trace" | "clean"
+  > {
   method?: "GET" | "HEAD";
   setting?: string;
 }

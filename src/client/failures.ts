@@ -84,7 +84,7 @@ export const toReplyFailure = (request: RequestContext, reply: AttemptResult) =>
 const toStatusFailure = (request: RequestContext, reply: AttemptResult & { status: number }) => {
   const { endpoint, url, attempts, encoding } = request;
   const { status, retryAfterMs } = reply;
-  const { kind, message } = inspectBody(reply);
+  const { kind, message } = inspectBody(reply, request.clean);
   const isQuotaUsed = isQuotaUsedUp(status, reply.bytes);
   const details = { ...toDetails(request, status, message), ...(isQuotaUsed && { retryable: false }) };
   const said = formatSaid(message);
@@ -211,10 +211,10 @@ export const invalidReply = (
   reply: Pick<AttemptResult, "bytes" | "isWebPage"> & { status: number; invalidPath?: string | undefined },
 ) => {
   const { status, bytes, invalidPath } = reply;
-  const { kind, message } = inspectBody(reply);
+  const { kind, message } = inspectBody(reply, request.clean);
   const title = message === undefined ? "" : ` ("${message.length > 200 ? `${cutText(message, 200)}…` : message}")`;
   const { url, endpoint } = request;
-  const said = findStatedError(bytes);
+  const said = findStatedError(bytes, request.clean);
   if (said !== undefined) {
     // Some services report errors with the status 200.
     const text = `cannot ${endpoint.name}: the service answered ${status} with an error${formatSaid(said)}`;

@@ -17,7 +17,7 @@ const maxQuotaBytes = 2 ** 16;
  * Returns the error in an answer with a success status. vLLM answers `{"object":"error","message":…}`, Gemini
  * `[{"error":…}]`, and FastAPI `{"detail":…}`.
  */
-export const findStatedError = (bytes: Uint8Array) => {
+export const findStatedError = (bytes: Uint8Array, clean: (text: string) => string = String) => {
   const replies = [parseJson(Buffer.from(bytes.subarray(0, maxSearchedBytes)).toString())?.value].flat();
   for (const reply of replies.filter(isObject)) {
     const { object, type, status, code, statusCode, success, ok } = reply;
@@ -26,7 +26,7 @@ export const findStatedError = (bytes: Uint8Array) => {
     );
     const stated =
       isError || success === false || ok === false ? reply : [reply.error, reply.errors, reply.detail].find(isFilled);
-    if (stated !== undefined) return findMessage(stated) ?? JSON.stringify(stated);
+    if (stated !== undefined) return clean(findMessage(stated) ?? JSON.stringify(stated));
   }
   return undefined;
 };
@@ -36,9 +36,13 @@ const isFilled = (value: unknown) => Boolean(value) && !["[]", "{}"].includes(JS
 /** The limit is high, because the screen cannot redact a part of a secret. */
 const maxMessageLength = 128 * 1024;
 
-export const inspectBody = ({ bytes, isWebPage }: { bytes: Uint8Array; isWebPage: boolean }) => {
+export const inspectBody = (
+  { bytes, isWebPage }: { bytes: Uint8Array; isWebPage: boolean },
+  clean: (text: string) => string = String,
+) => {
   const text = new TextDecoder().decode(bytes.subarray(0, maxSearchedBytes)).trim();
-  const result = (kind: "json" | "html" | "text" | "empty", message: string | undefined) => {
+  const result = (kind: "json" | "html" | "text" | "empty", found: string | undefined) => {
+    const message = found && clean(found);
     const isLong = message !== undefined && message.length > maxMessageLength;
     return { kind, message: isLong ? `${cutText(message, maxMessageLength)} …` : message };
   };

@@ -21,6 +21,8 @@ export type ClientOptions = Readonly<{
   insecureHttp: boolean;
   onRetry?: (reason: string, retry: Retry) => void;
   trace: ((line: string) => void) | undefined;
+  /** Cleans a text of the service. Default: unchanged. */
+  clean?: ((text: string) => string) | undefined;
 }>;
 
 export type Retry = Readonly<{

@@ -17,6 +17,8 @@ export type RequestTarget = Readonly<{
   /** Without a query, because a query can contain secrets. */
   url: string;
   project: string | undefined;
+  /** Cleans a text of the service. */
+  clean?: ((text: string) => string) | undefined;
 }>;
 
 /** With TLS to the service or to the proxy, undici opens a tunnel instead. */

@@ -11,7 +11,7 @@ export interface RemoteAccess extends DownloadOptions {
   readonly onFetched: (fetched: { bytes: number; of: number | undefined }) => void;
 }
 
-export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp"> {
+export interface RemoteContext extends Pick<RemoteAccess, "insecureHttp" | "clean"> {
   readonly downloads: Downloads;
 }
 
@@ -21,7 +21,8 @@ const maxRedirects = 20;
 export const requestFile = async (location: RemoteLocation, context: RemoteContext) => {
   const reply = await followRedirects(location, context);
   if (reply.status === 200) return reply;
-  const said = await readErrorMessage(reply);
+  const found = await readErrorMessage(reply);
+  const said = found && (context.clean ?? String)(found);
   if ([404, 410].includes(reply.status)) throw new UnusableInput("remote-not-found", { said, url: location.name });
   throw remoteFailure(location, reply, said);
 };

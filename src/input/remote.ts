@@ -19,7 +19,7 @@ export const openRemotes = async (access: RemoteAccess) => {
   const { openDownloads } = await loadDownloads();
   const abort = new AbortController();
   const downloads = openDownloads({ ...access, host: withSignal(access.host, abort.signal) });
-  const context = { downloads, insecureHttp: access.insecureHttp };
+  const context = { downloads, insecureHttp: access.insecureHttp, clean: access.clean };
   const names = new Map<string, string>();
   const locations = new Map<string, RemoteLocation>();
   const repliesAhead = new Map<string, Promise<DownloadReply | undefined>>();

@@ -40,7 +40,7 @@ export const printReport = async (screen: Screen, report: BuildReport) => {
   const { cleaner } = screen;
   // No text from outside becomes a command of the build system.
   const clean = (part: string) => cleaner.breakCommands(cleaner.text(part));
-  const text = cleaner.redact(formats[form](report, clean));
+  const text = cleaner.redactLines(formats[form](report, clean));
   if (file === undefined) return await screen.printUnpaged([text], "redact-only");
   if (isJobSummary(file, screen)) return writeUserFile(file, () => appendFileSync(file, text));
   requireReportFile(file, screen);

@@ -7,22 +7,28 @@ export type TextCleaner = (text: string) => string;
 export type Cleaner = ReturnType<typeof openCleaner>;
 
 export const openCleaner = (env: Host["env"]) => {
-  const { add, redact, redactJson } = openSecrets();
+  const { add, omit, redact, omitInJson } = openSecrets();
   const isInBuild = isBuildSystem(env);
+  const redactLines = (text: string) => (omit(text) === text ? text : text.split("\n").map(redact).join("\n"));
   return {
     addSecret: add,
+    /** For rollcall's own text. */
     text: (text: string) => redact(sanitizeText(text)),
-    // The first redaction finds secrets with white space. The second finds secrets that harmful characters divided.
-    line: (text: string) => redact(sanitizeLine(redact(text))),
+    /** For a text from outside. */
+    outside: (text: string) => omit(sanitizeText(text)),
+    /** For a text from outside on one line. */
+    line: (text: string) => sanitizeLine(omit(sanitizeText(text))),
     json: (json: string) => {
-      const safe = redactJson(sanitizeJson(json));
+      const safe = omitInJson(sanitizeJson(json));
       // A string in JSON never begins a line, so `::` is harmless.
       return isInBuild ? safe.replace(commandPrefixes, "\\u0023") : safe;
     },
     redact,
-    redactJson,
+    omitInJson,
+    /** For lines whose texts are clean. */
+    redactLines,
     /** The text must consist of complete lines, because a command begins a line. */
-    breakCommands: (text: string) => redact(isInBuild ? text.replace(workflowCommands, "$& ") : text),
+    breakCommands: (text: string) => redactLines(isInBuild ? text.replace(workflowCommands, "$& ") : text),
   };
 };
 

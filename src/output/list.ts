@@ -74,7 +74,7 @@ function* formatLines<Row>({ format, options, cleaner }: Screen, columns: ShownC
   const isCsv = format === "csv";
   const quote = (text: string) => (/[",\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const toLine = (cells: readonly string[]) =>
-    isCsv ? `${cells.map(cleaner.text).map(quote).join(",")}\r\n` : `${cells.map(cleaner.line).join("\t")}\n`;
+    isCsv ? `${cells.map(cleaner.outside).map(quote).join(",")}\r\n` : `${cells.map(cleaner.line).join("\t")}\n`;
   if (isCsv || options.header) yield toLine(columns.map(({ name, heading }) => (isCsv ? name : heading)));
   for (const [at, row] of rows.entries()) yield toLine(columns.map(({ text, cell }) => (isCsv ? text : cell)(row, at)));
 }

@@ -44,7 +44,7 @@ const createLayout = async ({ host, width, cleaner, paint }: Screen, { isFull = 
   const widths = host.terminal.stdout || isFolded ? await import("./width.ts") : undefined;
   return {
     paint: await paint(),
-    clean: cleaner.text,
+    clean: cleaner.outside,
     width: widths ? width : Number.POSITIVE_INFINITY,
     widthOf: widths?.widthOf ?? ((line: string) => line.length),
     omitsMiddle: widths && !isFull,

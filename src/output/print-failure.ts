@@ -34,13 +34,18 @@ export const formatWarning = (screen: Screen, problem: Problem, paint: Paint) =>
 
 export const renderProblem = ({ host, cleaner }: Screen, problem: Problem, indent = 0) => {
   const columns = host.terminal.columns - indent;
-  return formatProblem(problem, { clean: cleaner.text, paint: plainPaint, columns }).join("\n");
+  return formatProblem(problem, {
+    clean: cleaner.text,
+    cleanOutside: cleaner.outside,
+    paint: plainPaint,
+    columns,
+  }).join("\n");
 };
 
 /** Without `columns`, text is not folded and problems have no excerpts. */
 const createStyle = ({ host, cleaner, isStderrForPeople }: Screen, paint: Paint) => {
   const columns = isStderrForPeople ? host.terminal.columns : undefined;
-  return { clean: cleaner.text, paint, columns };
+  return { clean: cleaner.text, cleanOutside: cleaner.outside, paint, columns };
 };
 
 type TextStyle = ReturnType<typeof createStyle>;
@@ -179,10 +184,10 @@ const drawFrame = (excerpt: Excerpt, tone: Tone, style: TextStyle) => {
 
 const maxMarkedShare = 0.6;
 
-const fitExcerpt = (excerpt: Excerpt, columns: number, { clean }: TextStyle) => {
+const fitExcerpt = (excerpt: Excerpt, columns: number, { cleanOutside }: TextStyle) => {
   const { text, from, to, isCutBefore, isCutAfter } = excerpt;
   // A tab has no fixed width.
-  const cleanPiece = (piece: string) => clean(piece).replace(/\s/g, " ");
+  const cleanPiece = (piece: string) => cleanOutside(piece).replace(/\s/g, " ");
   const whole = cleanPiece(text);
   const pieces = [text.slice(0, from), text.slice(from, to), text.slice(to)].map(cleanPiece);
   // If a secret crosses an edge of the value, only the whole text is redacted completely.

@@ -112,11 +112,11 @@ const openNotices = ({ host, mode, cleaner }: ScreenParts, { writeError, tell }:
   const notices: string[] = [];
   const resultNotes: string[] = [];
   const notice = (text: string) => {
-    const sentence = nameProgram(text);
+    const sentence = cleaner.text(nameProgram(text));
     if (notices.length < maxNotices) notices.push(sentence);
     if (mode.isQuiet) return;
     tell({ event: "notice", message: sentence }, async (paint) => {
-      const line = `note: ${toOneLine(cleaner.text(sentence))}`;
+      const line = `note: ${toOneLine(sentence)}`;
       const { columns } = host.terminal;
       const lines = mode.isStderrForPeople ? (await import("./width.ts")).foldSentence(line, columns) : [line];
       return `${lines.join("\n").replace("note:", () => paint("faint", "note:"))}\n`;
@@ -128,7 +128,7 @@ const openNotices = ({ host, mode, cleaner }: ScreenParts, { writeError, tell }:
     notices,
     /** Also adds the notice to a JSON document with a list. */
     noteInResult: (text: string) => {
-      resultNotes.push(nameProgram(text));
+      resultNotes.push(cleaner.text(nameProgram(text)));
       notice(text);
     },
     resultNotes,
@@ -150,7 +150,7 @@ const openProgress = ({ host, options, mode, cleaner }: ScreenParts, { writeErro
     spinner?.stop();
     // In a terminal of unknown size, the spinner could not clear its lines.
     if (terminal.isSizeUnknown) return progress.noProgress;
-    const clean = (text: string) => cutText(cleaner.line(text), getLabelColumns());
+    const clean = (text: string) => cutText(toOneLine(cleaner.text(text)), getLabelColumns());
     spinner = progress.openSpinner(label, { host, color: hasColor(host, "stderr", options.color), clean });
     return spinner;
   };
@@ -171,7 +171,7 @@ const openOutput = ({ host, mode, cleaner }: ScreenParts, settle: () => Promise<
   const sink = openSink(host.stdout, host.signal);
   let isPagerClosed = false;
   const print = async (pieces: Pieces, kind: OutputKind, isPaged = mode.canPage) => {
-    const clean = { lines: cleaner.breakCommands, json: cleaner.json, "redact-only": cleaner.redact }[kind];
+    const clean = { lines: cleaner.breakCommands, json: cleaner.json, "redact-only": cleaner.redactLines }[kind];
     const cleanPieces = async function* () {
       for await (const piece of joinPieces(pieces)) {
         await settle();
@@ -188,7 +188,9 @@ const openOutput = ({ host, mode, cleaner }: ScreenParts, settle: () => Promise<
     print,
     printUnpaged,
     printText: (text: string) =>
-      host.terminal.stdout ? printUnpaged([cleaner.text(text)], "lines") : printUnpaged([text], "redact-only"),
+      host.terminal.stdout
+        ? printUnpaged([cleaner.text(text)], "lines")
+        : printUnpaged([cleaner.redact(text)], "redact-only"),
     writeBytes: (bytes: Uint8Array) => sink.write(bytes),
     ignoreSignal: sink.ignoreSignal,
     isReaderGone: () => sink.isReaderGone || isPagerClosed,
@@ -239,7 +241,7 @@ export const openScreen = (request: ScreenRequest, cleaner = openRunCleaner(requ
       );
     },
     trace: (line: string) =>
-      tell({ event: "debug", message: line }, (paint) => `${paint("faint", cleaner.text(line))}\n`),
+      tell({ event: "debug", message: cleaner.text(line) }, (paint) => `${paint("faint", cleaner.text(line))}\n`),
     hideSecret: cleaner.addSecret,
   };
   return screen;

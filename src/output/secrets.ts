@@ -1,149 +1,146 @@
-/** Redacts secrets that are plain, escaped in JSON, percent-encoded, or in base64 or hex. */
+/** Finds secrets in any spelling. Redacts rollcall's own texts, and omits texts from outside. */
 import { decodePercent } from "../host.ts";
-import { parseJson } from "../json/json-bytes.ts";
 import { endOfString } from "../json/raw-json.ts";
 
 const redacted = "***";
+const omitted = "[text omitted: it contains a credential]";
 
 /** A shorter secret would match other text by chance. */
 const minLength = 4;
 /** A shorter secret can equal a JSON key such as `data`. */
 const minLengthInNames = 8;
-/** A shorter piece of base64 would match other text by chance, because the search ignores case. */
-const minBase64Length = 6;
-const headLength = 4;
+/** Fewer letters and digits would match other text by chance. */
+const minLetters = 6;
+/** Fewer letters before a cut would match other text by chance. */
+const minCutLetters = 4;
 
 export const openSecrets = () => {
-  const known = new Set<string>();
-  // The longest spellings come first, because a secret may contain another secret.
-  let spellings: readonly Spelling[] = [];
+  // The longest secrets come first, because a secret may contain another secret.
+  let known: readonly string[] = [];
+  let [isIn, isInName] = [createFinder(known), createFinder(known)];
+  const omit = (text: string) => (isIn(text) ? omitted : text);
   return {
     add(secret: string) {
-      if (known.has(secret)) return;
-      known.add(secret);
-      spellings = [...spellings, ...listSpellings(secret)].sort((a, b) => b.letters.length - a.letters.length);
+      if (known.includes(secret)) return;
+      const texts = [secret, ...secret.split(/[\r\n]+/)].map((line) => line.trim());
+      const added = texts.filter((text) => text.length >= minLength);
+      known = [...new Set([...known, ...added])].sort((a, b) => b.length - a.length);
+      isIn = createFinder(known);
+      isInName = createFinder(known.filter((text) => text.length >= minLengthInNames));
     },
-    redact: (text: string) => spellings.reduce(redactSpelling, text),
-    redactJson(json: string) {
-      const present = spellings.filter(({ head }) => json.search(head) >= 0);
-      if (present.length === 0) return json;
-      const inNames = present.filter((spelling) => spelling.inNames);
-      return replaceInStrings(json, (text, isName) => (isName ? inNames : present).reduce(redactSpelling, text));
+    /** For a text from outside. */
+    omit,
+    /** For rollcall's own text. Redacts the words that contain a secret, unless white space divides the secret. */
+    redact(text: string) {
+      if (!isIn(text)) return text;
+      const plain = toPattern(known.map(escapePattern), "giu");
+      return omit(text.replace(plain, redacted).replace(/\S+/g, (word) => (isIn(word) ? redacted : word)));
     },
+    omitInJson: (json: string) =>
+      known.length === 0 ? json : omitStrings(json, (text, isName) => (isName ? isInName : isIn)(text)),
   };
 };
 
+const toPattern = (texts: readonly string[], flags?: string) =>
+  new RegExp(texts.length === 0 ? "(?!)" : texts.join("|"), flags);
+
+const escapePattern = (text: string) => text.replace(/[$()*+.?[\\\]^{|}/]/g, "\\$&");
+
+/** Finds the letters and digits of secrets, of their hex and of their base64. Finds others exactly. */
+const createFinder = (secrets: readonly string[]) => {
+  const toHex = (text: string) => Buffer.from(text).toString("hex");
+  // A secret can contain letters that look like an escape.
+  const spellings = secrets.flatMap((secret) => [...listReadings(secret), toHex(secret), ...listBase64(secret)]);
+  const sequences = [...new Set(spellings.map(reduce))].filter((letters) => letters.length >= minLetters);
+  const reduced = toPattern([...sequences, ...sequences.map(toStartPattern)]);
+  const others = secrets.filter((secret) => reduce(secret).length < minLetters);
+  const inJson = others.map((text) => JSON.stringify(text).slice(1, -1));
+  const ofBytes = others.map((text) => Buffer.from(text).toString("latin1"));
+  const exact = toPattern([...others, ...inJson, ...ofBytes].map(escapePattern), "iu");
+  const isInReading = (text: string) => reduce(text).search(reduced) >= 0 || text.search(exact) >= 0;
+  return (text: string) => secrets.length > 0 && listReadings(text).some(isInReading);
+};
+
+const cutMark = "-";
+
+/** Matches the start of a secret before a cut. */
+const toStartPattern = (letters: string) => {
+  const rest = Array.from(letters.slice(minCutLetters, -1)).reduceRight((end, letter) => `(?:${letter}${end})?`, "");
+  return `${letters.slice(0, minCutLetters)}${rest}${cutMark}`;
+};
+
 /** Includes base64 that begins with other bytes, such as the user name in `Authorization: Basic`. */
-const listSpellings = (secret: string) => {
-  const lines = secret.split(/[\r\n]+/).map((line) => line.trim());
-  return [...new Set([secret.trim(), ...lines])].flatMap((text) => {
-    if (text.length < minLength) return [];
-    const bytes = Buffer.from(text);
-    const inNames = text.length >= minLengthInNames;
-    const inside = [0, 1, 2].map((before) => encodeInside(bytes, before));
-    const encoded = inside.filter((piece, before) => before === 0 || piece.length >= minBase64Length);
-    return [
-      compileSpelling(text, inNames),
-      compileSpelling(bytes.toString("hex"), inNames),
-      ...encoded.map((piece) => compileSpelling(piece, inNames, true)),
-    ];
+const listBase64 = (text: string) =>
+  [0, 1, 2].map((before) => {
+    const padded = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]);
+    // These letters depend only on the text.
+    return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
   });
-};
 
-/** Returns the base64 letters that depend only on `bytes`, if `before` other bytes precede `bytes`. */
-const encodeInside = (bytes: Uint8Array, before: number) => {
-  const padded = Buffer.concat([Buffer.alloc(before), bytes]);
-  return padded.toString("base64").slice(Math.ceil((before * 8) / 6), Math.floor((padded.length * 8) / 6));
-};
+/** Other forms of letters and digits, such as those of full width. */
+const letterForms = /[\u017f\u2070-\u214f\u2460-\u24ff\uff10-\uff5a]|\ud835[\udc00-\udfff]/g;
 
-type Spelling = ReturnType<typeof compileSpelling>;
+/** Maps letters and digits to lower case, the mark of a cut to one byte, and others to 0. */
+const toKept = (code: number) =>
+  /[a-z\d]/i.test(String.fromCharCode(code)) ? code | 0x20 : code === 0x2026 ? cutMark.charCodeAt(0) : 0;
+const kept = Uint8Array.from({ length: 0x2027 }, (_, code) => toKept(code));
 
-const compileSpelling = (text: string, inNames: boolean, isBase64 = false) => {
-  // The encodings have different numbers of backslashes, so a run of backslashes is one letter.
-  const letters = (text.match(/\\+|[^\\]/gu) ?? []).map(getPattern);
-  const head = letters.slice(0, headLength).map(({ source }) => source);
-  return { letters, head: new RegExp(head.join(""), "giu"), inNames, isBase64 };
-};
-
-const patterns = new Map<string, RegExp>();
-const getPattern = (letter: string) => {
-  const pattern = patterns.get(letter) ?? new RegExp(composePattern(letter), "iuy");
-  patterns.set(letter, pattern);
-  return pattern;
-};
-
-/**
- * Returns a pattern of a letter as it is, in JSON (also inside of strings), in an address and in url-safe base64. The
- * pattern of backslashes before an escape also matches the backslash of the escape.
- */
-const composePattern = (letter: string) => {
-  const isRun = letter.startsWith("\\");
-  const one = isRun ? "\\" : letter;
-  const units = Array.from({ length: one.length }, (_, at) => one.charCodeAt(at).toString(16).padStart(4, "0"));
-  const bytes = Array.from(Buffer.from(one), (byte) => byte.toString(16).padStart(2, "0"));
-  const spellings = [
-    units.map((unit) => `\\\\*u${unit}`).join(""),
-    bytes.map((byte) => `%(?:25)*${byte}`).join(""),
-    `${/[\p{L}\p{N}\\]/u.test(one) ? "" : "\\\\*"}\\u{${one.codePointAt(0)?.toString(16)}}`,
-    ...(one < " " ? [`\\\\*${JSON.stringify(one).slice(2, -1)}`] : []),
-    ...(one === " " ? ["\\+"] : one === "+" ? ["-"] : one === "/" ? ["_"] : []),
-  ];
-  return `(?:${spellings.map((spelling) => (isRun ? `(?:${spelling})+` : spelling)).join("|")})`;
-};
-
-const base64End = /[\w+/-]{0,2}(?:=|%3D|\\u003d){0,2}/iuy;
-
-const matchEnd = (pattern: RegExp, text: string, from: number) => {
-  pattern.lastIndex = from;
-  return pattern.test(text) ? pattern.lastIndex : undefined;
-};
-
-/** Matches the end of a text that was cut, maybe inside of an escape. */
-const cutPattern = /(?:[%\\]\w{0,8})? ?(?=…)/iuy;
-
-/** Also finds the start of a secret in a text that was cut. */
-const findEnd = (letters: readonly RegExp[], text: string, from: number) => {
-  let end = from;
-  for (const letter of letters) {
-    const next = matchEnd(letter, text, end);
-    if (next === undefined) return matchEnd(cutPattern, text, end);
-    end = next;
+/** A loop is faster than `replace`. */
+const reduce = (text: string) => {
+  const plain = text.replace(letterForms, (letter) => letter.normalize("NFKC"));
+  const letters = Buffer.allocUnsafe(plain.length);
+  let length = 0;
+  for (let at = 0; at < plain.length; at++) {
+    const letter = kept[plain.charCodeAt(at)] ?? 0;
+    if (letter !== 0) letters[length++] = letter;
   }
-  return end;
+  return letters.toString("latin1", 0, length);
 };
 
-const redactSpelling = (text: string, { letters, head, isBase64 }: Spelling) => {
-  let kept = "";
-  let copied = 0;
-  head.lastIndex = 0;
-  for (let match = head.exec(text); match; match = head.exec(text)) {
-    const end = findEnd(letters, text, match.index);
-    head.lastIndex = match.index + 1;
-    if (end === undefined) continue;
-    kept += text.slice(copied, match.index) + redacted;
-    copied = isBase64 ? (matchEnd(base64End, text, end) ?? end) : end;
-    head.lastIndex = copied;
-  }
-  return copied === 0 ? text : kept + text.slice(copied);
+/** JSON in strings and URLs in URLs are escaped several times. */
+const maxDecodings = 4;
+
+/** Returns the text, and the texts that its escapes can mean. */
+const listReadings = (text: string) => {
+  if (!/[<\\%&=\u001b]|0x/i.test(text)) return [text];
+  const join = (reading: string) => reading.replace(breaks, "");
+  const follow = (reading: string, change: (text: string) => string, count = 0): readonly string[] => {
+    const changed = change(reading);
+    return changed === reading || count === maxDecodings ? [reading] : [reading, ...follow(changed, change, count + 1)];
+  };
+  // A sequence such as `=ab` is an escape of quoted-printable, or the start of a value.
+  return [...follow(text, (one) => decode(one, false)), ...follow(join(text), (one) => join(decode(one, true)))];
 };
 
-const replaceInStrings = (json: string, change: (text: string, isName: boolean) => string) => {
-  const parts: string[] = [];
-  let copied = 0;
-  let open = json.indexOf('"');
-  while (open >= 0) {
-    const end = endOfString(json, open + 1);
-    const text = json.slice(open + 1, end - 1);
-    const changed = change(text, /^\s*:/.test(json.slice(end, end + 16)));
-    if (changed !== text) {
-      // A redaction may leave half of an escape.
-      const isWhole = parseJson(`"${changed}"`) !== undefined;
-      parts.push(json.slice(copied, open), `"${isWhole ? changed : redacted}"`);
-      copied = end;
-    }
-    open = json.indexOf('"', end);
+/** White space inside of an escape, tags and colors. */
+const breaks = /\s(?<=[\\%&=][#ux\da-f\s]{0,12}\s)|<[^<>]*>|\u001b\[[\d;]*m/gi;
+
+/** Escapes of programming languages, URLs, quoted-printable and HTML, and the start of one that was cut. */
+const escapes =
+  /(?<!\\)\\+(?:u([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([0-7]{3})|[bfnrtv])|%u([\da-f]{4})|(?:0x|[%=])([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&([a-z]{2,8});|[\\%&=]#?x?[\da-f]{0,6}(?=\s?…)/gi;
+const radixes = [16, 16, 16, 8, 16, 16, 16, 10];
+
+const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+const decode = (text: string, isQuotedPrintable: boolean) =>
+  text.replace(escapes, (spelled, ...parts: (string | undefined)[]) => {
+    if (spelled.startsWith("=") && !isQuotedPrintable) return spelled;
+    const at = parts.slice(0, radixes.length).findIndex((part) => part !== undefined);
+    if (at < 0) return entities[parts[radixes.length]?.toLowerCase() ?? ""] ?? " ";
+    const code = Number.parseInt(parts[at] ?? "", radixes[at]);
+    return code <= 0x10ffff ? String.fromCodePoint(code) : " ";
+  });
+
+const omitStrings = (json: string, isOmitted: (text: string, isName: boolean) => boolean) => {
+  let [result, copied] = ["", 0];
+  for (let open = json.indexOf('"'), end = 0; open >= 0; open = json.indexOf('"', end)) {
+    end = endOfString(json, open + 1);
+    const isName = /^\s*:/.test(json.slice(end, end + 16));
+    if (!isOmitted(json.slice(open + 1, end - 1), isName)) continue;
+    result += `${json.slice(copied, open)}"${omitted}"`;
+    copied = end;
   }
-  return parts.join("") + json.slice(copied);
+  return result + json.slice(copied);
 };
 
 /** Finds the passwords in URLs, and the values of options such as `--api-key`. */

@@ -95,7 +95,7 @@ const addReply = (sender: Sender, { lastAttempt, recorded, number }: SentRequest
   if (!isLogged) return;
   const hasCalls = lastAttempt.calls !== emptyCallList;
   if (hasCalls) sent.firstCall ??= findFirstCall(lastAttempt.calls);
-  const said = isCut ? undefined : findStatedError(body);
+  const said = isCut ? undefined : findStatedError(body, sender.options.clean);
   if (isCut || said !== undefined || (!hasCalls && body.length > 0 && findFault(body)))
     sent.doubtfulReplies.push({ request: recorded.id ?? number, status, isCut, said });
 };

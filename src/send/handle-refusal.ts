@@ -22,7 +22,7 @@ interface NextStep {
   stop?: Failure | undefined;
 }
 
-interface RefusedRequest extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused"> {
+interface RefusedRequest extends Pick<SendOptions, "envelope" | "oneRequest" | "onRefused" | "clean"> {
   request: PlannedRequest;
   answer: Answer;
 }
@@ -47,13 +47,13 @@ const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404
 
 /** With `--on-refused skip`, rejects the groups that the answer names, or the only group of the request. */
 export const handleRefusal = async (dataset: Dataset, refusal: RefusedRequest): Promise<NextStep> => {
-  const { envelope, request, answer, onRefused } = refusal;
+  const { envelope, request, answer, onRefused, clean } = refusal;
   const { status, body, failure } = answer;
   const { ValidationError } = await import("../contract/log-schemas.ts");
   const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
   const detail = parsed.success && isAboutContent ? parsed.data.detail : [];
-  const items = detail.map((item) => toRefusalItem(request, item));
+  const items = detail.map((item) => toRefusalItem(request, { ...item, msg: clean(item.msg) }));
   const isAlone = request.groups.length === 1;
   const named = isAlone ? [0] : items.flatMap(({ position }) => position ?? []);
   const positions = new Set(onRefused === "skip" && isAboutContent ? named : []);

@@ -20,6 +20,8 @@ export interface DeliverOptions extends RunLedgerOptions {
   /** Default: the path of the first file, followed by `.rejected`. */
   rejects: string | undefined;
   redact: (json: string) => string;
+  /** Cleans a text of the service. */
+  clean: (text: string) => string;
   /** The options of `rollcall ledger` that select this run's ledger and service. */
   ledgerArgs: readonly string[];
   compression: Compression | undefined;

@@ -88,7 +88,7 @@ describe("the tool call_read", () => {
     });
   });
 
-  it("gives requested content with secrets redacted before long texts are cut", async () => {
+  it("gives requested content, and omits texts with secrets before long texts are cut", async () => {
     const start = "x".repeat(95);
     const long = { ...call, inputs: { text: `${start}key-of-the-agent${"y".repeat(5000)}` } };
     const server = await scriptedServer([{ answer: json({ call: long }) }, { answer: json({ call: long }) }]);
@@ -96,7 +96,7 @@ describe("the tool call_read", () => {
     const asked = { call_id: ["call-1"], include_content: true, max_characters: 100 };
     expect((await use("call_read", asked)).value).toMatchObject({
       call: {
-        inputs: { text: `${start}***yy… [4998 characters omitted]` },
+        inputs: { text: "[text omitted: it contains a credential]" },
         output: call.output,
         attributes: call.attributes,
       },

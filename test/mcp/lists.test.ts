@@ -107,7 +107,12 @@ describe("the tool models", () => {
     const refused = await call("models");
     expect(refused.isError).toBe(true);
     expect(JSON.parse(refused.text)).toMatchObject({
-      error: { code: "auth", exit_code: 4, retryable: false, http: { status: 403, said: "no: ***" } },
+      error: {
+        code: "auth",
+        exit_code: 4,
+        retryable: false,
+        http: { status: 403, said: "[text omitted: it contains a credential]" },
+      },
     });
     expect(refused.text + said()).not.toContain("key-of-the-agent");
     expect(await call("models")).toMatchObject({ isError: false, value: { total: 1 } });

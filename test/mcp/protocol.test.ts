@@ -127,7 +127,7 @@ describe("rollcall mcp", () => {
     expect(stderr).toContain("> GET ");
   });
 
-  it("escapes control and bidi characters, and redacts secrets", async () => {
+  it("escapes control and bidi characters, and omits texts with secrets", async () => {
     const odd = "a\u001b[31m\u202eb\u009b\u2028key-of-the-agent";
     const server = await scriptedServer([{ answer: json({ data: [{ id: odd, [odd]: odd }] }) }]);
     const { stdout } = await runLines([request(1, "models")], { env: envOf(server.url) });
@@ -137,7 +137,7 @@ describe("rollcall mcp", () => {
     const { result } = JSON.parse(line);
     // The text is JSON in a string. It is safe to print, and complete after it is parsed.
     expect(result.content[0].text).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u202e]/);
-    expect(JSON.parse(result.content[0].text).data[0].id).toBe("a\u001b[31m\u202eb\u009b\u2028***");
+    expect(JSON.parse(result.content[0].text).data[0].id).toBe("[text omitted: it contains a credential]");
   });
 
   it("reports a broken settings file in its answer, and reads the file again at the next call", async () => {

@@ -14,4 +14,27 @@ export const encodings: readonly (readonly [string, (text: string) => string])[]
   ["as percent in capitals", (text) => Buffer.from(text).toString("hex").toUpperCase().replace(/../g, "%$&")],
   ["as JSON", (text) => JSON.stringify(text).slice(1, -1).replaceAll("/", "\\/")],
   ["as escapes of JSON", (text) => text.replace(/./gs, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`)],
+  ["as escapes of bytes", (text) => Buffer.from(text).toString("hex").replace(/../g, "\\x$&")],
+  ["as octal escapes", (text) => spellBytes(text, (byte) => `\\${byte.toString(8).padStart(3, "0")}`)],
+  ["as quoted-printable", (text) => Buffer.from(text).toString("hex").toUpperCase().replace(/../g, "=$&")],
+  [
+    "as hex with colons",
+    (text) =>
+      Buffer.from(text)
+        .toString("hex")
+        .replace(/..(?=.)/g, "$&:"),
+  ],
+  ["as entities", (text) => text.replace(/./gsu, (c) => `&#${c.codePointAt(0)};`)],
+  ["as hex entities", (text) => text.replace(/./gsu, (c) => `&#x${c.codePointAt(0)?.toString(16)};`)],
+  ["with spaces", (text) => text.replace(/./gsu, "$& ")],
+  ["with line ends", (text) => text.replace(/.{5}/gsu, "$&\n")],
+  ["with tags", (text) => text.replaceAll("<", "").replace(/.{5}/gsu, "$&<b>")],
+  ["as base64 with line ends", (text) => Buffer.from(text).toString("base64").replace(/.{7}/g, "$&\r\n")],
+  [
+    "as escapes of JSON in a URL",
+    (text) => text.replace(/./gs, (c) => `%5Cu${c.charCodeAt(0).toString(16).padStart(4, "0")}`),
+  ],
 ];
+
+const spellBytes = (text: string, spell: (byte: number) => string): string =>
+  Array.from(Buffer.from(text), (byte) => spell(byte)).join("");

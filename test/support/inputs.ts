@@ -177,6 +177,7 @@ export const usualDelivery = (): Omit<DeliverOptions, "client"> => ({
   onUnknown: "stop",
   rejects: undefined,
   redact: (json) => json,
+  clean: String,
   compression: undefined,
   onWait: () => undefined,
   onUnavailable: () => undefined,

@@ -206,6 +206,7 @@ const toDeliveryOptions = (run: LogRun): Omit<send.DeliverOptions, "split"> => {
     maxWaitMs: settings.require("max_wait"),
     compression,
     redact: screen.cleaner.json,
+    clean: screen.cleaner.outside,
     ledgerArgs: listLedgerArgs(run),
     batch: settings.get("batch"),
     account: settings.require("account"),

@@ -170,7 +170,7 @@ const openLoggedGroups = async (context: Context, typed: ViewOptions, onRead: On
         let first = 0;
         for (const group of elementsOf(memberAt(readRoot(body), "trajectory_groups"))) {
           const size = elementsOf(memberAt(group, "trajectories")).length;
-          const line = screen.cleaner.redactJson(sliceText(body, spanOf(group)));
+          const line = screen.cleaner.omitInJson(sliceText(body, spanOf(group)));
           await spool.write(Buffer.concat([replaceLineEnds(Buffer.from(line)), Buffer.from("\n")]));
           logged.push({ model, split, batch, loggedAt, callIds: callIds.slice(first, first + size) });
           first += size;
