@@ -97,7 +97,12 @@ export const readSaved = (host: FolderHost, kind: SavedKind, warn?: (problem: Pr
   const bytes = file && readIfExists(file);
   if (!file || !bytes) return { members: {}, profiles: new Map(), where: () => ({}) };
   for (const problem of [checkFileMode(file, "600"), checkFileMode(dirname(file), "700")]) if (problem) warn?.(problem);
-  const { members, where } = parseDocument(bytes, file, invalidSettingsFile);
+  const toFailure: typeof invalidSettingsFile = (fault, at) => {
+    const { target, previous } = locateTarget(file);
+    // A process that was killed on a full disk leaves the complete old file.
+    return invalidSettingsFile(fault, at, fs.existsSync(previous) ? `move ${previous} to ${target}` : undefined);
+  };
+  const { members, where } = parseDocument(bytes, file, toFailure);
   const { profiles = {} } = members;
   if (!isObject(profiles)) throw invalidSettingsFile("`profiles` is not an object", where(["profiles"]));
   const entries = Object.entries(profiles).map(([name, saved]) => {

@@ -206,12 +206,15 @@ describe("concurrent writers", () => {
     expect(readdirSync(home.folder).sort()).toEqual(["settings.json", "settings.json.backup"]);
   });
 
-  it("keep the old file of a writer that was killed on a full disk", async () => {
+  it("keep the old file of a writer that was killed on a full disk, and name it in a hint", async () => {
     const home = openHome();
     const old = '{"profiles":{"default":{"batch":"b"}}}';
     writeFileSync(home.file("settings.json"), old.slice(0, 20));
     writeFileSync(home.file("settings.json.previous"), old);
-    expect(await failureOf(() => set(home, "split", "train"))).toMatchObject({ kind: "invalid-settings-file" });
+    expect(await failureOf(() => set(home, "split", "train"))).toMatchObject({
+      kind: "invalid-settings-file",
+      hint: `move ${home.file("settings.json.previous")} to ${home.file("settings.json")}`,
+    });
     expect(readFileSync(home.file("settings.json.previous"), "utf8")).toBe(old);
   });
 
