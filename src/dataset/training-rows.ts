@@ -68,6 +68,15 @@ export class TrainingRows {
     }
   }
 
+  /** Counts the trajectories or groups without a row, and what rows do not contain. */
+  listOmitted() {
+    const { withoutRow, cut, withHistories, omittedKeys } = this;
+    const reasons = { ...withoutRow, after_last_sampled_turn: cut, additional_histories: withHistories };
+    const counts = Object.entries(reasons).map(([reason, count]) => ({ reason, count }));
+    const keys = Array.from(omittedKeys, ([key, count]) => ({ path: `messages[].${key}`, count }));
+    return [...counts.filter(({ count }) => count > 0), ...keys];
+  }
+
   *#add(row: Row | Reason, group: number) {
     if (typeof row === "string") return void this.withoutRow[row]++;
     const { rollouts, text, omittedKeys } = row;

@@ -87,7 +87,7 @@ const writeFiles = async (
   const { screen, host } = context;
   const { rows, redactor } = changes;
   const saveReceipt = async () => {
-    const lists = { rows: rows?.listRows(dataset), redacted: redactor?.counts };
+    const lists = { rows: rows?.listRows(dataset), omitted: rows?.listOmitted(), redacted: redactor?.counts };
     if (receipt !== undefined) await writeReceipt(context, receipt, dataset, lists);
   };
   // Rows and redactions are known after they are written.
