@@ -93,7 +93,7 @@ export function findRun(from: usize, end: usize, length: usize): usize {
 }
 
 /** Marks `@`, the B of `-B`, and the 0 of `u0`. */
-function markBits(at: usize): v128 {
+function markBytes(at: usize): v128 {
   const bytes = v128.load(at);
   const before = v128.load(at - 1);
   const begins = v128.and(i8x16.eq(bytes, i8x16.splat(0x42)), i8x16.eq(before, i8x16.splat(0x2d)));
@@ -104,10 +104,14 @@ function markBits(at: usize): v128 {
 /** `JsonReader.findMark` in src/json/reader.ts describes the result. */
 export function findMark(from: usize, end: usize): usize {
   for (let at = from; at < end; at += windowBytes) {
-    const first = v128.or(markBits(at), markBits(at + 16));
-    if (!v128.any_true(v128.or(first, v128.or(markBits(at + 32), markBits(at + 48))))) continue;
-    const stop = min(at + windowBytes, end);
-    for (let mark = at; mark < stop; mark++) if (isMark(mark)) return mark;
+    const first = v128.or(markBytes(at), markBytes(at + 16));
+    if (!v128.any_true(v128.or(first, v128.or(markBytes(at + 32), markBytes(at + 48))))) continue;
+    for (let part = at; part < min(at + windowBytes, end); part += 16) {
+      for (let marks = i8x16.bitmask(markBytes(part)) & 0xffff; marks !== 0; marks &= marks - 1) {
+        const mark = part + usize(ctz(marks));
+        if (mark < end && isMark(mark)) return mark;
+      }
+    }
   }
   return end;
 }
