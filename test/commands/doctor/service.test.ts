@@ -19,7 +19,12 @@ describe("rollcall doctor about credentials", () => {
     const { code, of, stderr } = await doctor([], { env });
     expect(code).toBe(4);
     expect(of("credential inference")).toMatchObject([
-      { status: "error", code: "auth", message: expect.stringContaining(": [text omitted: it contains a credential]"), facts: { accepted: false } },
+      {
+        status: "error",
+        code: "auth",
+        message: expect.stringContaining(": [text omitted: it contains a credential]"),
+        facts: { accepted: false },
+      },
     ]);
     expect(JSON.parse(stderr)).toMatchObject({
       error: { code: "auth", message: expect.stringContaining("credential calls") },
