@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { runHere } from "../support/here.ts";
 import { newHome } from "../support/run.ts";
-import { samples, wordsOf } from "./samples.ts";
+import { notRollouts, samples, wordsOf } from "./samples.ts";
 
 /** Samples without the files next to them. */
-const names = readdirSync(samples).filter((name) => !/^README|metadata\.json$|_failures\.jsonl$/.test(name));
+const names = readdirSync(samples).filter((name) => !/^README/.test(name) && !notRollouts.test(name));
 
 /** The format of each sample by the start of its name. */
 const formats: Readonly<Record<string, string>> = {

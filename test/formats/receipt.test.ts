@@ -8,7 +8,7 @@ import { newHome } from "../support/run.ts";
 import { isTree, type Json, recordsOf, samples, wordsOf } from "./samples.ts";
 
 /** Samples of one file with JSON lines or one JSON document. */
-const texts = readdirSync(samples).filter((name) => /\.jsonl?$/.test(name) && !/metadata\.json$/.test(name));
+const texts = readdirSync(samples).filter((name) => /\.jsonl?$/.test(name) && !/(?:metadata|report)\.json$/.test(name));
 
 /** Leaves of a value: scalars, and empty lists and objects. */
 const leavesIn = (value: Json): number => {

@@ -5,6 +5,9 @@ import { join } from "node:path";
 
 export const samples = "test/samples/formats";
 
+/** Matches files that the writer puts next to its rollouts. */
+export const notRollouts = /metadata\.json$|_failures\.jsonl$|report\.json$/;
+
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
 export const isTree = (value: Json): value is readonly Json[] | { readonly [key: string]: Json } =>
