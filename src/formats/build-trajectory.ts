@@ -239,6 +239,12 @@ export const requireReward = (record: Value, key: string) => {
   throw value.error(`${key} is ${kind}, not a number (${option ? `pass ${option}` : "write the reward as a number"})`);
 };
 
+/** Leaves out a part whose writer could not score it. `--reward-from` and `--rewards` state a reward all the same. */
+export const skipUnscored = (run: FormatRun, part: Value, reward: Json | undefined) =>
+  reward === undefined && !run.options.rewardFrom && !run.options.rewards
+    ? run.skip(part, "a rollout without a score")
+    : undefined;
+
 /** @param paths the possible paths; default: the paths of numbers with usual reward names */
 export const missingReward = (record: Value, paths: readonly string[] = []) => {
   const option = (paths.length > 0 ? suggestPaths(paths) : suggestReward(record.members())) ?? "--reward-from <path>";

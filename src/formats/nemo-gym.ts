@@ -4,7 +4,14 @@ import { toTools } from "../messages/chat.ts";
 import { literal } from "../messages/output-json.ts";
 import { convertInput, convertOutput, convertPrompt } from "../messages/responses.ts";
 import type { Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, findMetrics, findReward, requireReward } from "./build-trajectory.ts";
+import {
+  buildException,
+  buildTrajectory,
+  findMetrics,
+  findReward,
+  requireReward,
+  skipUnscored,
+} from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
 import { formatSteps, readSteps } from "./policy-steps.ts";
 import { convertMessages } from "./tau2.ts";
@@ -44,6 +51,8 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   if (!value.has("_ng_failure_class") && !failureFiles.test(file)) {
     const failure = findFailure(value);
     if (failure) return [{ id, exception: failure }];
+    const skipped = skipUnscored(run, value, value.get("reward"));
+    if (skipped) return skipped;
     const created = value.get("response", "created_at")?.number;
     return [{ id, changedAt: created && created * 1000, ...convertTrajectory(run, value) }];
   }

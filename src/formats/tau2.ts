@@ -3,8 +3,15 @@ import { basename, dirname, join } from "node:path";
 import { choice, hasCalls, toToolCalls } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import type { Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, convertPart, findLastTime, findReward } from "./build-trajectory.ts";
-import type { Format, FormatRun, SourceRecord } from "./format.ts";
+import {
+  buildException,
+  buildTrajectory,
+  convertPart,
+  findLastTime,
+  findReward,
+  skipUnscored,
+} from "./build-trajectory.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 export const tau2: Format = {
   name: "tau2",
@@ -40,11 +47,11 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   const { value, file } = record;
   const simulations = value.get("simulations");
   if (simulations?.isList)
-    return simulations.items().map((simulation) => convertRollout(run, simulation, { file, value }));
+    return simulations.items().flatMap((simulation) => convertRollout(run, simulation, { file, value }));
   if (value.has("info") && value.has("tasks")) return listMissing(run, record);
   const results = run.readSettings(record, join("..", "results.json"));
   if (!results) run.note("the results.json that tau2-bench writes is missing, so the domain is unknown");
-  return [convertRollout(run, value, { file: resultsOf(file), value: results })];
+  return convertRollout(run, value, { file: resultsOf(file), value: results });
 };
 
 /** Returns an error for each missing simulation, because its group is incomplete. */
@@ -59,12 +66,14 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord) => {
   return missing.map((part) => ({ group: findGroup(part, results), part, error: part.error(wrong) }));
 };
 
-const convertRollout = (run: FormatRun, simulation: Value, results: Results) =>
-  convertPart(simulation, findFacts(simulation, results), () => {
+const convertRollout = (run: FormatRun, simulation: Value, results: Results): readonly Rollout[] => {
+  const info = simulation.get("reward_info");
+  const skipped = info && skipUnscored(run, simulation, info.get("reward"));
+  if (skipped) return skipped;
+  const rollout = convertPart(simulation, findFacts(simulation, results), () => {
     simulation.require("task_id");
     const ticks = simulation.get("ticks");
     if (ticks) throw ticks.error("voice simulations (with ticks) are not supported (omit the simulation)");
-    const info = simulation.get("reward_info");
     const reason = simulation.get("termination_reason");
     // tau2-bench does not count such a simulation, also if a reward was added later.
     if (!info || reason?.text === "infrastructure_error") {
@@ -87,6 +96,8 @@ const convertRollout = (run: FormatRun, simulation: Value, results: Results) =>
       ],
     });
   });
+  return [rollout];
+};
 
 const findFacts = (simulation: Value, results: Results) => ({
   group: findGroup(simulation, results),

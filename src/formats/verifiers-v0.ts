@@ -3,8 +3,15 @@
 import { hash } from "node:crypto";
 import { toTools, toTurns, unwrap } from "../messages/chat.ts";
 import type { Members, Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, findMetrics, findReward, requireReward } from "./build-trajectory.ts";
-import type { Format, FormatRun, SourceRecord } from "./format.ts";
+import {
+  buildException,
+  buildTrajectory,
+  findMetrics,
+  findReward,
+  requireReward,
+  skipUnscored,
+} from "./build-trajectory.ts";
+import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 import { formatSteps, readSteps } from "./policy-steps.ts";
 
 export const verifiersV0: Format = {
@@ -24,10 +31,10 @@ export const verifiersV0: Format = {
     (value.has("completion") || (value.has("error") && value.has("example_id"))) &&
     value.hasAny("example_id", "id") &&
     value.hasAny("task", "answer", "info", "metrics"),
-  open: (run) => ({ convert: (record) => [convertRollout(run, record)] }),
+  open: (run) => ({ convert: (record) => convertRollout(run, record) }),
 };
 
-const convertRollout = (run: FormatRun, record: SourceRecord) => {
+const convertRollout = (run: FormatRun, record: SourceRecord): readonly Rollout[] => {
   const row = record.value;
   const id = row.get("example_id") ?? row.get("id") ?? row.require("example_id");
   const group = row.get("group_id");
@@ -39,7 +46,9 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
   record.isGroupDerived = !group;
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;
-  if (error) return { id: rolloutId, exception: buildError(error) };
+  if (error) return [{ id: rolloutId, exception: buildError(error) }];
+  const skipped = skipUnscored(run, row, row.get("reward"));
+  if (skipped) return skipped;
   const own = convertMetrics(row);
   const metrics = [...own, ...findMetrics(row).filter(([key]) => !own.some(([name]) => name === key))];
   const trajectory = buildTrajectory({
@@ -54,7 +63,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord) => {
     const repeated = row.get(key);
     if (repeated?.raw === row.get("metrics", key)?.raw) run.receipt?.addRepeated(repeated, `trajectory.metrics.${key}`);
   }
-  return { id: rolloutId, ...trajectory };
+  return [{ id: rolloutId, ...trajectory }];
 };
 
 /** Before `example_id`, `id` is the number of the row divided by the rollouts of an example, in another order. */

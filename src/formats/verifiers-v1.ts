@@ -4,7 +4,7 @@ import { choice, hasCalls, toChatMessage, toLogprobs, toTools } from "../message
 import { decideFinish } from "../messages/finish-reason.ts";
 import { literal, rawLiteral } from "../messages/output-json.ts";
 import { type Members, Value } from "../messages/value.ts";
-import { buildException, buildTrajectory, findReward, isUuid } from "./build-trajectory.ts";
+import { buildException, buildTrajectory, findReward, isUuid, skipUnscored } from "./build-trajectory.ts";
 import type { Converter, Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
 
 /** prime-rl 0.9.1 writes the traces of a run here, and what follows a trace to `annotations/<producer>/`. */
@@ -81,7 +81,10 @@ const openEpisodes = (run: FormatRun): Converter => {
     agents.set(key, first);
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
     record.group = group;
-    const result = isFailed(trace)
+    const hasFailed = isFailed(trace);
+    const skipped = hasFailed ? undefined : skipUnscored(run, trace, findScores(trace)[0]?.[1]);
+    if (skipped) return skipped;
+    const result = hasFailed
       ? { exception: buildFailure(run, trace) }
       : convertTrajectory(run, trace, record.value, annotations.get(trace.textAt("id") ?? ""));
     const episode = record.value.textAt("id");
