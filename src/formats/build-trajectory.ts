@@ -240,8 +240,12 @@ export const requireReward = (record: Value, key: string) => {
 };
 
 /** Leaves out a part whose writer could not score it. `--reward-from` and `--rewards` state a reward all the same. */
-export const skipUnscored = (run: FormatRun, part: Value, reward: Json | undefined) =>
-  reward === undefined && !run.options.rewardFrom && !run.options.rewards
+export const skipUnscored = (
+  run: FormatRun,
+  { isTruncated }: Pick<SourceRecord, "isTruncated">,
+  [part, reward]: readonly [Value, unknown],
+) =>
+  reward === undefined && !isTruncated && !run.options.rewardFrom && !run.options.rewards
     ? run.skip(part, "a rollout without a score")
     : undefined;
 

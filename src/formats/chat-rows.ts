@@ -34,11 +34,11 @@ import {
   requireReward,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { formatSteps, readSteps } from "./policy-steps.ts";
+import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
 import { isLogged, openTableIds } from "./trl-tables.ts";
+import { sampleEarlier } from "./turn-rows.ts";
 
-export interface ChatRows
-  extends Pick<Format, "name" | "title" | "filePattern" | "companions" | "repeatedPath" | "isLossy" | "listTurns"> {
+export interface ChatRows extends Omit<Format, "keys" | "records" | "recognizes" | "open"> {
   rewardKey: string;
   rewardText?: string;
   usedKeys: readonly string[];
@@ -121,7 +121,8 @@ const convertRow = (
     canLackParts: rows.canLackParts === true,
   });
   if (rows.isDataset) noteRowMasks(run, row);
-  return [buildTrajectory({ reward, turns: rows.readTurns(run, row), ...readMembers(row, rows) })];
+  const turns = sampleEarlier(run, rows.readTurns(run, row), record);
+  return [buildTrajectory({ reward, turns, ...readMembers(row, rows) })];
 };
 
 /** Harbor's `export_traces` writes the name of a trial's exception instead of its reward. */
@@ -165,7 +166,9 @@ const readMembers = (row: Value, rows: ChatRows, completionMembers: Members = []
   const { usedKeys, isDataset, listMembers } = rows;
   const top = (listMembers?.(row) ?? row.members()).filter(([key]) => !usedKeys.includes(key));
   // Arrow writes null for each key that only other rows have, and Parquet has no keys without a value.
-  const metadata = [...top, ...completionMembers, ...row.members("metadata")].filter(([, { isScalar }]) => isScalar);
+  const metadata = [...listInnerSteps(row), ...top, ...completionMembers, ...row.members("metadata")].filter(
+    ([, { isScalar }]) => isScalar,
+  );
   const tools = isDataset ? toTools(unwrap(row.get("tools"))) : undefined;
   const metrics = findMetrics(row).filter(([key]) => !usedKeys.includes(key));
   const metricIds = new Set(metrics.map(([, { id }]) => id));
@@ -211,7 +214,7 @@ export const messageRows = (path: Path): Format => {
       const messages = unwrap(readPath(row, path));
       return haveTexts(messages, "role") && !isOtherRow(row, messages);
     },
-    listTurns: (row) => ({ messages: unwrap(readPath(row, path))?.items() ?? [] }),
+    listTurns: (row) => ({ sampled: unwrap(readPath(row, path))?.items() ?? [] }),
     readPrompt: (row) =>
       takeBefore(requireMessages(row).items(), (message) =>
         /^(?:assistant|tool_call)$/.test(message.textAt("role") ?? ""),
@@ -268,11 +271,11 @@ const trlRows: ChatRows = {
     return row.members().filter(([key]) => key !== answer);
   },
   listTurns: (row) => {
-    const [prompt, completion] = [row.get("prompt"), row.get(completionKey(row) ?? "completion")].map(unwrap);
     if (row.has("completions")) return undefined;
-    const messages = [prompt, completion].flatMap((value) => value?.items() ?? []);
-    return { messages, prompt: prompt?.text, answer: completion?.text };
+    const [prompt, completion] = [row.get("prompt"), row.get(completionKey(row) ?? "completion")].map(unwrap);
+    return { prompt: prompt?.text ?? prompt?.items() ?? [], sampled: completion?.text ?? completion?.items() ?? [] };
   },
+  hasPrompts: true,
   canLackParts: true,
   repeatedPath: /completions_\d+(?=\.parquet$)/,
   openIds: openTableIds,
@@ -347,7 +350,7 @@ export const shareGpt = chatRows({
   isDataset: true,
   isLossy: true,
   recognizes: (row) => haveTexts(unwrap(row.get("conversations")), "from"),
-  listTurns: (row) => ({ messages: unwrap(row.get("conversations"))?.items() ?? [] }),
+  listTurns: (row) => ({ sampled: unwrap(row.get("conversations"))?.items() ?? [] }),
   readPrompt: (row) => [row.get("system") ?? [], takeBefore(row.requireItems("conversations"), isAnswer)].flat(),
   readTurns: (run, row) => {
     const system = row.get("system");

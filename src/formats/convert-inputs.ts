@@ -155,7 +155,7 @@ const convertFiles = async (files: readonly records.ConvertedFile[], format: For
     if (converter.preview) {
       await visitRecords(files, host, (raw, at) => {
         const record = records.parseRecord(format, raw, at);
-        if (record) converter.preview?.(record);
+        return record && converter.preview?.(record) === false ? false : undefined;
       });
     }
     const folderFileSets = new Map<string, number>();
@@ -284,13 +284,11 @@ const openFormatRun = (files: readonly records.ConvertedFile[], format: Format, 
 
 const maxRecordsAtOnce = 256;
 
+type Visit = (raw: input.RawRecord, at: records.RolloutPosition) => Promise<void> | false | undefined | void;
+
 /** Awaits only promises, because an await takes longer than the conversion of a record. */
-const visitRecords = async (
-  files: readonly records.ConvertedFile[],
-  { signal }: Host,
-  visit: (raw: input.RawRecord, at: records.RolloutPosition) => Promise<void> | undefined | void,
-) => {
-  for (const file of files) {
+const visitRecords = async (files: readonly records.ConvertedFile[], { signal }: Host, visit: Visit) => {
+  const visitFile = async (file: records.ConvertedFile) => {
     let record = 0;
     for await (const batch of file.records.batches()) {
       for (const raw of batch) {
@@ -298,8 +296,10 @@ const visitRecords = async (
         if (record % maxRecordsAtOnce === 0) await setImmediate();
         signal.throwIfAborted();
         const visiting = visit(raw, { file, record: record++, position: -1 });
+        if (visiting === false) return;
         if (visiting) await visiting;
       }
     }
-  }
+  };
+  for (const file of files) await visitFile(file);
 };

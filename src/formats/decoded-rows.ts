@@ -11,7 +11,15 @@ import type { Format, FormatRun } from "./format.ts";
 interface DecodedRows
   extends Pick<
     ChatRows,
-    "name" | "title" | "rewardKey" | "recognizes" | "readReward" | "findGroup" | "openIds" | "companions"
+    | "name"
+    | "title"
+    | "rewardKey"
+    | "recognizes"
+    | "readReward"
+    | "findGroup"
+    | "openIds"
+    | "companions"
+    | "findOutputs"
   > {
   prompt: string;
   answer: string;
@@ -32,7 +40,8 @@ const decodedRows = ({ prompt, answer, recognizes, findAddedText, ...rows }: Dec
     isDataset: false,
     isLossy: true,
     recognizes: (row) => row.get(prompt)?.isText && row.get(answer)?.isText && recognizes(row),
-    listTurns: (row) => ({ messages: [], prompt: row.textAt(prompt), answer: row.textAt(answer) }),
+    listTurns: (row) => ({ prompt: row.textAt(prompt) ?? "", sampled: row.textAt(answer) ?? "" }),
+    hasPrompts: true,
     readPrompt: (row) => {
       const { value, text } = readPrompt(row);
       return [text === undefined ? value : literal(text, value)];
@@ -90,6 +99,10 @@ const verlRows = decodedRows({
   recognizes: (row) => row.get("score")?.canBeMetric && row.hasAny("step", "gts"),
   // In 0.8.0 and newer, a uid is `{prompt}_{rollout}_{output}`. Other rollouts of a prompt have the same uid.
   findGroup: (row) => row.get("uid")?.raw.replace(rolloutNumbers, ""),
+  findOutputs: ({ value, file }) => {
+    const { raw = "" } = value.get("uid") ?? {};
+    return rolloutNumbers.test(raw) ? `${file} ${value.get("step")?.raw} ${raw.replace(/_\d+"$/, "")}` : undefined;
+  },
   openIds: () => (record) => {
     const { raw = "", text = "" } = record.value.get("uid") ?? {};
     return rolloutNumbers.test(raw) && isUuid(text.replace(/_\d+_\d+$/, "")) ? raw : undefined;
@@ -104,27 +117,10 @@ export const verl: Format = {
     group:
       "the rows with the same `step` and the same `uid` (without the numbers of the rollout and the output), or else the same prompt",
   },
-  open: (run) => {
-    const { convert } = verlRows.open(run);
-    const firstUids = new Map<string, string>();
-    return {
-      convert: (record) => {
-        const converted = convert(record);
-        const uid = record.value.get("uid");
-        if (!uid || !rolloutNumbers.test(uid.raw)) return converted;
-        const rollout = `${record.file} ${record.group} ${uid.raw.replace(/_\d+"$/, "")}`;
-        const first = firstUids.get(rollout) ?? uid.raw;
-        firstUids.set(rollout, first);
-        if (first === uid.raw) return converted;
-        throw uid.error(
-          `the rollout has several outputs, ${first} and ${uid.raw}, which rollcall cannot join (write all its turns to one row of openai-chat)`,
-        );
-      },
-    };
-  },
 };
 
-const skyrlRows = decodedRows({
+/** SkyRL writes these rows to `dumped_evals`. With `step_wise_trajectories`, a prompt continues the row before. */
+export const skyrl = decodedRows({
   name: "skyrl",
   title: "dumped evaluations of SkyRL",
   companions: /(?:^|\/)aggregated_results\.jsonl$/,
@@ -143,31 +139,6 @@ const skyrlRows = decodedRows({
   },
   recognizes: (row) => row.has("score"),
 });
-
-/** SkyRL writes these rows to `dumped_evals`. With `step_wise_trajectories`, a prompt continues the row before. */
-export const skyrl: Format = {
-  ...skyrlRows,
-  open: (run) => {
-    const { convert } = skyrlRows.open(run);
-    const filesOfSteps = new Set<string>();
-    let [lastFile, lastPrompt] = ["", ""];
-    return {
-      preview: ({ value, file }) => {
-        const prompt = value.textAt("input_prompt") ?? "";
-        const continues = file === lastFile && prompt.length > lastPrompt.length && prompt.startsWith(lastPrompt);
-        if (lastPrompt !== "" && continues) filesOfSteps.add(file);
-        lastFile = file;
-        lastPrompt = prompt;
-      },
-      convert: (record) => {
-        if (!filesOfSteps.has(record.file)) return convert(record);
-        throw record.value.error(
-          "the file has a row for each step of a rollout (step_wise_trajectories), which rollcall cannot join (write all its turns to one row of openai-chat)",
-        );
-      },
-    };
-  },
-};
 
 /** NeMo RL writes each row as a batch of one, so each value is a list of one. */
 const unbatch = (value: Value | undefined) => {

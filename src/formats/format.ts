@@ -65,6 +65,8 @@ export interface SourceRecord {
   group?: string | undefined;
   /** True if the record has no group key. In a truncated record, the key can be in the missing part. */
   isGroupDerived?: boolean;
+  /** For each answer in the prompt, whether another row sampled it, and true if it sampled this text. */
+  sampled?: readonly (boolean | undefined)[] | undefined;
   /** The id and the time of the record's only rollout. */
   identity?: Pick<Rollout, "id" | "changedAt">;
 }
@@ -112,20 +114,18 @@ export interface FormatRun extends ConversionNotes {
 }
 
 export interface Converter {
-  /** Receives each record before the first call of `convert`. */
-  preview?(record: SourceRecord): void;
+  /** Receives each record before the first call of `convert`. Returns false if it needs no more records of the file. */
+  preview?(record: SourceRecord): unknown;
   /** Returns undefined for a record that is part of another record, and no rollout for other records. */
   convert(record: SourceRecord): readonly Rollout[] | undefined;
   /** After the last record, returns the faults that depend on several records. */
   findFaults?(): readonly RecordFault[];
 }
 
-/** The turns of a row: messages, or the texts of a prompt and an answer. */
+/** The messages, or the texts, of a row. */
 export interface RowTurns {
-  readonly messages: readonly Value[];
-  /** A prompt before, and an answer after the messages. */
-  readonly prompt?: string | undefined;
-  readonly answer?: string | undefined;
+  readonly prompt?: readonly Value[] | string;
+  readonly sampled: readonly Value[] | string;
 }
 
 export type Format = Readonly<{
@@ -161,6 +161,10 @@ export type Format = Readonly<{
   isLossy?: boolean;
   /** Returns the turns of a row, which can be a turn of another row. Undefined for a row with several rollouts. */
   listTurns?(row: Value): RowTurns | undefined;
+  /** True if a row has answers of earlier turns in its prompt. */
+  hasPrompts?: boolean;
+  /** Returns the id of a rollout whose rows must all continue each other. */
+  findOutputs?(record: SourceRecord): string | undefined;
   recognizes(first: SourceRecord): boolean | undefined;
   open(run: FormatRun): Converter;
 }>;

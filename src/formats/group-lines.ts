@@ -4,8 +4,8 @@ import { hash } from "node:crypto";
 import type { Host } from "../host.ts";
 import * as input from "../input/index.ts";
 import { replaceLineEnds } from "../json/json-bytes.ts";
-import { additionReasonOf, childrenOf, findSource, type Json, JsonWriter } from "../messages/output-json.ts";
-import { Value } from "../messages/value.ts";
+import { additionReasonOf, childrenOf, findSource, type Json, JsonWriter, memberOf } from "../messages/output-json.ts";
+import type { Value } from "../messages/value.ts";
 import { invalidInput } from "../problems/failures.ts";
 import type { Path } from "../problems/positions.ts";
 import { Problems } from "../problems/problems.ts";
@@ -175,11 +175,9 @@ export class GroupLines {
 
 /** True if rollcall added the finish reason of the last choice. */
 const isLastFinishDerived = (trajectory: Json | undefined) => {
-  const finishOf = (turn: Json) =>
-    turn instanceof Value ? turn.get("finish_reason") : childrenOf(turn).find(([key]) => key === "finish_reason")?.[1];
-  const turns = childrenOf(trajectory ?? null).find(([key]) => key === "messages_and_choices")?.[1];
-  const finish = childrenOf(turns ?? null).findLast(([, turn]) => finishOf(turn) !== undefined);
-  return finish !== undefined && additionReasonOf(finishOf(finish[1]) ?? null) !== undefined;
+  const turns = childrenOf(memberOf(trajectory ?? null, "messages_and_choices") ?? null);
+  const finishes = turns.map(([, turn]) => memberOf(turn, "finish_reason"));
+  return additionReasonOf(finishes.findLast((finish) => finish !== undefined) ?? null) !== undefined;
 };
 
 /** @param keys names that `--group-by` could use instead */

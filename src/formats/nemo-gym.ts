@@ -13,7 +13,7 @@ import {
   skipUnscored,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, SourceRecord } from "./format.ts";
-import { formatSteps, readSteps } from "./policy-steps.ts";
+import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
 import { convertMessages } from "./tau2.ts";
 
 const failureFiles = /_failures(?=\.jsonl(?:\.gz|\.zst)?$)/i;
@@ -51,7 +51,7 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
   if (!value.has("_ng_failure_class") && !failureFiles.test(file)) {
     const failure = findFailure(value);
     if (failure) return [{ id, exception: failure }];
-    const skipped = skipUnscored(run, value, value.get("reward"));
+    const skipped = skipUnscored(run, record, [value, value.get("reward")]);
     if (skipped) return skipped;
     const created = value.get("response", "created_at")?.number;
     return [{ id, changedAt: created && created * 1000, ...convertTrajectory(run, value) }];
@@ -82,6 +82,7 @@ const convertTrajectory = (run: FormatRun, row: Value) => {
       ...findMetrics(row).filter(([key]) => !row.has(key)),
     ],
     metadata: [
+      ...listInnerSteps(row),
       ...members.filter(([key, value]) => !isMetric(key, value)),
       ["agent_ref.name", row.get("agent_ref", "name")],
     ],

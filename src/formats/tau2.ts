@@ -68,7 +68,7 @@ const listMissing = (run: FormatRun, { value, file }: SourceRecord) => {
 
 const convertRollout = (run: FormatRun, simulation: Value, results: Results): readonly Rollout[] => {
   const info = simulation.get("reward_info");
-  const skipped = info && skipUnscored(run, simulation, info.get("reward"));
+  const skipped = info && skipUnscored(run, {}, [simulation, info.get("reward")]);
   if (skipped) return skipped;
   const rollout = convertPart(simulation, findFacts(simulation, results), () => {
     simulation.require("task_id");

@@ -12,7 +12,7 @@ import {
   skipUnscored,
 } from "./build-trajectory.ts";
 import type { Format, FormatRun, Rollout, SourceRecord } from "./format.ts";
-import { formatSteps, readSteps } from "./policy-steps.ts";
+import { formatSteps, listInnerSteps, readSteps } from "./policy-steps.ts";
 
 export const verifiersV0: Format = {
   name: "verifiers-v0",
@@ -47,7 +47,7 @@ const convertRollout = (run: FormatRun, record: SourceRecord): readonly Rollout[
   const error = row.get("error");
   const rolloutId = row.get("rollout_id")?.raw;
   if (error) return [{ id: rolloutId, exception: buildError(error) }];
-  const skipped = skipUnscored(run, row, row.get("reward"));
+  const skipped = skipUnscored(run, record, [row, row.get("reward")]);
   if (skipped) return skipped;
   const own = convertMetrics(row);
   const metrics = [...own, ...findMetrics(row).filter(([key]) => !own.some(([name]) => name === key))];
@@ -99,5 +99,5 @@ const convertMetadata = (row: Value, metrics: Members, settings: Value | undefin
     isNull || (isFlat && !usedKeys.includes(key) && !metrics.some(([name]) => name === key));
   const missing = ["env_id", "model"].filter((key) => !row.has(key));
   const ofRun = missing.map((key) => [key, settings?.get(key)] as const);
-  return [...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];
+  return [...listInnerSteps(row), ...row.members().filter(([key, value]) => isMetadata(key, value)), ...ofRun];
 };

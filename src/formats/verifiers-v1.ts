@@ -82,7 +82,7 @@ const openEpisodes = (run: FormatRun): Converter => {
     const group = first === name ? key : `${key} ${JSON.stringify(name)}`;
     record.group = group;
     const hasFailed = isFailed(trace);
-    const skipped = hasFailed ? undefined : skipUnscored(run, trace, findScores(trace)[0]?.[1]);
+    const skipped = hasFailed ? undefined : skipUnscored(run, record, [trace, findScores(trace)[0]]);
     if (skipped) return skipped;
     const result = hasFailed
       ? { exception: buildFailure(run, trace) }

@@ -5,17 +5,17 @@ const countedNames =
   "step global_step iteration train_step training_step _step rollout_step policy_version weight_version model_version checkpoint";
 
 /** `epoch` can number repetitions, so groups of the file can contain several epochs. */
-const repeatedNames = "epoch";
+const repeatedName = "epoch";
 
 /** The objects of a row that can have these columns, as the row itself can. */
 export const stepHolders = ["metadata", "info", "extra_info"] as const;
 
-const toPaths = (names: string): readonly (readonly string[])[] =>
-  names.split(" ").flatMap((name) => [[name], ...stepHolders.map((holder) => [holder, name] as const)]);
-
 /** The columns whose values `mixed-steps` compares. */
 export const comparedStepNames: readonly string[] = countedNames.split(" ");
-export const comparedStepPaths = toPaths(countedNames);
+export const comparedStepPaths: readonly (readonly string[])[] = comparedStepNames.flatMap((name) => [
+  [name],
+  ...stepHolders.map((holder) => [holder, name]),
+]);
 
 /** The columns that divide groups that rollcall makes. */
-export const stepPaths = [...comparedStepPaths, ...toPaths(repeatedNames)];
+export const stepNames = [...comparedStepNames, repeatedName];

@@ -69,6 +69,9 @@ export const visitValues = (json: Json | undefined, visit: (value: Value) => voi
   else for (const key in json) visitValues(json[key], visit);
 };
 
+export const memberOf = (json: Json, key: string) =>
+  json instanceof Value ? json.get(key) : childrenOf(json).find(([own]) => own === key)?.[1];
+
 export const sourcesOf = (json: Json) => (json instanceof JsonLiteral ? json.sources : []);
 
 export const rawOf = (json: Json) =>

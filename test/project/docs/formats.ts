@@ -57,8 +57,9 @@ Give files, globs or folders. A record is an entry of a file, such as a line (se
 - rollcall does not read CSV, but the error for a CSV file shows a command that converts the file.`;
 
 const rest = `A format marked *lossy* has decoded text, which lacks the special tokens and the ends of turns. Read it with \`--lossy\`.
-A row whose decoded answer contains turns of the user or of tools is refused. So are a rollout of verl with several outputs,
-and a file of SkyRL in which a prompt continues the row before (\`step_wise_trajectories\`, in skyrl_train 0.4.0 and newer).
+A row whose decoded answer contains turns of the user or of tools is refused. Rows that continue each other are turns of one
+rollout: with the rollout's id (\`rollout_id\`, the \`uid\` of verl, …), rollcall reads the longest row, in which the answers of
+the other rows are choices too. Without an id, it refuses them (\`step_wise_trajectories\` of SkyRL).
 
 ## Writers
 
