@@ -17,7 +17,7 @@ describe("rollcall log", () => {
     );
   });
 
-  it("records the call ids of an answer without secrets, but no ids of an answer with too many", async (context) => {
+  it("omits a call id with a secret, and records no ids of an answer with too many", async (context) => {
     const { service, place } = await openPlace(context);
     const log = async (reward: number, ids: readonly string[]) => {
       service.next(refuse(200, { body: JSON.stringify({ call_ids: ids }) }));
@@ -27,7 +27,7 @@ describe("rollcall log", () => {
     await log(2, ["a", "b"]);
     await log(3, ["x".repeat(201)]);
     const { stdout } = await place.run(["ledger", "calls", "--json"]);
-    expect(JSON.parse(stdout).calls).toMatchObject([{ id: "call-***" }]);
+    expect(JSON.parse(stdout).calls).toMatchObject([{ id: "[text omitted: it contains a credential]" }]);
   });
 
   it("locates a refused value if names of types are between its keys, and does not repeat the value", async () => {
