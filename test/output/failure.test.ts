@@ -144,7 +144,7 @@ describe("the problem of each rule's example", () => {
       const problem = (await problemsIn(example)).find(({ rule }) => rule === name);
       const isInLine = problem?.column !== undefined;
       const isWhole =
-        /^((zero-variance|single-trajectory|ambiguous)-group|no-assistant-turn|no-sampled-turns|missing-(logprobs|tools)|stale-policy|mixed-steps|no-prompt|duplicate-trajectory|split-leak|mixed-prompts)/.test(
+        /^((zero-variance|single-trajectory|ambiguous)-group|no-assistant-turn|no-sampled-turns|missing-(logprobs|tools)|stale-policy|mixed-steps|no-prompt|empty-group|duplicate-trajectory|split-leak|mixed-prompts)/.test(
           name,
         );
       expect([name, problem?.excerpt !== undefined]).toEqual([name, isInLine && !isWhole]);

@@ -159,7 +159,7 @@ describe("following a file", () => {
         ...["4000: 4 1, 3 rejected", "5250: 5, 3 rejected"],
       ],
       end: ["partial", "log-rejected", 8, 5, 0, 3, 0, 0],
-      warnings: ["duplicate-trajectory 7"],
+      warnings: [],
       rejects: ['"x"', 2, '"y"'].map((reward) => groupLine(reward).trimEnd()),
       reward: 2.8,
     });

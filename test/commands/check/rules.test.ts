@@ -4,8 +4,10 @@ import { document, line } from "./document.ts";
 
 describe("rollcall check", () => {
   it("suggests a start_time that it accepts", async () => {
+    // If no time had an offset, a note would say so.
+    const withOffset = line(0, ',"start_time":"2025-11-01T09:30:00Z"');
     const asked = async (start: string) =>
-      (await document(filesOf(line(1, `,"start_time":"${start}"`)))).document.problems as readonly {
+      (await document(filesOf(`${line(1, `,"start_time":"${start}"`)}\n${withOffset}`))).document.problems as readonly {
         rule: string;
         advice: string;
       }[];
@@ -77,7 +79,10 @@ describe("rollcall check", () => {
     [1e-12, ["zero-variance-group"]],
     [2e-12, []],
   ])("decides if rewards with a difference of %d train, in a group on one or two lines", async (apart, expected) => {
-    const pair = [0, apart].map((reward) => line(reward, `,"group_id":"a","logs":["${reward}"]`));
+    const turn = '{"role":"assistant","content":"a"}';
+    const pair = [0, apart].map(
+      (reward) => `{"messages_and_choices":[${turn}],"reward":${reward},"group_id":"a","logs":["${reward}"]}`,
+    );
     for (const text of [pair.join("\n"), `{"trajectories":[${pair.join(",")}]}`]) {
       const problems = (await document(filesOf(text))).document.problems as readonly { rule: string }[];
       expect(problems.map(({ rule }) => rule).filter((rule) => rule === "zero-variance-group")).toEqual(expected);
@@ -102,9 +107,9 @@ describe("rollcall check", () => {
 
   it("does not suggest --group-by, which has no effect, for groups", async () => {
     const groups = [1, 2, 1].map((id) => `{"trajectories":[${line(id, `,"prompt_id":${id}`)}]}`).join("\n");
-    const { problems } = (await document(filesOf(groups))).document as { problems: readonly { advice: string }[] };
-    expect(problems.map(({ advice }) => advice)).toContain("sample several trajectories of each prompt");
-    expect(JSON.stringify(problems)).not.toContain("--group-by");
+    const { problems, notes } = (await document(filesOf(groups))).document as Readonly<Record<string, unknown>>;
+    expect(JSON.stringify(notes)).toMatch(/each group|one trajectory/);
+    expect(JSON.stringify([problems, notes])).not.toContain("--group-by");
   });
 
   it("compares the final policy versions of a group, if trajectories also have initial ones", async () => {
