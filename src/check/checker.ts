@@ -20,7 +20,7 @@ import type { RuleReporter } from "../problems/rules.ts";
 import { openStepComparison } from "./policy-steps.ts";
 import type { RolloutMeasurer } from "./rollout-facts.ts";
 import { inspectTrajectory } from "./trajectory.ts";
-import { countPrompts, findPrompt, hasTaskPrompt, haveEqualBytes } from "./trajectory-prompt.ts";
+import { findPrompt, findRarestPrompt, hasTaskPrompt, haveEqualBytes, openPromptReader } from "./trajectory-prompt.ts";
 import { anyValue, checkElements, defineObjectType, reportWrongType, requiredField } from "./types.ts";
 
 export interface Block {
@@ -214,9 +214,10 @@ export class Checker {
     const { reader } = this.#block;
     const all = this.#facts.slice(0, count);
     if (all.some(({ steps }) => steps !== all[0]?.steps)) this.#compareSteps(table, all, group);
-    const facts = all.filter(hasTaskPrompt);
-    const prompts = haveEqualBytes(table, facts, reader) ? 1 : countPrompts(table, facts);
-    if (prompts > 1) this.#report("mixed-prompts", { prompts }, group);
+    if (haveEqualBytes(table, all.filter(hasTaskPrompt), reader)) return;
+    const readPrompt = openPromptReader();
+    const mixed = findRarestPrompt(all.map((facts) => (hasTaskPrompt(facts) ? readPrompt(table, facts) : undefined)));
+    if (mixed) this.#report("mixed-prompts", { ...mixed, subject: `trajectory ${mixed.first + 1}` }, group);
   }
 
   #compareSteps(table: JsonTable, facts: readonly TrajectoryFacts[], group: number) {

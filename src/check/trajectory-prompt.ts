@@ -146,8 +146,17 @@ export const haveEqualBytes = (table: json.JsonTable, prompts: readonly Prompt[]
   return true;
 };
 
-/** Counts the different values of known prompts in a table. */
-export const countPrompts = (table: json.JsonTable, prompts: readonly Prompt[]): number => {
-  const readPrompt = openPromptReader();
-  return new Set(prompts.flatMap((prompt) => readPrompt(table, prompt) ?? [])).size;
+/** Returns undefined if all known prompts are equal. */
+export const findRarestPrompt = (digests: readonly (string | undefined)[]) => {
+  const counts = new Map<string, { first: number; count: number }>();
+  let of = 0;
+  for (const [at, digest] of digests.entries()) {
+    if (digest === undefined) continue;
+    of++;
+    const { first, count } = counts.get(digest) ?? { first: at, count: 0 };
+    counts.set(digest, { first, count: count + 1 });
+  }
+  // Of two prompts that are as rare, the later differs from what the group began with.
+  const [rarest] = [...counts.values()].sort((a, b) => a.count - b.count || b.first - a.first);
+  return rarest && counts.size > 1 ? { prompts: counts.size, of, ...rarest } : undefined;
 };

@@ -4,22 +4,21 @@ import { setImmediate } from "node:timers/promises";
 import { findPromptOf } from "../check/index.ts";
 import { findAmbiguousGroups } from "../index/ambiguous-groups.ts";
 import type { NumberColumn } from "../index/column.ts";
-import { findGroupKeys, rankGroupKey } from "../index/group-key.ts";
 import type { ScatteredPart } from "../index/groups.ts";
 import { rewardTolerance, trainingBits } from "../index/metrics.ts";
 import type { Parts } from "../index/parts.ts";
 import { countWeights, median, type Sketch, toWeights } from "../index/sketch.ts";
 import { findBounds } from "../index/sums.ts";
-import { parseJson } from "../json/json-bytes.ts";
 import { readRoot } from "../json/table.ts";
 import { type Path, toFileLine } from "../problems/positions.ts";
 import type { ProblemLocation } from "../problems/problems.ts";
 import type { RuleName } from "../problems/rules.ts";
-import { listTrajectories, parseReward, ReadWindow, sliceTrajectories } from "./group-bytes.ts";
+import { listTrajectories, parseReward, ReadWindow } from "./group-bytes.ts";
 import * as positions from "./locate.ts";
 import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
 import { type BrokenRules, reportMissingFeatures } from "./missing-features.ts";
 import { reportMixedGroups } from "./prompts.ts";
+import { canRegroupPart, findSharedKey, readTrajectories } from "./shared-key.ts";
 
 /** @throws the signal's reason */
 export const reportDatasetProblems = async (
@@ -37,19 +36,20 @@ export const reportDatasetProblems = async (
 };
 
 /** Returns the rules that groups of whole files break, which are not reported. */
-export const reportGroupProblems = (dataset: IndexedGroups): BrokenRules => {
+export const reportGroupProblems = async (dataset: IndexedGroups, signal: AbortSignal): Promise<BrokenRules> => {
   const { groups, scan } = dataset;
   const { trajectories, equal } = scan.parts.columns;
   const hasSmallGroups = trajectories.includes(1) || trajectories.includes(0);
   if (groups.areValidParts && equal.hasOnlyDefaults && !hasSmallGroups) return [];
-  const broken = hasSmallGroups ? findSmallGroups(dataset) : [];
-  const report = openGroupReporter(dataset, broken);
+  const sharedKey = trajectories.includes(1) ? await findSharedKey(dataset, signal) : undefined;
+  const broken = hasSmallGroups ? findSmallGroups(dataset, sharedKey) : [];
+  const report = openGroupReporter(dataset, { broken, sharedKey });
   for (let group = 0; group < groups.count; group++) if (groups.isValid(group)) report(group);
   return broken;
 };
 
 /** Finds the files that have only groups of one trajectory, or only groups of failures. */
-const findSmallGroups = (dataset: IndexedGroups): BrokenRules => {
+const findSmallGroups = (dataset: IndexedGroups, sharedKey: string | undefined): BrokenRules => {
   const { groups, scan, sources } = dataset;
   const [others, sizes] = [new Uint8Array(sources.length), new Uint8Array(sources.length)];
   for (let group = 0; group < groups.count; group++) {
@@ -62,21 +62,26 @@ const findSmallGroups = (dataset: IndexedGroups): BrokenRules => {
     new Set([...sizes.keys()].filter((file) => !others[file] && sizes[file] === 1 << size));
   return [
     { rule: "empty-group", files: listFiles(0) },
-    { rule: "single-trajectory-group", files: findSharedKey(dataset) === undefined ? listFiles(1) : new Set() },
+    { rule: "single-trajectory-group", files: sharedKey === undefined ? listFiles(1) : new Set() },
   ];
 };
 
 /** A choice, or another assistant turn. */
 const turnBits = trainingBits.choice | (trainingBits.choice << 1);
 
-/** The returned function expects a valid group. */
-export const openGroupReporter = (dataset: IndexedGroups, broken: BrokenRules = []): ((group: number) => void) => {
+interface KnownOfAll {
+  readonly broken: BrokenRules;
+  readonly sharedKey: string | undefined;
+}
+
+/** The returned function expects a valid group. Without `known`, the input goes on. */
+export const openGroupReporter = (dataset: IndexedGroups, known?: KnownOfAll): ((group: number) => void) => {
+  const { broken = [], sharedKey } = known ?? {};
   const { groups, scan } = dataset;
   const { training, source } = scan.parts.columns;
   const isNoted = (rule: RuleName, group: number) =>
     broken.some((one) => one.rule === rule && one.files.has(source.at(groups.firstOf(group))));
   const hasTurn = (group: number) => groups.partsOf(group).some((at) => (training.at(at) & turnBits) !== 0);
-  let shared: { key: string | undefined } | undefined;
   return (group) => {
     const trajectories = groups.trajectoriesOf(group);
     if (trajectories === 0) {
@@ -85,9 +90,8 @@ export const openGroupReporter = (dataset: IndexedGroups, broken: BrokenRules = 
     } else if (trajectories === 1) {
       if (isNoted("single-trajectory-group", group)) return;
       const isFlat = canRegroupPart(getPart(dataset, groups.firstOf(group)));
-      if (isFlat) shared ??= { key: findSharedKey(dataset) };
-      const canRegroup = isFlat && (shared?.key !== undefined || !groups.isKeyed(group));
-      reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: shared?.key }, group });
+      const canRegroup = isFlat && (sharedKey !== undefined || !groups.isKeyed(group));
+      reportGroup(dataset, "single-trajectory-group", { data: { canRegroup, key: sharedKey }, group });
     } else if (hasZeroVariance(dataset, group) && hasTurn(group))
       reportGroup(dataset, "zero-variance-group", { data: { trajectories }, group });
     // The checker has compared the versions of a group that is one part.
@@ -95,29 +99,6 @@ export const openGroupReporter = (dataset: IndexedGroups, broken: BrokenRules = 
     const { min, max } = findVersionBounds(dataset, group);
     if (min < max) reportGroup(dataset, "mixed-policy-versions", { data: { min, max }, group });
   };
-};
-
-const canRegroupPart = ({ part, source }: positions.GroupPart) =>
-  part.kind === "trajectory" || source.originals?.canRegroup === true;
-
-const maxGroupsForKey = 64;
-
-const findSharedKey = (dataset: IndexedGroups) => {
-  const { groups } = dataset;
-  const values = new Map<string, string[]>();
-  for (let group = 0, checked = 0; group < groups.count && checked < maxGroupsForKey; group++) {
-    if (groups.trajectoriesOf(group) !== 1) continue;
-    checked++;
-    const groupPart = getPart(dataset, groups.firstOf(group));
-    if (!canRegroupPart(groupPart) || !groupPart.part.valid) continue;
-    const [trajectory] = readTrajectories(groupPart);
-    const value = trajectory && parseJson(trajectory.toString("utf8"))?.value;
-    for (const { name, text } of findGroupKeys(value)) values.set(name, [...(values.get(name) ?? []), text]);
-  }
-  // A value that all trajectories share cannot distinguish prompts.
-  const isRepeated = (texts: readonly string[]) => new Set(texts).size > 1 && new Set(texts).size < texts.length;
-  const names = [...values].flatMap(([name, texts]) => (isRepeated(texts) ? [name] : []));
-  return names.sort((a, b) => rankGroupKey(a) - rankGroupKey(b))[0];
 };
 
 const findVersionBounds = ({ scan: { parts }, groups }: IndexedGroups, group: number) =>
@@ -163,9 +144,13 @@ export const reportMissingKeys = (
   }
 };
 
+/** One cause and one fix is one entry. In the file of reasons, each line has its own. */
 export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]) => {
-  for (const { part, first, key } of scattered) {
-    const data = { id: key, line: dataset.scan.parts.columns.line.at(first) };
+  const { parts, problems } = dataset.scan;
+  const listed = problems.strictness.writesRejects ? scattered : scattered.slice(0, 1);
+  const others = scattered.length - listed.length;
+  for (const { part, first, key } of listed) {
+    const data = { id: key, line: parts.columns.line.at(first), others };
     positions.reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }
 };
@@ -225,15 +210,6 @@ const reportOutliers = async (dataset: IndexedGroups, sourceIndex: number, rewar
       const path = [...positions.pathInPart(parts, part, at), "reward"];
       reportGroup(dataset, "reward-outlier", { data: { reward, median: bound.middle }, group, part, path });
     }
-  }
-};
-
-/** Returns an empty list if the file has changed. */
-const readTrajectories = (groupPart: positions.GroupPart) => {
-  try {
-    return sliceTrajectories(positions.readPartStart(groupPart), groupPart.part);
-  } catch {
-    return [];
   }
 };
 

@@ -1,19 +1,21 @@
 /** Reports groups with several prompts or steps. */
 import { setImmediate } from "node:timers/promises";
-import { findPromptOf, openPromptReader, openStepComparison } from "../check/index.ts";
+import { findPromptOf, findRarestPrompt, openPromptReader, openStepComparison } from "../check/index.ts";
 import type { NumberColumn } from "../index/column.ts";
+import { toFileLine } from "../problems/positions.ts";
 import { listTrajectories, ReadWindow } from "./group-bytes.ts";
-import { getPart, type IndexedGroups, reportGroup } from "./locate.ts";
+import { getPart, type IndexedGroups, locatePart, reportGroup } from "./locate.ts";
 
 /** The checker has compared the trajectories of a group that is one part. @throws the signal's reason */
 export const reportMixedGroups = async (dataset: IndexedGroups, signal?: AbortSignal) => {
   const { prompt, steps } = dataset.scan.parts.columns;
   const window = new ReadWindow();
   for await (const { group, parts } of findDifferingParts(dataset, prompt, signal)) {
-    const digests = new Set<string>();
-    for (const part of parts)
-      for (const digest of await readPrompts(dataset, part, window)) digests.add(digest.toString("latin1"));
-    if (digests.size > 1) reportGroup(dataset, "mixed-prompts", { data: { prompts: digests.size }, group });
+    const digests: (string | undefined)[] = [];
+    for (const part of parts) digests.push((await readPrompts(dataset, part, window))[0]?.toString("latin1"));
+    const mixed = findRarestPrompt(digests);
+    const subject = `the trajectory at ${toFileLine(locatePart(dataset, parts[mixed?.first ?? 0] ?? 0))}`;
+    if (mixed) reportGroup(dataset, "mixed-prompts", { data: { ...mixed, subject }, group });
   }
   for await (const { group, parts } of findDifferingParts(dataset, steps, signal)) {
     const comparison = openStepComparison();

@@ -226,7 +226,7 @@ const takeDigests = (parts: Parts, { originals }: inputs.Source, first: number) 
 const checkGroups = async (read: IndexedGroups, rewards: readonly Sketch[], signal: AbortSignal) => {
   const { groups, scan } = read;
   const { parts, problems } = scan;
-  const broken = datasetProblems.reportGroupProblems(read);
+  const broken = await datasetProblems.reportGroupProblems(read, signal);
   const lacking = await datasetProblems.reportDatasetProblems(read, rewards, signal);
   problems.promoteWarnings();
   if (problems.strictness.strict) groups.rejectWarned();

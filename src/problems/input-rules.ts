@@ -92,8 +92,11 @@ export const inputRules = {
     why: "Files of this format contain decoded text. Special tokens and sometimes turns are missing, so a trainer does not see what the model sampled.",
     example: problem({ format: "verl" }, "1.jsonl"),
   }),
-  "group-scattered": error<{ id: string; line: number }>({
-    message: ({ id, line }) => `group_id ${id} appears again after its group ended (the group began on line ${line})`,
+  "group-scattered": error<{ id: string; line: number; others?: number }>({
+    message: ({ id, line, others = 0 }) => {
+      const more = others > 0 ? `, and so do the group_ids of ${pluralize(others, "other line")}` : "";
+      return `group_id ${id} appears again after its group ended (the group began on line ${line})${more}`;
+    },
     redactedMessage: "a group_id appears again after its group ended",
     advice: "sort the lines by group_id, or pass --group-by group_id",
     why: "Lines of one group must be adjacent, so that a group is complete when the next begins.",

@@ -233,8 +233,9 @@ export const trainingRules = {
     why: "The reward's distance from the median is over 30 times the usual distance in the file, so the reward dominates the training step. If more than a tenth of the file's rewards are as far, they are usual, and rollcall reports none of them.",
     example: rewards(5000),
   }),
-  "mixed-prompts": warningOfWhole<{ prompts: number }>({
-    message: ({ prompts }) => `the trajectories of the group begin with ${prompts} different prompts`,
+  "mixed-prompts": warningOfWhole<{ prompts: number; count: number; of: number; subject: string }>({
+    message: ({ prompts, count, of, subject }) =>
+      `the trajectories of the group begin with ${prompts} different prompts (${count} of ${of} with that of ${subject})`,
     advice:
       "group trajectories by a key that differs between tasks, or pass --allow mixed-prompts if a simulated user wrote the prompts of one task",
     why: "Trainers compare each reward with the mean of its group. In a group of several tasks, that mean measures the difficulty of the tasks, not the quality of the answers. A prompt is the messages before the first choice.",

@@ -69,8 +69,13 @@ interface Session {
 const play = async (text: string, { folder, service, isOver }: Session): Promise<string> => {
   const stage = openStage(folder, service);
   const lines: string[] = [];
+  let start = 0;
   for (const block of blocksOf(text)) {
     if (isOver()) throw new Error("the test is over");
+    if (block.lines[0] === "") {
+      checkSection(lines.slice(start));
+      start = lines.length;
+    }
     lines.push(...block.lines);
     if (block.step === undefined) continue;
     const said = await stage.play(block.step).catch((thrown) => {
@@ -78,10 +83,24 @@ const play = async (text: string, { folder, service, isOver }: Session): Promise
     });
     lines.push(...said.map((line) => line.replaceAll(folder, folderName).replaceAll(ofThisMachine, "…")));
   }
+  checkSection(lines.slice(start));
   await stage.stop();
   if (service.unused() > 0) throw new Error(`${service.unused()} answers were not asked for`);
   return `${lines.join("\n")}\n`;
 };
+
+/** `--update` changes results, but not the expectations below a title. */
+const checkSection = (lines: readonly string[]) => {
+  for (const line of lines.filter(isExpectation)) {
+    const [mark = "", wanted] = [line[1], line.slice(3)];
+    const results = lines.filter((one) => one.startsWith(`${mark} `));
+    const isNone = wanted === "" || line === "#= 0";
+    if (isNone ? results.length > 0 : !results.some((one) => one.includes(wanted)))
+      throw new Error(`${lines[1]}: expected ${isNone ? `no line ${mark}` : line.slice(1)}`);
+  }
+};
+
+const isExpectation = (line: string) => /^#[>!@=](?: |$)/.test(line);
 
 /** The typed lines of a transcript. All other lines are results. */
 const blocksOf = (text: string): readonly { readonly lines: readonly string[]; readonly step?: Step }[] => {
@@ -89,6 +108,7 @@ const blocksOf = (text: string): readonly { readonly lines: readonly string[]; r
   for (const line of text.split("\n")) {
     if (line.startsWith("$ ")) blocks.push({ lines: [line], step: { line: line.slice(2), content: "" } });
     else if (line.startsWith("# ")) blocks.push({ lines: ["", line] });
+    else if (isExpectation(line)) blocks.push({ lines: [line] });
     else if (/^<(?: |$)/.test(line)) {
       const last = blocks.at(-1);
       if (last?.step === undefined) throw new Error(`no line before: ${line}`);
