@@ -51,7 +51,13 @@ const checkStartTime: Check = (table, node, report) => {
   return fits;
 };
 
-const hasOffset = (time: string) => /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(time.slice("2025-11-01".length));
+/** The end of the string is enough, because a date time has no escapes except on purpose. */
+const hasOffset = (table: JsonTable, node: number) => {
+  const [start, end] = [json.startOf(table, node) + '"2025-11-01'.length, json.endOf(table, node) - 1];
+  return /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(
+    table.bytes.toString("latin1", Math.max(start, end - "+00:00".length), end),
+  );
+};
 
 /** A trajectory should not have these keys, because `exception_rate` counts only the exceptions of groups. */
 const failureKeys = ["exception", "exceptions"] as const;
@@ -142,7 +148,7 @@ export const inspectTrajectory = (
     (choicesWithLogprobs < choices ? 2 * trainingBits.logprobs : 0) |
     (kinds.tools === Kind.array ? trainingBits.tools : callsTools ? 2 * trainingBits.tools : 0);
   if (kinds.start_time === Kind.string)
-    facts.training |= hasOffset(json.readString(table, shape.at(table, slots.start_time)))
+    facts.training |= hasOffset(table, shape.at(table, slots.start_time))
       ? trainingBits.offset
       : 2 * trainingBits.offset;
   return true;

@@ -52,6 +52,7 @@ export {
   locateTrajectory,
   locateValue,
 } from "./locate.ts";
+export { formatBrokenRules } from "./missing-features.ts";
 export {
   openRowReader,
   readFailedKey,

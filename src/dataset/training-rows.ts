@@ -9,7 +9,8 @@ import { nodeSize } from "../json/reader.ts";
 import { Kind, kindAt } from "../json/shape.ts";
 import * as json from "../json/table.ts";
 import { shortenName } from "../problems/positions.ts";
-import { listTrajectories } from "./group-bytes.ts";
+import { listTrajectories, ReadWindow } from "./group-bytes.ts";
+import { getPart, type IndexedGroups } from "./locate.ts";
 import type { Dataset } from "./read-dataset.ts";
 
 /** The reasons why a trajectory (`messages`) or a group (`preferences`) has no row. */
@@ -149,16 +150,34 @@ const findFault = ({ messages, prompt, facts }: Rollout, needsTask: boolean): Re
 const isPresent = (value: json.JsonValue | undefined) =>
   value !== undefined && kindAt(value.table, value.node) !== Kind.null;
 
+/** Parts that answer without a text. Other parts, such as reasoning and unknown ones, are not an answer. */
+const mediaParts = /^(?:(?:input_|output_)?(?:image|audio)|image_url|tool_use)$/;
+const textParts = /^(?:(?:output_)?text|refusal)$/;
+
 /** White space and reasoning are not an answer. */
 const hasAnswer = (message: json.JsonValue) => {
   const content = json.memberAt(message, "content");
   const isSaid = (text: string | undefined) => text !== undefined && text.trim() !== "";
   const hasPart = json.elementsOf(content).some((part) => {
-    const text = readText(part, "text");
-    return text === undefined ? isPresent(json.memberAt(part, "type")) : isSaid(text);
+    const type = readText(part, "type") ?? "text";
+    return (
+      mediaParts.test(type) || (textParts.test(type) && ["text", "refusal"].some((key) => isSaid(readText(part, key))))
+    );
   });
   const calls = json.elementsOf(json.memberAt(message, "tool_calls"));
   return calls.length > 0 || hasPart || isSaid(readText(message, "content")) || isSaid(readText(message, "refusal"));
+};
+
+/** Returns the positions of trajectories with a row. @throws Failure `input-changed` */
+export const listAnswered = async (dataset: IndexedGroups, group: number) => {
+  const window = new ReadWindow();
+  const answered: boolean[] = [];
+  for (const at of dataset.groups.partsOf(group)) {
+    const groupPart = getPart(dataset, at);
+    for (const trajectory of listTrajectories(await window.readPart(groupPart), groupPart.part))
+      answered.push(!findFault(readRollout({ trajectory, position: 0 }), false));
+  }
+  return answered;
 };
 
 /** The keys that trainers and services know. */

@@ -5,6 +5,7 @@ import { buildCall, choice, hasCalls, toToolCall } from "../messages/chat.ts";
 import { decideFinish } from "../messages/finish-reason.ts";
 import { type Json, literal, type Member, nonEmpty, rawLiteral, unindentJson } from "../messages/output-json.ts";
 import type { Value } from "../messages/value.ts";
+import { shortenName } from "../problems/positions.ts";
 import {
   buildException,
   buildTrajectory,
@@ -22,7 +23,7 @@ export const inspect: Format = {
   title: "a log of Inspect",
   keys: {
     group: "the epochs of one sample",
-    reward: "missing (pass --reward-from scores.NAME.value)",
+    reward: "the score of the only scorer (of several scorers: --reward-from scores.NAME.value)",
     sampled: 'the messages with the source "generate", and the outputs of model events',
   },
   // A sample in chunks has many members, and `sample.json` is the first.
@@ -54,11 +55,21 @@ const convertRollouts = (run: FormatRun, record: SourceRecord) => {
     const isOnly =
       log?.get("eval", "dataset", "samples")?.number === 1 && (log.get("eval", "config", "epochs")?.number ?? 1) === 1;
     const names = isOnly ? listFileIds(record) : [];
+    noteIncomplete(run, record, log, run.readSettings(record, "header.json") !== undefined);
     return convert(value, { log, names, isChunked: chunkedSample.test(member) });
   }
+  noteIncomplete(run, record, value, true);
   const samples = value.requireItems("samples");
   const names = samples.length === 1 ? listFileIds(record) : [];
   return samples.flatMap((sample) => convert(sample, { log: value, names, isChunked: false }));
+};
+
+/** Inspect writes the header last. */
+const noteIncomplete = (run: FormatRun, record: SourceRecord, log: Value | undefined, hasHeader: boolean) => {
+  const status = log?.textAt("status") ?? "success";
+  if ((hasHeader && status === "success") || !run.isFirst(`log ${record.file}`, record)) return;
+  const why = hasHeader ? `the status of the log is \`${shortenName(status)}\`` : "the log has no header.json";
+  run.note(`${why}, so the evaluation may have ended early, and samples can be missing`);
 };
 
 /** A scorer that leaves a sample unscored writes NaN, which is an empty object here. */

@@ -21,6 +21,10 @@ type InputsRequest = Partial<Omit<ReadOptions, "host" | "foreign" | "remote" | "
     settings: Settings;
     typed: InputOptions;
     hasReceipt?: boolean;
+    /** The input that notices name, if a command has several. */
+    subject?: string | undefined;
+    /** True if the best trajectories of a group need an answer. */
+    needsAnswer?: boolean | undefined;
     onFetched?: RemoteAccess["onFetched"];
   }>;
 
@@ -43,9 +47,18 @@ export const hasSelection = async ({ where, best, sample, shard }: SelectionValu
 
 const readSelected = async (
   context: Context,
-  { settings, typed, hasReceipt: receipt = false, onFetched = () => undefined, ...readOptions }: InputsRequest,
+  {
+    settings,
+    typed,
+    hasReceipt: receipt = false,
+    subject,
+    needsAnswer,
+    onFetched = () => undefined,
+    ...readOptions
+  }: InputsRequest,
 ) => {
   const { host, screen } = context;
+  const notice = openNotices(context, subject);
   const isFiltered = await hasSelection(typed);
   const options: ReadOptions = {
     files: typed.file,
@@ -67,32 +80,35 @@ const readSelected = async (
   const dataset = await readDataset(isFiltered ? whole : options);
   const { repeatedFiles: repeated = [] } = dataset;
   const files = pluralize(repeated.length, "repeated file");
-  if (repeated.length > 0) screen.notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
-  return isFiltered ? await applySelection(context, dataset, typed, options) : dataset;
+  if (repeated.length > 0) notice(`read ${files} only once: ${formatList(repeated, maxNames)}`);
+  return isFiltered ? await applySelection(context, dataset, typed, { ...options, subject, needsAnswer }) : dataset;
 };
 
 /** Prints the counts of filtered-out trajectories. @throws Failure `invalid-filter`, `input-changed` */
 export const applySelection = async (
-  { host, screen }: Context,
+  context: Context,
   dataset: Dataset,
   { where, pass, best, sample, seed, shard }: SelectionValues,
-  options: Pick<ReadOptions, "strictness" | "skipsDigests" | "measures" | "onProgress">,
+  options: Pick<ReadOptions, "strictness" | "skipsDigests" | "measures" | "onProgress"> &
+    Pick<InputsRequest, "subject" | "needsAnswer">,
 ) => {
+  const { host } = context;
+  const notice = openNotices(context, options.subject);
   try {
     const filtered = await selectDataset(dataset, {
       ...options,
       host,
-      choosing: { where, pass, best, sample, seed, shard },
+      choosing: { where, pass, best, needsAnswer: options.needsAnswer, sample, seed, shard },
     });
     for (const [option, { trajectories, groups }] of Object.entries(filtered.filteredOut ?? {})) {
       if (trajectories + groups === 0) continue;
       const completeGroups = groups === 0 ? "" : `, including ${pluralize(groups, "whole group")}`;
       const filteredOut = pluralize(trajectories, "trajectory", "trajectories");
-      screen.notice(`--${option} filtered out ${filteredOut}${completeGroups}`);
+      notice(`--${option} filtered out ${filteredOut}${completeGroups}`);
     }
     const { lacking = 0 } = filtered;
     const trajectories = pluralize(lacking, "trajectory lacks", "trajectories lack");
-    if (lacking > 0) screen.notice(`${trajectories} a value that --where compares, which counts as no match`);
+    if (lacking > 0) notice(`${trajectories} a value that --where compares, which counts as no match`);
     return filtered;
   } catch (thrown) {
     await dataset.close();
@@ -152,7 +168,14 @@ const formatLostValues = (lost: readonly { path: string; count: number }[]) => {
   return `${total} ${verb} not converted: ${formatList(paths, maxLostPaths)} (rollcall convert --receipt <file> lists them)`;
 };
 
-export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: InputOptions) => {
+const openNotices =
+  ({ screen }: Context, subject: string | undefined) =>
+  (text: string) =>
+    screen.notice(subject === undefined || text.startsWith(subject) ? text : `${subject}: ${text}`);
+
+/** @param subject the input that the notes name, if a command has several */
+export const printInputNotes = (context: Context, dataset: Dataset, typed: InputOptions, subject?: string) => {
+  const notice = openNotices(context, subject);
   const { conversion, scan, sources, problems } = dataset;
   const { groupBy, rewardFrom, rewards } = typed;
   if (conversion) {
@@ -167,19 +190,19 @@ export const printInputNotes = ({ screen }: Context, dataset: Dataset, typed: In
         ? `the ${members} with the same ${groupBy.map((key) => `\`${key}\``).join(" and ")}`
         : group;
       const keys = `A group is ${groupText}. The reward is ${usedRewardFrom ?? reward}. The choices are ${sampled}.`;
-      screen.notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
+      notice(`${subject} read as ${format.title} (--from ${format.name}). ${keys}`);
     }
-    for (const [text, count] of notes) screen.notice(count === 1 ? text : `${text} (${count} times)`);
-    if (conversion.lost.length > 0) screen.notice(formatLostValues(conversion.lost));
+    for (const [text, count] of notes) notice(count === 1 ? text : `${text} (${count} times)`);
+    if (conversion.lost.length > 0) notice(formatLostValues(conversion.lost));
   }
   const rewardOption = rewardFrom.length === 0 ? "--rewards" : "--reward-from";
   if (!conversion && problems.errors === 0 && (rewardFrom.length > 0 || rewards !== undefined))
-    screen.notice(`${rewardOption} has no effect: the input is in rollcall's format`);
+    notice(`${rewardOption} has no effect: the input is in rollcall's format`);
   const { joinedGroups = 0, note } = dataset;
-  if (note !== undefined) screen.notice(note);
+  if (note !== undefined) notice(note);
   const joined = pluralize(joinedGroups, "group consists", "groups consist");
-  if (joinedGroups > 0) screen.notice(`with --group-by, ${joined} of trajectories from several files`);
+  if (joinedGroups > 0) notice(`with --group-by, ${joined} of trajectories from several files`);
   const isGroupedByKey = conversion?.formats.some(({ format }) => format.isGrouped !== true) ?? false;
   if (groupBy !== undefined && !isGroupedByKey && scan.shapes.size > 0 && !scan.shapes.has("trajectories"))
-    screen.notice(`--group-by ${groupBy.join() || "''"} has no effect: the input is already grouped`);
+    notice(`--group-by ${groupBy.join() || "''"} has no effect: the input is already grouped`);
 };

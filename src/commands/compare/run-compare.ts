@@ -95,10 +95,10 @@ const readBoth = async (context: Context, typed: ComparedRuns): Promise<Datasets
     const where = wheres.length > 1 ? wheres.map((one) => `(${one})`).join(" && ") : wheres[0];
     // Each input would be sampled and divided without the other, which would break pairs.
     const one = { ...typed, file: [file], where, sample: undefined, seed: "0", shard: undefined };
-    const request = { settings, typed: one, skipsDigests: true, measures, continuesAfterErrors: true };
+    const request = { settings, typed: one, skipsDigests: true, measures, continuesAfterErrors: true, subject: file };
     const dataset = await readInputs(context, { ...request, label: `reading ${file}` });
     closeDatasetAtEnd(context, dataset);
-    printInputNotes(context, dataset, one);
+    printInputNotes(context, dataset, one, file);
     return dataset;
   };
   return { a: await read(typed.a, typed.whereA), b: await read(typed.b, typed.whereB) };

@@ -51,7 +51,8 @@ export const convert = async (context: Context, given: ConvertOptions) => {
   checkOptions(context, typed);
   const settings = await readEffectiveSettings(context);
   const skipsInvalid = typed.onInvalid === "skip";
-  const request = { settings, typed, hasReceipt: true, continuesAfterErrors: skipsInvalid, label: "converting" };
+  const reading = { hasReceipt: true, needsAnswer: typed.to !== "groups", continuesAfterErrors: skipsInvalid };
+  const request = { settings, typed, ...reading, label: "converting" };
   const dataset = await readInputs(context, request);
   closeDatasetAtEnd(context, dataset);
   printInputNotes(context, dataset, typed);

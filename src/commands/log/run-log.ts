@@ -147,6 +147,7 @@ const logFollowed = async (run: LogRun, follow: NonNullable<LogRun["follow"]>) =
     })
     .finally(meter.stop);
   closeDatasetAtEnd(context, dataset);
+  if (dataset.note !== undefined) context.screen.notice(dataset.note);
   await finishRun(run, dataset, result);
 };
 

@@ -1,6 +1,7 @@
 /** Selects groups and trajectories. */
 import { createHash } from "node:crypto";
 import type { Dataset, FilteredOut } from "../read-dataset.ts";
+import { listAnswered } from "../training-rows.ts";
 import { Breaks } from "./breaks.ts";
 import type { FilterOptions } from "./filter-groups.ts";
 
@@ -11,6 +12,8 @@ export interface Selection {
   pass?: number | undefined;
   /** The maximum number of trajectories per group, chosen by highest reward. */
   best?: number | undefined;
+  /** True if `best` passes over trajectories without an answer. */
+  needsAnswer?: boolean | undefined;
   sample?: number | undefined;
   seed: string;
   /** `part` counts from 1. The digest of a group decides its shard. */
@@ -25,6 +28,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
   const rewardsOf = (group: number) => scan.parts.facts.reward.pick(groups.rowsOf(group));
   const { where, pass, best } = selection;
   const { filteredOut, countOut } = openCounts(selection);
+  const preferAnswered = selection.needsAnswer && best !== undefined ? findAnswered : keepAll;
   const breaks = new Breaks(signal);
   const isSampled = await drawSample(dataset, selection, breaks);
   const findWanted = await openTrajectoryFilter(dataset, { where, pass, rewardsOf, signal });
@@ -44,7 +48,7 @@ export const selectGroups = async (dataset: Dataset, selection: Selection, signa
       const { wanted, absent } = await findWanted(group, count);
       lacking += absent;
       countOut("where", count - wanted.length, wanted.length === 0 && count > 0 ? 1 : 0);
-      const positions = findBest(wanted, rewardsOf(group), best);
+      const positions = findBest(await preferAnswered(dataset, group, wanted), rewardsOf(group), best);
       countOut("best", wanted.length - positions.length, 0);
       if (positions.length > 0 || count === 0) kept.push(group);
       if (positions.length > 0 && positions.length < count) subsets.set(group, positions);
@@ -85,6 +89,14 @@ const openTrajectoryFilter = async (dataset: Dataset, { where, ...options }: Wan
   // Loading the code of expressions takes as long as checking several MB.
   const { openFilter } = await import("./filter-groups.ts");
   return openFilter(dataset, { where, ...options });
+};
+
+const keepAll = async (_: Dataset, __: number, wanted: readonly number[]) => wanted;
+
+const findAnswered = async (dataset: Dataset, group: number, wanted: readonly number[]) => {
+  const answered = await listAnswered(dataset, group);
+  const kept = wanted.filter((at) => answered[at]);
+  return kept.length > 0 ? kept : wanted;
 };
 
 /** Returns the positions of the highest rewards, in ascending order. */

@@ -227,7 +227,10 @@ class FollowRun {
     if (!isChanged) for (const group of open) await datasets.finalizeGroup(dataset, group);
     // With `--strict`, these problems would be errors, but the groups are already sent.
     if (isReadable && !this.#options.strictness.strict)
-      await datasets.reportDatasetProblems(dataset, [dataset.scan.rewards]);
+      dataset.note = datasets.formatBrokenRules(
+        dataset,
+        await datasets.reportDatasetProblems(dataset, [dataset.scan.rewards]),
+      );
     const isUnread = isChanged || isFailure(stop, "file-not-followable");
     const hasUnfinishedLine = !isUnread && (await this.#files.reportUnfinished());
     if (open.length > 0) dataset.problems.report("incomplete-group", { groups: open.length });
