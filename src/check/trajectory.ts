@@ -51,12 +51,14 @@ const checkStartTime: Check = (table, node, report) => {
   return fits;
 };
 
-/** The end of the string is enough, because a date time has no escapes except on purpose. */
-const hasOffset = (table: JsonTable, node: number) => {
-  const [start, end] = [json.startOf(table, node) + '"2025-11-01'.length, json.endOf(table, node) - 1];
-  return /(?:z|[+-]\d\d(?::?\d\d)?)$/i.test(
-    table.bytes.toString("latin1", Math.max(start, end - "+00:00".length), end),
-  );
+const letterZ = 0x5a;
+const signs: readonly (number | undefined)[] = [0x2b, 0x2d];
+
+/** Reads only the end, so that most times are not decoded again: `Z`, `+00:00`, `+0000` or `+00` after the date. */
+const hasOffset = ({ bytes }: JsonTable, { start, end }: { start: number; end: number }) => {
+  const at = end - 2;
+  if (((bytes[at] ?? 0) & ~0x20) === letterZ) return true;
+  return [2, 4, 5].some((digits) => at - digits > start + "2025-11-01".length && signs.includes(bytes[at - digits]));
 };
 
 /** A trajectory should not have these keys, because `exception_rate` counts only the exceptions of groups. */
@@ -148,7 +150,7 @@ export const inspectTrajectory = (
     (choicesWithLogprobs < choices ? 2 * trainingBits.logprobs : 0) |
     (kinds.tools === Kind.array ? trainingBits.tools : callsTools ? 2 * trainingBits.tools : 0);
   if (kinds.start_time === Kind.string)
-    facts.training |= hasOffset(table, shape.at(table, slots.start_time))
+    facts.training |= hasOffset(table, json.spanOf({ table, node: shape.at(table, slots.start_time) }))
       ? trainingBits.offset
       : 2 * trainingBits.offset;
   return true;
