@@ -33,6 +33,7 @@ const messageShape = new Shape(
     if (roleIndex < 0) reporters.push(reportRole);
     const fits = (kind: number, accepted: number) => (kind & (absentOrNull | accepted)) !== 0;
     if (!fits(kinds.content, Kind.string | Kind.array)) reporters.push(reportType("content-type", slots.content));
+    if (kinds.content === Kind.array) reporters.push(checkParts);
     if (roleIndex === tool && kinds.tool_call_id !== Kind.string) reporters.push(reportMissingId);
     if (!fits(kinds.tool_calls, Kind.array)) reporters.push(reportType("tool-calls-type", slots.tool_calls));
     const finishNode = json.findMemberNode(table, object, "finish_reason") ?? 0;
@@ -168,6 +169,25 @@ const reportType =
     const value = messageShape.at(table, slot);
     report(rule, { found: describeValue(table, value) }, value);
   };
+
+/** Parts of these types need no text. A part of another type may hold a call, or words under another key. */
+const knownParts = new Set(
+  "audio audio_url file image image_url input_audio input_file input_image refusal video video_url".split(" "),
+);
+const partShape = new Shape(["type", "text"], kindsAsFacts);
+
+const checkParts: ProblemReporter = (table, _, report) => {
+  const list = messageShape.at(table, slots.content);
+  const end = json.nodeAfter(table, list);
+  for (let part = list + nodeSize; part < end; part = json.nodeAfter(table, part)) {
+    if (kindAt(table, part) === Kind.string) continue;
+    const kinds = kindAt(table, part) === Kind.object ? partShape.read(table, part) : undefined;
+    if (kinds?.text === Kind.string) continue;
+    const isKnown =
+      kinds?.type === Kind.string && knownParts.has(json.readString(table, partShape.at(table, partShape.slots.type)));
+    if (!isKnown) return report("unknown-content-part", undefined, part);
+  }
+};
 
 const reportMissingId: ProblemReporter = (_, message, report) => report("missing-tool-call-id", undefined, message);
 

@@ -189,6 +189,11 @@ export const trainingRules = {
     advice: "write the content as text (in Python: json.dumps)",
     example: messages('{"role":"user","content":{"text":"2+2?"}}', answer),
   }),
+  "unknown-content-part": warning({
+    message: "the content part has no text and no known type, so its words or calls are in no count",
+    advice: 'write words as {"type": "text", "text": …}, calls in tool_calls, and reasoning in reasoning_content',
+    example: messages(question, '{"role":"assistant","content":[{"type":"tool_use","name":"f","input":{}}]}'),
+  }),
   "tool-calls-null": warning({
     message: "tool_calls is null, which is valid only in a choice",
     advice: omitKeyAdvice,

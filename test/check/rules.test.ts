@@ -96,6 +96,10 @@ const nearMisses: Readonly<Partial<Record<RuleName, string | ExampleInputs>>> = 
   "unknown-role": messages('{"role":"developer","content":"Be short."}', question, answer),
   "missing-tool-call-id": messages(question, toolCallMessage, toolResult, answer),
   "content-type": messages('{"role":"user","content":[{"type":"text","text":"2+2?"}]}', answer),
+  "unknown-content-part": messages(
+    '{"role":"user","content":["2+2?",{"type":"image_url","image_url":{"url":"x"}},{"type":"refusal","refusal":"no"}]}',
+    '{"role":"assistant","content":[{"type":"output_text","text":"4"}]}',
+  ),
   "tool-calls-null": messages(
     question,
     '{"finish_reason":"stop","index":0,"message":{"role":"assistant","content":"4","tool_calls":null}}',

@@ -60,6 +60,7 @@ const aboutForm: ReadonlySet<string> = new Set([
   "missing-role",
   "unknown-role",
   "content-type",
+  "unknown-content-part",
   "missing-tool-call-id",
   "tool-calls-null",
   "tool-calls-type",
