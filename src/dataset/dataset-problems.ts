@@ -144,12 +144,20 @@ export const reportMissingKeys = (
   }
 };
 
-/** One cause and one fix is one entry. In the file of reasons, each line has its own. */
+/** One cause and one fix is one entry for each file. In the file of reasons, each line has its own. */
 export const reportScatteredParts = (dataset: IndexedGroups, scattered: readonly ScatteredPart[]) => {
   const { parts, problems } = dataset.scan;
-  const listed = problems.strictness.writesRejects ? scattered : scattered.slice(0, 1);
-  const others = scattered.length - listed.length;
-  for (const { part, first, key } of listed) {
+  const counts = new Map<number, number>();
+  for (const { part } of scattered) {
+    const source = parts.columns.source.at(part);
+    counts.set(source, (counts.get(source) ?? 0) + 1);
+  }
+  for (const { part, first, key } of scattered) {
+    const source = parts.columns.source.at(part);
+    const count = counts.get(source);
+    if (!problems.strictness.writesRejects) counts.delete(source);
+    if (count === undefined) continue;
+    const others = problems.strictness.writesRejects ? 0 : count - 1;
     const data = { id: key, line: parts.columns.line.at(first), others };
     positions.reportPart(dataset, "group-scattered", { data, part, path: ["group_id"] });
   }

@@ -393,8 +393,7 @@ export const trainingRules = {
   }),
   "secret-in-content": warning<{ kind: string }>({
     message: ({ kind }) => `this text looks like ${kind}`,
-    advice:
-      "revoke the secret, because readers of the trajectories can use it, and remove it with `rollcall convert --redact`",
+    advice: "revoke the secret, and remove it from the file with `rollcall convert --redact`",
     why: "Secrets that an agent reads in files and environment variables appear in its trajectories. rollcall looks for the key formats of well-known services and never prints what it finds.",
     example: messages(question, `{"role":"assistant","content":"export KEY=${key}"}`),
   }),

@@ -221,7 +221,7 @@ describe("a folder as input", () => {
     // On Windows, `\` separates the folders of a path.
     const names = ["b/results.jsonl", "b\\results.jsonl", "b.results.jsonl"];
     for (const name of names) {
-      const cwd = folderOf({ "r/results.jsonl": row(1), [`r/${name}`]: '{"example_id":2}' });
+      const cwd = folderOf({ "r/results.jsonl": row(1), [`r/${name}`]: '{"example_id":2,"reward":1}' });
       const { code, stderr } = await runRollcall(["check", "r"], { cwd });
       expect([code, stderr]).toEqual([
         3,

@@ -131,9 +131,11 @@ const noteExceptions = ({ screen }: Context, { a, b, failed_a, failed_b }: Compa
 
 const noteSteps = ({ screen }: Context, { steps }: Comparison, typed: ComparedRuns) => {
   for (const { side, name, values } of steps) {
-    const where = `--where-${side} '${name} == ${values.at(-1)}'`;
+    // Other texts come from the file, and agents read notes.
+    const areNumbers = values.every((value) => /^-?\d{1,15}$/.test(value));
+    const [listed, where] = areNumbers ? [` (${formatList(values, 5)})`, ` '${name} == ${values.at(-1)}'`] : ["", ""];
     screen.notice(
-      `${typed[side]} has ${values.length} values of ${name} (${formatList(values, 5)}), which are compared together. Compare one of them with ${where}`,
+      `${typed[side]} has ${values.length} values of ${name}${listed}, which are compared together. Compare one of them with --where-${side}${where}`,
     );
   }
 };

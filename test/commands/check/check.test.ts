@@ -39,7 +39,7 @@ describe("rollcall check", () => {
     const secret = "4071398265".repeat(8);
     const [file = ""] = filesOf(line(1, `,"start_time":"2025-11-01T09:30:00.${secret}"`));
     const { stdout, stderr } = await runRollcall(["check", file], { env: { ROLLCALL_API_KEY: secret } });
-    expect(stdout + stderr).toContain("has no UTC offset");
+    expect(stdout + stderr).toContain("times without a UTC offset");
     expect(stdout + stderr).not.toContain(secret.slice(0, 12));
   });
 

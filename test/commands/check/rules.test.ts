@@ -3,20 +3,6 @@ import { filesOf } from "../../support/inputs.ts";
 import { document, line } from "./document.ts";
 
 describe("rollcall check", () => {
-  it("suggests a start_time that it accepts", async () => {
-    // If no time had an offset, a note would say so.
-    const withOffset = line(0, ',"start_time":"2025-11-01T09:30:00Z"');
-    const asked = async (start: string) =>
-      (await document(filesOf(`${line(1, `,"start_time":"${start}"`)}\n${withOffset}`))).document.problems as readonly {
-        rule: string;
-        advice: string;
-      }[];
-    const advice = (await asked("2025-11-01 09:30")).find(({ rule }) => rule === "missing-utc-offset")?.advice ?? "";
-    const better = /such as Z for UTC: (.*)/.exec(advice)?.[1] ?? "";
-    expect((await asked(better)).filter(({ rule }) => rule.startsWith("start-time"))).toEqual([]);
-    expect(better).toBe("2025-11-01 09:30Z");
-  });
-
   it("warns about calls of tools if the list of tools is empty", async () => {
     const { document: found } = await document(
       filesOf(`{"messages_and_choices":[${calling("a")}],"reward":1,"tools":[]}`),
