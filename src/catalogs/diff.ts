@@ -60,11 +60,13 @@ const maxCompared = 8;
 const pairModels = (id: string, [older, newer]: readonly [Models, Models], policy: DiffPolicy) => {
   const rest = [...newer];
   const compared = older.map((from) => {
-    const candidates = rest.slice(0, maxCompared).map((to, at) => {
+    const compare = (to: CatalogModel, at: number) => {
       const changes = compareModels(id, { from, to }, policy);
       const differences = changes.filter(isDifference);
       return { at, changes, worse: differences.filter(({ worse }) => worse).length, count: differences.length };
-    });
+    };
+    const [first] = rest.slice(0, 1).map(compare);
+    const candidates = first?.count === 0 ? [first] : rest.slice(0, maxCompared).map(compare);
     const [best] = candidates.sort((a, b) => a.worse - b.worse || a.count - b.count);
     if (best) rest.splice(best.at, 1);
     return best?.changes ?? [toPresence(id, from, "gone", newer.length === 0)];

@@ -6,7 +6,7 @@ export const program: Program = {
     words: "",
     about: "Log trajectories, list models, read traced calls, browse two catalogs of models.",
     options: globalOptions,
-    examples: ["rollcall log my-model groups.jsonl --split train --local"],
+    examples: ["rollcall log my-model groups.jsonl --split train"],
   }),
   /** Imported only if needed, because importing all commands takes longer than most runs. */
   nouns: {

@@ -58,8 +58,20 @@ const createFinder = (secrets: readonly string[]) => {
   const ofBytes = others.map((text) => Buffer.from(text).toString("latin1"));
   const exact = toPattern([...others, ...inJson, ...ofBytes].map(escapePattern), "iu");
   const isInReading = (text: string) => reduce(text).search(reduced) >= 0 || text.search(exact) >= 0;
-  return (text: string) => secrets.length > 0 && listReadings(text).some(isInReading);
+  const isInWindow = (window: string) => listReadings(window).some(isInReading);
+  return (text: string) =>
+    secrets.length > 0 && (text.length <= windowLength ? isInWindow(text) : listWindows(text).some(isInWindow));
 };
+
+/** A long text is read in windows, because each reading is a copy. They overlap by more than a spelled secret. */
+const windowLength = 1024 * 1024;
+const overlap = 64 * 1024;
+
+const listWindows = (text: string) =>
+  Array.from(
+    { length: Math.ceil(text.length / (windowLength - overlap)) },
+    (_, at) => at * (windowLength - overlap),
+  ).map((start) => text.slice(start, start + windowLength));
 
 const cutMark = "-";
 
@@ -117,7 +129,7 @@ const breaks = /\s(?<=[\\%&=][#ux\da-f\s]{0,12}\s)|<[^<>]*>|\u001b\[[\d;]*m/gi;
 
 /** Escapes of programming languages, URLs, quoted-printable and HTML, and the start of one that was cut. */
 const escapes =
-  /(?<!\\)\\+(?:u([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([0-7]{3})|[bfnrtv])|%u([\da-f]{4})|(?:0x|[%=])([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&([a-z]{2,8});|[\\%&=]#?x?[\da-f]{0,6}(?=\s?…)/gi;
+  /(?<!\\)\\+(?:u([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([0-7]{3})|[bfnrtv])|%u([\da-f]{4})|(?:(?<![\da-z])0x|[%=])([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&([a-z]{2,8});|[\\%&=]#?x?[\da-f]{0,6}(?=\s?…)/gi;
 const radixes = [16, 16, 16, 8, 16, 16, 16, 10];
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };

@@ -13,7 +13,12 @@ const long = { metadata: { text: "x".repeat(2 ** 17) } };
 const check = async (content: readonly object[] | string, args: readonly string[] = [], file = "a.jsonl") => {
   const cwd = folderOf({ [file]: content });
   const { code, stdout, stderr } = await runRollcall(["check", ...args, file], { cwd });
-  return { code, groups: /^groups\.read\t(\d+)/m.exec(stdout)?.[1], format: /--from ([\w-]+)/.exec(stderr)?.[1], stderr };
+  return {
+    code,
+    groups: /^groups\.read\t(\d+)/m.exec(stdout)?.[1],
+    format: /--from ([\w-]+)/.exec(stderr)?.[1],
+    stderr,
+  };
 };
 
 describe("the format of a file", () => {

@@ -138,10 +138,10 @@ export const situations: Readonly<Record<string, Situation>> = {
   },
   "invalid-filter": {
     fails: "rollcall check good.jsonl --where 'rewrd > 1'",
-    helps: [["rollcall check good.jsonl --where 'reward >= 1.5 && group.size >= 1'", "grep -qx 'groups	1' .out"]],
+    helps: [["rollcall check good.jsonl --where 'reward >= 1.5 && group.size >= 1'", "grep -qx 'groups.read	1' .out"]],
   },
   "convert-rejected": {
-    before: `echo '{"example_id":1,"prompt":"a","completion":"b","answer":"b","reward":1}' > results.jsonl; cp results.jsonl part.jsonl; echo '{"example_id":2}' >> part.jsonl`,
+    before: `echo '{"example_id":1,"prompt":"a","completion":"b","answer":"b","reward":1}' > results.jsonl; cp results.jsonl part.jsonl; echo '{"example_id":2,"reward":1}' >> part.jsonl`,
     fails: "rollcall convert part.jsonl --out groups.jsonl --on-invalid skip",
     helps: [["rollcall convert results.jsonl --out all.jsonl --on-invalid skip", "test $(wc -l < all.jsonl) = 1"]],
   },

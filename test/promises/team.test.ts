@@ -86,7 +86,7 @@ describe.skipIf(!hasPostgres)("rollcall log with a ledger in PostgreSQL", { tags
       run.kill("SIGKILL");
       hold.letGo();
       const late = await second.run(["log", "m", "a.jsonl", "--split", "train", ...oneEach]);
-      expect([late.code, late.stderr]).toEqual([8, expect.stringMatching(waitNotice)]);
+      expect([late.code, late.stderr]).toEqual([8, expect.stringMatching(new RegExp(waitNotice, "m"))]);
       const { code, document } = await second.log(["a.jsonl", ...oneEach]);
       expect([code, document?.groups]).toMatchObject([8, { already_logged: 2, unknown: 1, not_sent: 0 }]);
       expect(service.logged.toSorted()).toEqual([0, 1, 2]);
