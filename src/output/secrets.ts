@@ -64,8 +64,8 @@ const createFinder = (secrets: readonly string[]) => {
 };
 
 /** A long text is read in windows, because each reading is a copy. They overlap by more than a spelled secret. */
-const windowLength = 1024 * 1024;
-const overlap = 64 * 1024;
+const windowLength = 64 * 1024;
+const overlap = 16 * 1024;
 
 const listWindows = (text: string) =>
   Array.from(
