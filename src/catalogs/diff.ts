@@ -210,13 +210,13 @@ const toWritable = (value: unknown = null) =>
 const toKey = (value: unknown = null, isAmount = false): string => {
   const amount = typeof value === "number" || isAmount ? fields.parseAmount(value) : undefined;
   if (amount) return decimals.formatDecimal(amount);
-  return (ignoreErrors(() => JSON.stringify(sortDeeply(value))) ?? "(nested too deeply)").toLowerCase();
+  return ignoreErrors(() => toCanonical(value)) ?? "(nested too deeply)";
 };
 
-const sortDeeply = (value: unknown): unknown => {
-  if (Array.isArray(value))
-    return [...new Set(value.map((item) => JSON.stringify(sortDeeply(item)).toLowerCase()))].sort();
-  if (!isObject(value)) return value;
-  const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, sortDeeply(value[key])]));
+/** Writes lists as sets, and objects with sorted keys, without escaping nested texts again. */
+const toCanonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${[...new Set(value.map(toCanonical))].sort().join(",")}]`;
+  if (!isObject(value)) return String(JSON.stringify(value)).toLowerCase();
+  const members = Object.keys(value).sort();
+  return `{${members.map((key) => `${JSON.stringify(key).toLowerCase()}:${toCanonical(value[key])}`).join(",")}}`;
 };
