@@ -120,7 +120,7 @@ const listReadings = (text: string) => {
     const changed = change(reading);
     return changed === reading || count === maxDecodings ? [reading] : [reading, ...follow(changed, change, count + 1)];
   };
-  // A sequence such as `=ab` is an escape of quoted-printable, or the start of a value.
+  // A sequence such as `=ab` or `0xab` is an escape, or a part of a value.
   return [...follow(text, (one) => decode(one, false)), ...follow(join(text), (one) => join(decode(one, true)))];
 };
 
@@ -129,14 +129,14 @@ const breaks = /\s(?<=[\\%&=][#ux\da-f\s]{0,12}\s)|<[^<>]*>|\u001b\[[\d;]*m/gi;
 
 /** Escapes of programming languages, URLs, quoted-printable and HTML, and the start of one that was cut. */
 const escapes =
-  /(?<!\\)\\+(?:u([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([0-7]{3})|[bfnrtv])|%u([\da-f]{4})|(?:(?<![\da-z])0x|[%=])([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&([a-z]{2,8});|[\\%&=]#?x?[\da-f]{0,6}(?=\s?…)/gi;
+  /(?<!\\)\\+(?:u([\da-f]{4})|u\{([\da-f]{1,6})\}|x([\da-f]{2})|([0-7]{3})|[bfnrtv])|%u([\da-f]{4})|(?:0x|[%=])([\da-f]{2})|&#x([\da-f]{1,6});?|&#(\d{1,7});?|&([a-z]{2,8});|[\\%&=]#?x?[\da-f]{0,6}(?=\s?…)/gi;
 const radixes = [16, 16, 16, 8, 16, 16, 16, 10];
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 const decode = (text: string, isQuotedPrintable: boolean) =>
   text.replace(escapes, (spelled, ...parts: (string | undefined)[]) => {
-    if (spelled.startsWith("=") && !isQuotedPrintable) return spelled;
+    if (/^(?:=|0x)/i.test(spelled) && !isQuotedPrintable) return spelled;
     const at = parts.slice(0, radixes.length).findIndex((part) => part !== undefined);
     if (at < 0) return entities[parts[radixes.length]?.toLowerCase() ?? ""] ?? " ";
     const code = Number.parseInt(parts[at] ?? "", radixes[at]);
