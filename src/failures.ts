@@ -17,7 +17,8 @@ export const invalidArguments = (text: string, hint: string) =>
 
 export const subcommandMissing = (command: string, verbs: readonly string[], help: FailureDetails["help"]) => {
   const wanted = verbs.length === 1 ? verbs[0] : `one of ${verbs.join(", ")}`;
-  const hint = `${command} ${verbs[0]}`;
+  // `rollcall log` alone would fail, too.
+  const hint = command === "rollcall" ? "rollcall --help" : `${command} ${verbs[0]}`;
   return new Failure("usage", "subcommand-missing", `${command} needs ${wanted}`, { hint, help });
 };
 
