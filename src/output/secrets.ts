@@ -121,7 +121,10 @@ const listReadings = (text: string) => {
     return changed === reading || count === maxDecodings ? [reading] : [reading, ...follow(changed, change, count + 1)];
   };
   // A sequence such as `=ab` or `0xab` is an escape, or a part of a value.
-  return [...follow(text, (one) => decode(one, false)), ...follow(join(text), (one) => join(decode(one, true)))];
+  const [escapesOnly, joined] = [follow(text, (one) => decode(one, /^(?:=|0x)/i)), join(text)];
+  const quotedPrintable = follow(joined, (one) => join(decode(one, /^0x/i)));
+  const hasHex = quotedPrintable.some((one) => /0x[\da-f]/i.test(one));
+  return [...escapesOnly, ...quotedPrintable, ...(hasHex ? follow(joined, (one) => join(decode(one))) : [])];
 };
 
 /** White space inside of an escape, tags and colors. */
@@ -134,9 +137,9 @@ const radixes = [16, 16, 16, 8, 16, 16, 16, 10];
 
 const entities: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
-const decode = (text: string, isQuotedPrintable: boolean) =>
+const decode = (text: string, literal?: RegExp) =>
   text.replace(escapes, (spelled, ...parts: (string | undefined)[]) => {
-    if (/^(?:=|0x)/i.test(spelled) && !isQuotedPrintable) return spelled;
+    if (literal?.test(spelled)) return spelled;
     const at = parts.slice(0, radixes.length).findIndex((part) => part !== undefined);
     if (at < 0) return entities[parts[radixes.length]?.toLowerCase() ?? ""] ?? " ";
     const code = Number.parseInt(parts[at] ?? "", radixes[at]);

@@ -103,17 +103,19 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
 
-const folderOf = (path: string): string => (path.split("/")[1] ?? path).replace(/\.ts$/, "");
+/** Returns the folder of a module, such as `wire/client`, or the first folder or file in `src`. */
+const folderOf = (path: string): string => {
+  const [, first = path, second] = path.replace(/\.ts$/, "").split("/");
+  return `${first}/${second}` in modules ? `${first}/${second}` : first;
+};
 
 const has = (list: string | undefined, word: string): boolean => (list ?? "").split(" ").includes(word);
 
 /** True if other modules may import a file. */
 const isPublic = (path: string): boolean => {
   const { open } = modules[folderOf(path)] ?? {};
-  const [, file] = /^src\/[\w-]+\/([\w-]+)\.ts$/.exec(path) ?? [];
-  return (
-    path === `src/${folderOf(path)}.ts` || open === "*" || (file !== undefined && has(`index failures ${open}`, file))
-  );
+  const file = path.slice(`src/${folderOf(path)}/`.length, -".ts".length);
+  return path === `src/${folderOf(path)}.ts` || open === "*" || has(`index failures ${open}`, file);
 };
 
 /** Returns the fault of an import; undefined if it is allowed. */
