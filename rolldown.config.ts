@@ -28,10 +28,10 @@ const groups = [
   { name: "options", test: /\/src\/options\/[a-z-]+\.ts$/ },
   { name: "settings", test: /\/src\/(settings\/index|connect)\.ts$/ },
   // Failures are made without loading the module that they are about.
-  { name: "failures", test: /\/src\/(client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
+  { name: "failures", test: /\/src\/(wire\/client|settings|catalogs|database|commands|output)\/failures\.ts$/ },
   { name: "models", test: /\/src\/commands\/models\/run-models\.ts$/ },
   // `catalog cost` reads a call.
-  { name: "call-contract", test: /\/src\/contract\/call\.ts$/ },
+  { name: "call-contract", test: /\/src\/wire\/contract\/call\.ts$/ },
   // Each is too small for a file, and completion and help need all.
   {
     name: "nouns",

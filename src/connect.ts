@@ -1,12 +1,13 @@
 /** Reads a command's settings, and opens a client of the service. */
-import type { Client, Retry } from "./client/index.ts";
+
 import type { Context, GlobalFlags } from "./context.ts";
-import type { Endpoint, PathValues } from "./contract/endpoint.ts";
 import type { Problem } from "./failure.ts";
 import { toOptionArgs } from "./sentences.ts";
 import type { Service } from "./service/index.ts";
 import { readSettings, type SettingFlags, type Settings } from "./settings/index.ts";
 import { formatSeconds } from "./units.ts";
+import type { Client, Retry } from "./wire/client/index.ts";
+import type { Endpoint, PathValues } from "./wire/contract/endpoint.ts";
 
 export const readEffectiveSettings = (context: Context, flags: SettingFlags = {}) =>
   readSettings({ ...context, flags: { ...context.flags, ...flags } });
@@ -37,7 +38,7 @@ export const formatRetry = ({ attempt, waitMs, leftMs }: Retry) => {
 };
 
 export const openServiceClient = async (context: Context, settings: Settings, retries = true): Promise<Client> => {
-  const module = await import("./client/index.ts");
+  const module = await import("./wire/client/index.ts");
   const local = settings.local ? await getLocalService(context, settings) : undefined;
   const project = settings.get("project");
   const client = context.closeAtEnd(
@@ -125,8 +126,8 @@ const createResolver = async (settings: Settings, identifyStore: () => Promise<s
     const store = `store ${(await identifyStore()) ?? ""}`;
     return (_: string) => store;
   }
-  const { logTrajectories } = await import("./contract/log.ts");
-  const { fillPath } = await import("./contract/endpoint.ts");
+  const { logTrajectories } = await import("./wire/contract/log.ts");
+  const { fillPath } = await import("./wire/contract/endpoint.ts");
   const address = settings.serviceUrl(logTrajectories.host);
   return (model: string) => `${address}${fillPath(logTrajectories.path, { model_id: model })}`;
 };

@@ -3,12 +3,12 @@ import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { CatalogModel } from "../contract/models.ts";
-import { readListReply, toText } from "../contract/replies.ts";
 import { ignoreErrors, makeFolder, readUpTo, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { bomLength, isObject, locateOffset } from "../json/json-bytes.ts";
 import { requireFault } from "../json/reader.ts";
+import type { CatalogModel } from "../wire/contract/models.ts";
+import { readListReply, toText } from "../wire/contract/replies.ts";
 import { catalogFileUnreadable, invalidCatalogFile } from "./failures.ts";
 
 /** The catalogs of interface 4.4 and 4.5, in the order of the output. */

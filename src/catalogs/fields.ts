@@ -1,10 +1,11 @@
 /** Reads the fields of catalog entries. */
-import type { CatalogModel } from "../contract/models.ts";
-import { toText } from "../contract/replies.ts";
+
 import { type Decimal, formatDecimal, parseDecimal, shiftDecimal, zero } from "../decimal.ts";
 import { ignoreErrors } from "../files.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { cutText } from "../sentences.ts";
+import type { CatalogModel } from "../wire/contract/models.ts";
+import { toText } from "../wire/contract/replies.ts";
 
 export const formatPlain = (value: unknown) =>
   typeof value === "string" ? value : (ignoreErrors(() => JSON.stringify(value)) ?? "(nested too deeply)");

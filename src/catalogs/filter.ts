@@ -1,11 +1,12 @@
 /** Filters models. A model without a field matches no filter of this field except `--not-deprecated`. */
-import type { CatalogModel } from "../contract/models.ts";
-import { toText, toTexts } from "../contract/replies.ts";
+
 import { compareDecimals, parseDecimal } from "../decimal.ts";
 import { invalidOptionValue } from "../failures.ts";
 import { findNearest } from "../nearest.ts";
 import { formatList, toOptionName } from "../sentences.ts";
 import type { TimeResolver } from "../units.ts";
+import type { CatalogModel } from "../wire/contract/models.ts";
+import { toText, toTexts } from "../wire/contract/replies.ts";
 import * as fields from "./fields.ts";
 
 type Strings = readonly string[];

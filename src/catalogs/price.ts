@@ -1,8 +1,8 @@
 /** Finds prices with their conditions, such as tiers and times. */
 
-import type { CatalogModel } from "../contract/models.ts";
 import { compareDecimals, type Decimal, formatDecimal } from "../decimal.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
+import type { CatalogModel } from "../wire/contract/models.ts";
 import { impliedPrice, isKnownPrice, listStatedPrices, parseAmount, parsePrice } from "./fields.ts";
 
 /** An override of OpenRouter's `pricing.overrides`. Later overrides win, and unstated prices are inherited. */

@@ -1,7 +1,8 @@
 /** Makes rows from catalog entries and inference models. */
-import type { CatalogModel } from "../contract/models.ts";
-import { type ReplyEntry, type ReplyList, toText } from "../contract/replies.ts";
+
 import { parseRawBytes } from "../json/raw-bytes.ts";
+import type { CatalogModel } from "../wire/contract/models.ts";
+import { type ReplyEntry, type ReplyList, toText } from "../wire/contract/replies.ts";
 import type { CatalogName } from "./catalog-files.ts";
 
 export type CatalogEntry = Readonly<Omit<ReplyEntry, "value"> & { catalog: CatalogName; entry: CatalogModel }>;

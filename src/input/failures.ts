@@ -1,8 +1,8 @@
-import type { DownloadReply } from "../client/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
 import type { Problems } from "../problems/problems.ts";
 import type { RuleData, RuleName } from "../problems/rules.ts";
 import { describeSystemCode } from "../sentences.ts";
+import type { DownloadReply } from "../wire/client/index.ts";
 
 export class UnusableInput<Name extends RuleName = RuleName> extends Error {
   readonly rule: Name;

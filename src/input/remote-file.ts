@@ -1,7 +1,8 @@
 /** Requests files at URLs, and follows redirects. */
-import type { DownloadOptions, DownloadReply, Downloads } from "../client/index.ts";
+
 import { isFailure } from "../failure.ts";
 import { isLoopback } from "../host.ts";
+import type { DownloadOptions, DownloadReply, Downloads } from "../wire/client/index.ts";
 import { type RemoteLocation, remoteFailure, UnusableInput, unsafeRedirect } from "./failures.ts";
 
 export interface RemoteAccess extends DownloadOptions {

@@ -1,7 +1,7 @@
 /** Opens inputs at http://, https:// and hf:// URLs. */
 import { Readable } from "node:stream";
-import { type DownloadReply, loadDownloads } from "../client/index.ts";
 import { withSignal } from "../host.ts";
+import { type DownloadReply, loadDownloads } from "../wire/client/index.ts";
 import { invalidRemoteUrl, type RemoteLocation } from "./failures.ts";
 import { openHub } from "./hub.ts";
 import { skipByName } from "./list-folder.ts";

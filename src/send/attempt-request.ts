@@ -1,13 +1,13 @@
 /** Attempts a request until the outcome is final or no retry is allowed. */
 
-import { isQuotaUsedUp } from "../client/failures.ts";
-import type { Attempt, Retry, RetryBudget, StreamedBody } from "../client/index.ts";
-import { logTrajectories } from "../contract/log.ts";
 import type { Dataset } from "../dataset/index.ts";
 import type { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { RecordedOutcome, RecordedRequest, RunLedger } from "../ledger/index.ts";
 import { dayMs } from "../units.ts";
+import { isQuotaUsedUp } from "../wire/client/failures.ts";
+import type { Attempt, Retry, RetryBudget, StreamedBody } from "../wire/client/index.ts";
+import { logTrajectories } from "../wire/contract/log.ts";
 import { emptyCallList, findCallList } from "./call-ids.ts";
 import { classifyAttempt, isFinal, joinOutcomes, type Outcome, outcomes } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";

@@ -1,9 +1,9 @@
 /** Records the outcome of a request, and decides how the run continues. */
 
-import { findStatedError } from "../client/failures.ts";
-import type { Answer, Attempt } from "../client/index.ts";
 import { toFailure } from "../failure.ts";
 import { findFault } from "../json/reader.ts";
+import { findStatedError } from "../wire/client/failures.ts";
+import type { Answer, Attempt } from "../wire/client/index.ts";
 import type { SentRequest } from "./attempt-request.ts";
 import { emptyCallList, findFirstCall } from "./call-ids.ts";
 import { handleRefusal, handleTooLarge } from "./handle-refusal.ts";

@@ -1,13 +1,13 @@
 /** Handles refused requests, and locates refused values in the input. */
 
-import { requestRefused } from "../client/failures.ts";
-import type { Answer } from "../client/index.ts";
-import type { ValidationItem } from "../contract/log-schemas.ts";
 import { type Dataset, listParts, locateGroup, locateValue, readPartValue } from "../dataset/index.ts";
 import type { Failure, Problem } from "../failure.ts";
 import { getValue, parseJson } from "../json/json-bytes.ts";
 import type { Path } from "../problems/positions.ts";
 import { createProblem } from "../problems/problems.ts";
+import { requestRefused } from "../wire/client/failures.ts";
+import type { Answer } from "../wire/client/index.ts";
+import type { ValidationItem } from "../wire/contract/log-schemas.ts";
 import { requestTooLarge } from "./failures.ts";
 import { cutRequests, findHalfBytes, type PlannedRequest } from "./plan.ts";
 import type { RejectedGroup } from "./rejects.ts";
@@ -49,7 +49,7 @@ const statusesNotAboutContent: ReadonlySet<number> = new Set([401, 402, 403, 404
 export const handleRefusal = async (dataset: Dataset, refusal: RefusedRequest): Promise<NextStep> => {
   const { envelope, request, answer, onRefused, clean } = refusal;
   const { status, body, failure } = answer;
-  const { ValidationError } = await import("../contract/log-schemas.ts");
+  const { ValidationError } = await import("../wire/contract/log-schemas.ts");
   const parsed = ValidationError.safeParse(parseJson(Buffer.from(body).toString("utf8"))?.value);
   const isAboutContent = status >= 400 && status < 500 && !statusesNotAboutContent.has(status);
   const detail = parsed.success && isAboutContent ? parsed.data.detail : [];

@@ -1,7 +1,8 @@
 /** Defines the outcomes of attempts, requests, groups and runs. */
-import type { Attempt } from "../client/index.ts";
+
 import type { FailureCode } from "../failure.ts";
 import { type EntryState, isLogged, isUnknown, type RecordedOutcome } from "../ledger/index.ts";
+import type { Attempt } from "../wire/client/index.ts";
 
 interface OutcomeFacts {
   /** `joinOutcomes` keeps the higher rank. */

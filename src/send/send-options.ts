@@ -1,8 +1,9 @@
 /** Defines the options of a run that sends groups. */
-import type { Client, Retry } from "../client/index.ts";
+
 import type { DedupKeys } from "../dataset/index.ts";
 import type { Failure } from "../failure.ts";
 import type { PriorOutcomes, RunLedger, RunLedgerOptions } from "../ledger/index.ts";
+import type { Client, Retry } from "../wire/client/index.ts";
 import type { GroupOutcomes } from "./group-outcomes.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RequestEnvelope } from "./plan.ts";

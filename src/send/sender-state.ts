@@ -1,9 +1,10 @@
 /** Holds the state of a run that sends requests. */
-import type { Attempt, Retry, RetryBudget } from "../client/index.ts";
+
 import type { Dataset } from "../dataset/index.ts";
 import { Failure } from "../failure.ts";
 import type { Host } from "../host.ts";
 import type { RecordedRequest } from "../ledger/index.ts";
+import type { Attempt, Retry, RetryBudget } from "../wire/client/index.ts";
 import { isKeyHonored } from "./attempt-request.ts";
 import type { Outcome } from "./outcome.ts";
 import type { PlannedRequest } from "./plan.ts";

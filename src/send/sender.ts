@@ -1,8 +1,9 @@
 /** Sends planned requests, and records each attempt. */
-import type { Attempt } from "../client/index.ts";
+
 import { collectContents, type DedupKeys, dedupKeyBytes } from "../dataset/index.ts";
 import { Failure, isFailure, toFailure } from "../failure.ts";
 import { findGroups } from "../ledger/index.ts";
+import type { Attempt } from "../wire/client/index.ts";
 import { attemptUntilFinal, type SentRequest } from "./attempt-request.ts";
 import { emptyCallList } from "./call-ids.ts";
 import { finishRequest, markUnknown, recordOutcome } from "./finish-request.ts";

@@ -2,12 +2,12 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Endpoint } from "../contract/endpoint.ts";
 import { databaseLocked } from "../database/failures.ts";
 import { toFileFailure, waitForLock } from "../database/index.ts";
 import { checkFileMode, requireSafeOwnership, writeFileAtomically } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isSameSecret, parseCredential } from "../http-server/index.ts";
+import type { Endpoint } from "../wire/contract/endpoint.ts";
 import { invalidLocalKey } from "./failures.ts";
 import { HttpRefusal } from "./refusal.ts";
 import type { ServiceOptions } from "./service-options.ts";

@@ -1,12 +1,18 @@
 /** Logs trajectories (interface 4.1). */
 import { createHash } from "node:crypto";
 import { isTrajectory } from "../check/index.ts";
-import { logTrajectories } from "../contract/log.ts";
-import { LogRequest, maxFaults, Trajectory, TrajectoryGroup, type ValidationItem } from "../contract/log-schemas.ts";
 import { Tally } from "../index/metrics.ts";
 import { isObject, openBrace, openBracket, sliceText } from "../json/json-bytes.ts";
 import { composeMembers, composeObject } from "../json/raw-json.ts";
 import * as json from "../json/table.ts";
+import { logTrajectories } from "../wire/contract/log.ts";
+import {
+  LogRequest,
+  maxFaults,
+  Trajectory,
+  TrajectoryGroup,
+  type ValidationItem,
+} from "../wire/contract/log-schemas.ts";
 import {
   findFaults,
   invalidRequest,

@@ -1,5 +1,5 @@
 /** Formats of refused requests. */
-import type { ValidationItem } from "../contract/log-schemas.ts";
+import type { ValidationItem } from "../wire/contract/log-schemas.ts";
 
 export class HttpRefusal extends Error {
   readonly status: number;

@@ -1,5 +1,5 @@
 /** Shows and changes saved settings and profiles. */
-import type { CredentialUse } from "../contract/endpoint.ts";
+
 import { Failure, type Problem } from "../failure.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
@@ -7,6 +7,7 @@ import type { JsonObject } from "../json/json-bytes.ts";
 import { findNearest } from "../nearest.ts";
 import { formatSuggestion } from "../sentences.ts";
 import { isInvalid } from "../units.ts";
+import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import { findSavedUses, findSecretVariables } from "./credentials.ts";
 import * as failures from "./failures.ts";
 import {

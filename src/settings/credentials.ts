@@ -2,13 +2,13 @@
 import { spawn } from "node:child_process";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
-import type { Credential, CredentialUse } from "../contract/endpoint.ts";
 import type { Failure, FailureLocation } from "../failure.ts";
 import { getErrorCode, ignoreErrors, readUpTo } from "../files.ts";
 import { type Host, removeSecrets } from "../host.ts";
 import { isObject, type JsonObject } from "../json/json-bytes.ts";
 import { describeSystemCode, toOptionName } from "../sentences.ts";
 import { splitCommandLine } from "../shell-words.ts";
+import type { Credential, CredentialUse } from "../wire/contract/endpoint.ts";
 import * as failures from "./failures.ts";
 import { findUrlSource, type Layers, readValue, resolveSetting, type SettingsSources } from "./layers.ts";
 import { maxSecretBytes, readSaved } from "./saved-files.ts";

@@ -1,7 +1,7 @@
-import type { CredentialUse } from "../contract/endpoint.ts";
 import { Failure, type FailureLocation, type Problem } from "../failure.ts";
 import { findNearest } from "../nearest.ts";
 import { describeSystemCode, formatPosition, formatSuggestion, inProfile, pluralize } from "../sentences.ts";
+import type { CredentialUse } from "../wire/contract/endpoint.ts";
 
 const formatWhere = (where: FailureLocation, profile?: string) => {
   const name = where.option ?? where.environment;

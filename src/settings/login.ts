@@ -1,10 +1,11 @@
 /** Reads a key, and asks for missing settings. */
-import type { CredentialUse } from "../contract/endpoint.ts";
+
 import { conflictingOptions } from "../failures.ts";
 import { readUpTo } from "../files.ts";
 import type { Host } from "../host.ts";
 import { isObject } from "../json/json-bytes.ts";
 import { isInvalid } from "../units.ts";
+import type { CredentialUse } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { invalidCredential, loginKeyMissing, secretFaults } from "./failures.ts";
 import { defaultProfile, localProfile, type SettingFlags, type SettingsSources } from "./layers.ts";

@@ -1,12 +1,12 @@
 /** Reads the settings of one run. */
 import { join, resolve } from "node:path";
-import type { EndpointHost } from "../contract/endpoint.ts";
 import { databaseUrlWithPassword, invalidDatabaseUrl, storeNotAFile } from "../database/failures.ts";
 import type { DatabaseLocation } from "../database/index.ts";
 import { Failure } from "../failure.ts";
 import { checkFileMode, ignoreErrors, readRegularFile, requireSafeOwnership } from "../files.ts";
 import { decodePercent, type Host } from "../host.ts";
 import { inProfile, toOptionName } from "../sentences.ts";
+import type { EndpointHost } from "../wire/contract/endpoint.ts";
 import * as credentials from "./credentials.ts";
 import { folderUnknown, passwordFileNotPrivate } from "./failures.ts";
 import {

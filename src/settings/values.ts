@@ -1,8 +1,9 @@
 /** Defines each setting (configuration.md). */
-import type { EndpointHost } from "../contract/endpoint.ts";
+
 import { findNearest } from "../nearest.ts";
 import { splitCommandLine } from "../shell-words.ts";
 import { type InvalidText, parseDuration, parseSize, reject } from "../units.ts";
+import type { EndpointHost } from "../wire/contract/endpoint.ts";
 
 type TextParser<Value> = (text: string, machine: { windows: boolean }) => Value | InvalidText;
 

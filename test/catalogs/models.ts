@@ -1,7 +1,7 @@
 /** Generates catalog entries with each field present, absent, null or of another type. Catalogs share ids. */
 import * as fc from "fast-check";
-import type { CatalogModel } from "../../src/contract/models.ts";
-import { readListReply } from "../../src/contract/replies.ts";
+import type { CatalogModel } from "../../src/wire/contract/models.ts";
+import { readListReply } from "../../src/wire/contract/replies.ts";
 
 const maybe = <Value>(value: fc.Arbitrary<Value>) =>
   fc.oneof(

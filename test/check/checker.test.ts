@@ -3,13 +3,13 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Trajectory, TrajectoryGroup } from "../../src/contract/log-schemas.ts";
 import { Scan } from "../../src/dataset/scan.ts";
 import { Tally } from "../../src/index/metrics.ts";
 import { createScanResult } from "../../src/index/scan-result.ts";
 import { openMemoryBytes } from "../../src/input/source.ts";
 import { isObject, parseJson } from "../../src/json/json-bytes.ts";
 import { defaultStrictness } from "../../src/problems/rules.ts";
+import { Trajectory, TrajectoryGroup } from "../../src/wire/contract/log-schemas.ts";
 import { itHolds } from "../support/property.ts";
 import { secretKeys } from "./secret-keys.ts";
 

@@ -27,40 +27,40 @@ const modules: Readonly<Record<string, Module>> = {
   run: { imports: "cli commands context output settings" },
   commands: {
     imports:
-      "calls catalogs check cli client connect context contract dataset formats index input installation ledger lists mcp options output problems reading send service settings stats view",
+      "calls catalogs check cli connect context dataset formats index input installation ledger lists mcp options output problems reading send service settings stats view wire/client wire/contract",
     open: "*",
   },
   reading: { imports: "connect context dataset formats input options output problems settings", open: "*" },
-  lists: { imports: "contract output", open: "*" },
+  lists: { imports: "output wire/contract", open: "*" },
   options: { imports: "catalogs cli output", open: "*" },
   cli: { imports: "context output", packages: "commander" },
-  connect: { imports: "client context contract service settings" },
+  connect: { imports: "context service settings wire/client wire/contract" },
   context: { imports: "output settings" },
   output: { packages: "chalk cli-table3 ora string-width", uses: "files processes", open: "*" },
   mcp: { imports: "problems", packages: "@modelcontextprotocol/sdk zod", uses: "files" },
   view: { imports: "calls dataset http-server index stats", packages: "hono preact zod", uses: "files" },
   service: {
-    imports: "check contract database dataset http-server index",
+    imports: "check database dataset http-server index wire/contract",
     packages: "hono @hono/node-server zod",
     uses: "files network processes",
   },
   stats: { imports: "dataset index" },
   "http-server": { packages: "@hono/node-server", uses: "network" },
-  send: { imports: "client contract dataset index ledger problems", uses: "files" },
+  send: { imports: "dataset index ledger problems wire/client wire/contract", uses: "files" },
   ledger: { imports: "database index", uses: "files processes" },
   dataset: { imports: "check formats index input problems", uses: "files" },
   formats: { imports: "index input messages problems", uses: "files" },
   check: { imports: "index messages problems" },
-  input: { imports: "client problems", packages: "fzstd hyparquet yauzl", uses: "files processes" },
+  input: { imports: "problems wire/client", packages: "fzstd hyparquet yauzl", uses: "files processes" },
   index: { imports: "problems", packages: "@marcbachmann/cel-js", open: "*" },
   problems: { open: "*" },
   calls: { imports: "messages", open: "*" },
   messages: { open: "*" },
-  catalogs: { imports: "contract", packages: "zod", uses: "files" },
+  catalogs: { imports: "wire/contract", packages: "zod", uses: "files" },
   // Saved secrets are redacted before the settings are read.
-  settings: { imports: "contract database", packages: "conf", uses: "files processes", open: "saved-files" },
-  client: { imports: "contract", packages: "undici", uses: "files network processes" },
-  contract: { packages: "zod", open: "*" },
+  settings: { imports: "database wire/contract", packages: "conf", uses: "files processes", open: "saved-files" },
+  "wire/client": { imports: "wire/contract", packages: "undici", uses: "files network processes" },
+  "wire/contract": { packages: "zod", open: "*" },
   database: { packages: "libsql pg", uses: "files network" },
   files: { uses: "files" },
   installation: { uses: "files" },
@@ -197,13 +197,17 @@ describe("the imports of src/", () => {
 
 describe("the import checker", () => {
   it.each([
-    ["src/client/client.ts", 'import "../service/index.ts";', "client must not import service"],
-    ["src/client/client.ts", 'import type { A } from "../context.ts";', "client must not import context"],
-    ["src/contract/log.ts", 'type A = typeof import("../client/index.ts");', "contract must not import client"],
+    ["src/wire/client/client.ts", 'import "../service/index.ts";', "wire/client must not import service"],
+    ["src/wire/client/client.ts", 'import type { A } from "../context.ts";', "wire/client must not import context"],
+    [
+      "src/wire/contract/log.ts",
+      'type A = typeof import("../client/index.ts");',
+      "wire/contract must not import wire/client",
+    ],
     [
       "src/commands/log/run-log.ts",
       'export * from "../../client/client.ts";',
-      "src/client/client.ts is internal to client",
+      "src/wire/client/client.ts is internal to wire/client",
     ],
     ["src/extras/one.ts", 'import "../host.ts";', "extras is not a known module"],
     ["src/output/a.ts", 'import "../../test/run.ts";', "test/run.ts is not part of the program"],
@@ -216,9 +220,9 @@ describe("the import checker", () => {
       "src/formats/format.ts is internal to formats",
     ],
     [
-      "test/client/a.test.ts",
-      'import "../../src/client/client.ts";',
-      "a test must not import the internal file src/client/client.ts",
+      "test/wire/client/a.test.ts",
+      'import "../../src/wire/client/client.ts";',
+      "a test must not import the internal file src/wire/client/client.ts",
     ],
     ["test/helpers/a.ts", "", "the name does not describe the content"],
   ])("reports that $2", (path, text, says) => {
@@ -230,9 +234,9 @@ describe("the import checker", () => {
   });
 
   it("reports a file without a first comment, and a folder with one file", () => {
-    expect(findFaults(new Map([["src/client/client.ts", "export {};"]]))).toEqual([
-      "src/client/client.ts: the first comment is missing",
-      "src/client/client.ts: a folder needs more than one file",
+    expect(findFaults(new Map([["src/wire/client/client.ts", "export {};"]]))).toEqual([
+      "src/wire/client/client.ts: the first comment is missing",
+      "src/wire/client/client.ts: a folder needs more than one file",
     ]);
   });
 });

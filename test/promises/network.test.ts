@@ -1,8 +1,8 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, type TestContext } from "vitest";
-import { certificate } from "../client/certificate.ts";
 import { accept, faultyService, type RequestHandler, refuse } from "../support/raw-server.ts";
+import { certificate } from "../wire/client/certificate.ts";
 import { groupOf, linesOf, oneEach, openPlace, type Place, placeAt, three } from "./place.ts";
 
 const impatient = ["--max-wait", "300ms"];

@@ -1,10 +1,10 @@
 import { chmodSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, type TestContext } from "vitest";
-import { certificate } from "../client/certificate.ts";
 import { hasPostgres, newDatabase, startOwnServer } from "../support/postgres.ts";
 import { faultyService, holdRequest, type TestCleanup } from "../support/raw-server.ts";
 import { endOf } from "../support/run.ts";
+import { certificate } from "../wire/client/certificate.ts";
 import { documentsOf, groupOf, linesOf, oneEach, type Place, placeAt, startLog } from "./place.ts";
 
 const withPassword = (address: string, password: string): string => address.replace("@", `:${password}@`);

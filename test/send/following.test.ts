@@ -1,10 +1,10 @@
 import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { requestRefused } from "../../src/client/failures.ts";
-import type { Attempt } from "../../src/client/index.ts";
 import { interrupted } from "../../src/failures.ts";
 import { type FollowOptions, followFile } from "../../src/send/index.ts";
+import { requestRefused } from "../../src/wire/client/failures.ts";
+import type { Attempt } from "../../src/wire/client/index.ts";
 import { testHost } from "../support/host.ts";
 import { makeAnswer, newFolder, openRecordingClient, usualDelivery } from "../support/inputs.ts";
 

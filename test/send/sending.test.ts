@@ -17,8 +17,6 @@ import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { requestRefused } from "../../src/client/failures.ts";
-import type { Attempt, RetryBudget } from "../../src/client/index.ts";
 import type { Dataset } from "../../src/dataset/index.ts";
 import { isFailure } from "../../src/failure.ts";
 import { interrupted } from "../../src/failures.ts";
@@ -29,6 +27,8 @@ import { oneRequestTooLarge } from "../../src/send/failures.ts";
 import { type DeliverOptions, deliverGroups, type LogResult } from "../../src/send/index.ts";
 import { createEnvelope, planRequests } from "../../src/send/plan.ts";
 import { openRejects } from "../../src/send/rejects.ts";
+import { requestRefused } from "../../src/wire/client/failures.ts";
+import type { Attempt, RetryBudget } from "../../src/wire/client/index.ts";
 import { testHost } from "../support/host.ts";
 import {
   connectionReset,

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { setTimeout } from "node:timers/promises";
-import type { Credential, CredentialUse } from "../../src/contract/endpoint.ts";
 import { Failure, type Problem } from "../../src/failure.ts";
 import {
   readSettings,
@@ -14,6 +13,7 @@ import {
   setSetting,
   startLogin,
 } from "../../src/settings/index.ts";
+import type { Credential, CredentialUse } from "../../src/wire/contract/endpoint.ts";
 import { testHost } from "../support/host.ts";
 
 export interface HomeOptions {

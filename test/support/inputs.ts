@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as zlib from "node:zlib";
 import { onTestFinished } from "vitest";
-import { connectionFailed } from "../../src/client/failures.ts";
-import type { Attempt, Client } from "../../src/client/index.ts";
 import { type Dataset, readDataset } from "../../src/dataset/index.ts";
 import type { Host } from "../../src/host.ts";
 import { type Strictness, warningRules } from "../../src/problems/index.ts";
 import type { DeliverOptions } from "../../src/send/index.ts";
+import { connectionFailed } from "../../src/wire/client/failures.ts";
+import type { Attempt, Client } from "../../src/wire/client/index.ts";
 import { testHost } from "./host.ts";
 
 export const hasZstd = typeof Reflect.get(zlib, "createZstdDecompress") === "function";

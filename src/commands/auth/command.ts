@@ -1,13 +1,13 @@
 import { choice, command, flag, text } from "../../cli/index.ts";
 import { checkRequest, openServiceClient } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import type { CredentialUse } from "../../contract/endpoint.ts";
 import { Failure, type Problem } from "../../failure.ts";
 import { type KeyColumn, printDocument, printObjects } from "../../output/index.ts";
 import { askForLines } from "../../output/prompt.ts";
 import { inProfile } from "../../sentences.ts";
 import { loginCommand } from "../../settings/failures.ts";
 import * as config from "../../settings/index.ts";
+import type { CredentialUse } from "../../wire/contract/endpoint.ts";
 import type { Credential, LoginDocument, LogoutDocument } from "./output.ts";
 
 const useOption = (about: string) => choice(`${about}: log, inference or calls`, config.credentialUses, "use");
@@ -121,11 +121,14 @@ export const testCredential = async (
   const client = await openServiceClient(context, settings, retries);
   try {
     if (use === "inference") {
-      await client.send((await import("../../contract/models.ts")).listModels, { parameters: {}, body: undefined });
+      await client.send((await import("../../wire/contract/models.ts")).listModels, {
+        parameters: {},
+        body: undefined,
+      });
     } else {
       // No call has this id, so the request only tests the credential.
       const body = { project_id: project ?? "", id: "00000000-0000-0000-0000-000000000000" };
-      await client.send((await import("../../contract/call.ts")).readCall, { parameters: {}, body });
+      await client.send((await import("../../wire/contract/call.ts")).readCall, { parameters: {}, body });
     }
     return { state: "taken" };
   } catch (failure) {
@@ -144,8 +147,8 @@ const checkTest = async (context: Context, settings: config.Settings, uses: read
   if (use === undefined) return;
   const endpoint =
     use === "inference"
-      ? (await import("../../contract/models.ts")).listModels
-      : (await import("../../contract/call.ts")).readCall;
+      ? (await import("../../wire/contract/models.ts")).listModels
+      : (await import("../../wire/contract/call.ts")).readCall;
   await checkRequest(context, settings, endpoint, { parameters: {}, isSent: false });
 };
 

@@ -9,13 +9,13 @@ import {
 import * as catalogs from "../../catalogs/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { readCall } from "../../contract/call.ts";
-import { toText } from "../../contract/replies.ts";
 import { parseDecimal } from "../../decimal.ts";
 import { invalidOptionValue } from "../../failures.ts";
 import { parseRawJson } from "../../json/raw-json.ts";
 import { type KeyColumn, printObjects } from "../../output/index.ts";
 import { pluralize } from "../../sentences.ts";
+import { readCall } from "../../wire/contract/call.ts";
+import { toText } from "../../wire/contract/replies.ts";
 import { callsMissing, modelsMissing, usageMissing, usageUnrecorded } from "../failures.ts";
 import { tagDeprecation } from "./catalog-columns.ts";
 import type { CostOptions } from "./command.ts";

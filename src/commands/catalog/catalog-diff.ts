@@ -1,14 +1,14 @@
 import { basename } from "node:path";
 import * as catalogs from "../../catalogs/index.ts";
 import type { Context } from "../../context.ts";
-import type { CatalogModel } from "../../contract/models.ts";
-import { type ReplyList, toText } from "../../contract/replies.ts";
 import { conflictingOptions, requiredOptionMissing } from "../../failures.ts";
 import { noteDefects } from "../../lists/sort-rows.ts";
 import { type KeyColumn, printObjects, type Screen } from "../../output/index.ts";
 import { formatList, pluralize } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { formatMinute, type TimeResolver } from "../../units.ts";
+import type { CatalogModel } from "../../wire/contract/models.ts";
+import { type ReplyList, toText } from "../../wire/contract/replies.ts";
 import { catalogHistoryMissing, catalogsDiffer } from "../failures.ts";
 import { formatFactName } from "./catalog-columns.ts";
 import type { DiffOptions } from "./command.ts";

@@ -2,7 +2,6 @@
 import * as catalogs from "../../catalogs/index.ts";
 import { listServiceArgs } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { toText } from "../../contract/replies.ts";
 import { isObject } from "../../json/json-bytes.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { toRawJson } from "../../json/raw-json.ts";
@@ -10,6 +9,7 @@ import { noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/so
 import { findNearest } from "../../nearest.ts";
 import type { CatalogSourceOptions, FilterOptions, OrderOptions } from "../../options/list-options.ts";
 import { formatCell, type Line, printList, printPage, readSpelledObject, type Section } from "../../output/index.ts";
+import { toText } from "../../wire/contract/replies.ts";
 import { modelNotListed } from "../failures.ts";
 import { readModels } from "../models/run-models.ts";
 import { type ListName, rowColumns } from "./catalog-columns.ts";

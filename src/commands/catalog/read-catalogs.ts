@@ -3,8 +3,6 @@
 import * as catalogs from "../../catalogs/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { listAnalysisModels, listRouterModels } from "../../contract/models.ts";
-import { toText } from "../../contract/replies.ts";
 import { isFailure } from "../../failure.ts";
 import { getErrorCode } from "../../files.ts";
 import { noteDefects } from "../../lists/sort-rows.ts";
@@ -13,6 +11,8 @@ import type { CatalogSourceOptions } from "../../options/list-options.ts";
 import { describeSystemCode } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import { formatMinute } from "../../units.ts";
+import { listAnalysisModels, listRouterModels } from "../../wire/contract/models.ts";
+import { toText } from "../../wire/contract/replies.ts";
 import { catalogNotCached } from "../failures.ts";
 
 export const readCatalogSettings = async (context: Context, typed: Partial<CatalogSourceOptions>) => {

@@ -1,8 +1,6 @@
 import { version } from "../../../package.json" with { type: "json" };
-import { loadDownloads } from "../../client/index.ts";
 import { withoutNotices } from "../../connect.ts";
 import { type Context, runInContext } from "../../context.ts";
-import type { CredentialUse, EndpointHost } from "../../contract/endpoint.ts";
 import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../failure.ts";
 import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import type { Host } from "../../host.ts";
@@ -11,6 +9,8 @@ import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistin
 import { type Line, printObjects, printPage } from "../../output/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";
+import { loadDownloads } from "../../wire/client/index.ts";
+import type { CredentialUse, EndpointHost } from "../../wire/contract/endpoint.ts";
 import { testCredential } from "../auth/command.ts";
 import type { DoctorDocument, DoctorFinding } from "./output.ts";
 

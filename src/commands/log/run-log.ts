@@ -52,7 +52,7 @@ const openRun = async (context: Context, typed: LogOptions): Promise<LogRun> => 
   if (typed.body !== undefined && context.host.terminal.stdout)
     throw stdoutIsTerminal("--body does not print", "redirect standard output with > body.json");
   if (!(typed.dryRun && connect.hasNoLogUrl(settings))) {
-    const { logTrajectories } = await import("../../contract/log.ts");
+    const { logTrajectories } = await import("../../wire/contract/log.ts");
     const parameters = { model_id: modelId };
     await connect.checkRequest(context, settings, logTrajectories, { parameters, isSent: !typed.dryRun });
   }
@@ -178,7 +178,7 @@ const printOutcome = async (run: LogRun, result: send.LogResult) => {
 
 const findPlanTarget = async ({ context, settings, typed, compression }: LogRun): Promise<PlanTarget | undefined> => {
   if (connect.hasNoLogUrl(settings)) return undefined;
-  const { logTrajectories } = await import("../../contract/log.ts");
+  const { logTrajectories } = await import("../../wire/contract/log.ts");
   const client = await connect.openServiceClient(context, settings);
   const headers = compression === undefined ? {} : { "Content-Encoding": compression };
   const target = client.describeRequest(logTrajectories, { parameters: { model_id: typed.modelId }, headers });

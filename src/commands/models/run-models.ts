@@ -2,13 +2,13 @@
 import { compilePattern } from "../../catalogs/index.ts";
 import { openServiceClient, readEffectiveSettings } from "../../connect.ts";
 import type { Context } from "../../context.ts";
-import { listModels as endpoint } from "../../contract/models.ts";
-import { toText } from "../../contract/replies.ts";
 import { parseRawBytes } from "../../json/raw-bytes.ts";
 import { noteDefects, noteSelection, parseOrder, rankColumns, sortRows } from "../../lists/sort-rows.ts";
 import type { OrderOptions } from "../../options/list-options.ts";
 import { printList } from "../../output/index.ts";
 import { type Settings, saveModelIds } from "../../settings/index.ts";
+import { listModels as endpoint } from "../../wire/contract/models.ts";
+import { toText } from "../../wire/contract/replies.ts";
 import { modelColumns } from "./model-columns.ts";
 
 export const listModels = async (

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { certificate } from "../../client/certificate.ts";
 import { json, listenOnLoopback } from "../../support/server.ts";
+import { certificate } from "../../wire/client/certificate.ts";
 import { doctor, foldersOf, isTo, key, serviceWith } from "./findings.ts";
 
 describe("rollcall doctor about credentials", () => {

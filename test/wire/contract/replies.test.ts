@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ReplyEntry, readListReply } from "../../src/contract/replies.ts";
-import { itHolds } from "../support/property.ts";
+import { type ReplyEntry, readListReply } from "../../../src/wire/contract/replies.ts";
+import { itHolds } from "../../support/property.ts";
 
 /** The value that JSON.parse reads. */
 const parsedAtOnce = (text: string): { readonly value: unknown } | undefined => {

@@ -3,8 +3,8 @@ import { createServer } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type RunResult, runRollcall } from "../support/run.ts";
-import { json, listenOnLoopback, scriptedServer } from "../support/server.ts";
+import { type RunResult, runRollcall } from "../../support/run.ts";
+import { json, listenOnLoopback, scriptedServer } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { rawServer } from "./open.ts";
 

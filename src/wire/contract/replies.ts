@@ -9,8 +9,8 @@ import {
   sliceText,
   toBuffer,
   walkItems,
-} from "../json/json-bytes.ts";
-import * as table from "../json/table.ts";
+} from "../../json/json-bytes.ts";
+import * as table from "../../json/table.ts";
 
 export type ServiceObject = JsonObject;
 

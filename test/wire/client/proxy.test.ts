@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it } from "vitest";
-import { logTrajectories } from "../../src/contract/log.ts";
-import { listModels } from "../../src/contract/models.ts";
-import { findClosedPort, listenOnLoopback } from "../support/server.ts";
+import { logTrajectories } from "../../../src/wire/contract/log.ts";
+import { listModels } from "../../../src/wire/contract/models.ts";
+import { findClosedPort, listenOnLoopback } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, list, rawServer, wireReply } from "./open.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { readCall } from "../../src/contract/call.ts";
-import { listModels } from "../../src/contract/models.ts";
-import { type Answer, findClosedPort, json, scriptedServer } from "../support/server.ts";
+import { readCall } from "../../../src/wire/contract/call.ts";
+import { listModels } from "../../../src/wire/contract/models.ts";
+import { type Answer, findClosedPort, json, scriptedServer } from "../../support/server.ts";
 import { clientAt, failureOf, list, listFailureOf, type Overrides, rawServer, wireReply } from "./open.ts";
 
 const models = json({ data: [] });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readListReply } from "../../src/contract/replies.ts";
+import { readListReply } from "../../../src/wire/contract/replies.ts";
 
 const markOf = (rest: object, headers: Record<string, string> = {}) => {
   const read = readListReply(Buffer.from(JSON.stringify({ data: [{ id: "a" }], ...rest })), headers);

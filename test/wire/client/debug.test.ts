@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { readCall } from "../../src/contract/call.ts";
-import { logTrajectories } from "../../src/contract/log.ts";
-import { listModels } from "../../src/contract/models.ts";
-import { findClosedPort, json, scriptedServer } from "../support/server.ts";
+import { readCall } from "../../../src/wire/contract/call.ts";
+import { logTrajectories } from "../../../src/wire/contract/log.ts";
+import { listModels } from "../../../src/wire/contract/models.ts";
+import { findClosedPort, json, scriptedServer } from "../../support/server.ts";
 import { bodyOf, clientAt, failureOf, list } from "./open.ts";
 
 describe("the --debug output", () => {

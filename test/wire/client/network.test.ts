@@ -2,10 +2,10 @@ import { createServer } from "node:http";
 import type { Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Attempt, loadDownloads } from "../../src/client/index.ts";
-import { listModels } from "../../src/contract/models.ts";
-import { testHost } from "../support/host.ts";
-import { findClosedPort, listenOnLoopback } from "../support/server.ts";
+import { type Attempt, loadDownloads } from "../../../src/wire/client/index.ts";
+import { listModels } from "../../../src/wire/contract/models.ts";
+import { testHost } from "../../support/host.ts";
+import { findClosedPort, listenOnLoopback } from "../../support/server.ts";
 import { certificate } from "./certificate.ts";
 import {
   attemptAt,

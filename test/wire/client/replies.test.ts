@@ -1,9 +1,9 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { listModels } from "../../src/contract/models.ts";
-import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../src/output/index.ts";
-import { testHost } from "../support/host.ts";
-import { type Answer, json, scriptedServer } from "../support/server.ts";
+import { loadFailurePrinter, openScreen, parseScreenOptions } from "../../../src/output/index.ts";
+import { listModels } from "../../../src/wire/contract/models.ts";
+import { testHost } from "../../support/host.ts";
+import { type Answer, json, scriptedServer } from "../../support/server.ts";
 import { clientAt, failureOf, list, type Overrides, rawServer, wireReply } from "./open.ts";
 
 const { printFailure } = await loadFailurePrinter();

@@ -1,7 +1,7 @@
+import { Failure, type FailureDetails } from "../../failure.ts";
+import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../../sentences.ts";
+import { formatMiB, formatSeconds } from "../../units.ts";
 import type { Credential, EndpointHost } from "../contract/endpoint.ts";
-import { Failure, type FailureDetails } from "../failure.ts";
-import { cutText, fieldPrefix, inProfile, skipRefusedHint } from "../sentences.ts";
-import { formatMiB, formatSeconds } from "../units.ts";
 import { type ExchangeResult, maxReplyBytes } from "./exchange.ts";
 import { findStatedError, inspectBody, isQuotaUsedUp } from "./reply-message.ts";
 import { isTransientStatus } from "./retry.ts";

@@ -1,6 +1,7 @@
 /** Defines the options of requests. */
+
+import type { Host } from "../../host.ts";
 import type { Credential, CredentialUse, EndpointHost } from "../contract/endpoint.ts";
-import type { Host } from "../host.ts";
 
 export type ClientOptions = Readonly<{
   host: Host;

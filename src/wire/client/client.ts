@@ -1,7 +1,8 @@
 /** Sends requests to the service, and retries reads. */
+
+import type { Failure } from "../../failure.ts";
+import { bomLength } from "../../json/json-bytes.ts";
 import type { Credential, Endpoint, PathValues } from "../contract/endpoint.ts";
-import type { Failure } from "../failure.ts";
-import { bomLength } from "../json/json-bytes.ts";
 import { buildHeaders, findCredential, findTarget, toShownHeaders, traceRequest } from "./build-request.ts";
 import type { Connections } from "./connections.ts";
 import * as exchanges from "./exchange.ts";

@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import type { StreamedBody } from "../../src/client/index.ts";
-import { scriptedServer } from "../support/server.ts";
+import type { StreamedBody } from "../../../src/wire/client/index.ts";
+import { scriptedServer } from "../../support/server.ts";
 import { attemptAt, bodyOf, mebibyte, serverAfter, wireReply } from "./open.ts";
 
 describe("an early answer", () => {

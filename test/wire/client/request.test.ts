@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { ClientOptions } from "../../src/client/index.ts";
-import { readCall } from "../../src/contract/call.ts";
-import type { Credential } from "../../src/contract/endpoint.ts";
-import { logTrajectories } from "../../src/contract/log.ts";
-import { listAnalysisModels, listModels } from "../../src/contract/models.ts";
-import { json, scriptedServer } from "../support/server.ts";
+import type { ClientOptions } from "../../../src/wire/client/index.ts";
+import { readCall } from "../../../src/wire/contract/call.ts";
+import type { Credential } from "../../../src/wire/contract/endpoint.ts";
+import { logTrajectories } from "../../../src/wire/contract/log.ts";
+import { listAnalysisModels, listModels } from "../../../src/wire/contract/models.ts";
+import { json, scriptedServer } from "../../support/server.ts";
 import { attemptAt, bodyOf, clientAt, failureOf, list } from "./open.ts";
 
 const project = { header: "Vendor-Project", value: "team/project" };

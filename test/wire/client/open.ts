@@ -2,20 +2,20 @@
 
 import { createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { Failure } from "../../../src/failure.ts";
+import { interrupted } from "../../../src/failures.ts";
+import type { Host } from "../../../src/host.ts";
 import {
   type Attempt,
   type Client,
   type ClientOptions,
   openClient,
   type StreamedBody,
-} from "../../src/client/index.ts";
-import { logTrajectories } from "../../src/contract/log.ts";
-import { listModels } from "../../src/contract/models.ts";
-import { Failure } from "../../src/failure.ts";
-import { interrupted } from "../../src/failures.ts";
-import type { Host } from "../../src/host.ts";
-import { testHost } from "../support/host.ts";
-import { listenOnLoopback } from "../support/server.ts";
+} from "../../../src/wire/client/index.ts";
+import { logTrajectories } from "../../../src/wire/contract/log.ts";
+import { listModels } from "../../../src/wire/contract/models.ts";
+import { testHost } from "../../support/host.ts";
+import { listenOnLoopback } from "../../support/server.ts";
 
 export interface OpenClient {
   readonly client: Client;

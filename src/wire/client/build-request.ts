@@ -1,7 +1,7 @@
 /** Builds requests (interface 4, 5) and their `--debug` lines. */
-import { version } from "../../package.json" with { type: "json" };
+import { version } from "../../../package.json" with { type: "json" };
+import { type Host, isLoopback } from "../../host.ts";
 import { type Credential, type Endpoint, fillPath } from "../contract/endpoint.ts";
-import { type Host, isLoopback } from "../host.ts";
 import type { ExchangeResult, Headers } from "./exchange.ts";
 import { credentialOverHttp, invalidHeader, invalidPathParameter } from "./failures.ts";
 import { findRoute } from "./proxy.ts";
