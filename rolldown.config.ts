@@ -165,7 +165,7 @@ export const program = {
   preserveEntrySignatures: "allow-extension",
   // An index.ts of these modules does not load the files that its importer does not use.
   treeshake: {
-    moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|check|dataset|problems|send)\//, sideEffects: false }],
+    moduleSideEffects: [{ test: /\/src\/(output|calls|catalogs|check|dataset|problems|logging\/send)\//, sideEffects: false }],
   },
   logLevel: "warn",
   output: {

@@ -1,7 +1,7 @@
 import type { MissingStep } from "../calls/index.ts";
 import type { CatalogId } from "../catalogs/index.ts";
 import { Failure, type FailureDetails } from "../failure.ts";
-import type { Verification } from "../send/index.ts";
+import type { Verification } from "../logging/send/index.ts";
 import { describeSystemCode, formatList, formatRejected, formatSuggestion, pluralize } from "../sentences.ts";
 import { adviseToResolve, formatCommandLine, formatLedgerCommand } from "../shell-words.ts";
 

@@ -5,7 +5,13 @@ import { defect, Failure, type FailureCode, isFailure, toFailure } from "../../f
 import { checkFileMode, ignoreErrors, isDatabaseUrl } from "../../files.ts";
 import type { Host } from "../../host.ts";
 import { findInstallation } from "../../installation.ts";
-import { type EntryCounts, examineLedger, formatState, ledgerStates, openExistingLedger } from "../../ledger/index.ts";
+import {
+  type EntryCounts,
+  examineLedger,
+  formatState,
+  ledgerStates,
+  openExistingLedger,
+} from "../../logging/ledger/index.ts";
 import { type Line, printObjects, printPage } from "../../output/index.ts";
 import { inProfile, pluralize } from "../../sentences.ts";
 import * as config from "../../settings/index.ts";

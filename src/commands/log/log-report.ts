@@ -5,8 +5,6 @@ import type { Context } from "../../context.ts";
 import { isFailure, toProblemDocument } from "../../failure.ts";
 import { tryParseRawJson } from "../../json/raw-json.ts";
 import { formatUnreadable, printFacts, toFacts } from "../../lists/print-facts.ts";
-import { type Meter, printDocument, type Screen } from "../../output/index.ts";
-import { formatOwnCommand } from "../../program.ts";
 import {
   type DeliverOptions,
   type FollowOptions,
@@ -14,7 +12,9 @@ import {
   type LogResult,
   outcomes,
   type SendProgress,
-} from "../../send/index.ts";
+} from "../../logging/send/index.ts";
+import { type Meter, printDocument, type Screen } from "../../output/index.ts";
+import { formatOwnCommand } from "../../program.ts";
 import { pluralize, toOptionArgs } from "../../sentences.ts";
 import type { Settings } from "../../settings/index.ts";
 import type { LogOptions } from "./command.ts";

@@ -7,7 +7,7 @@ import { waitForAbort } from "../../host.ts";
 import { combineModes, createChangeDetector, openSpool } from "../../input/index.ts";
 import { replaceLineEnds, sliceText } from "../../json/json-bytes.ts";
 import { elementsOf, memberAt, readRoot, spanOf } from "../../json/table.ts";
-import { openExistingLedger } from "../../ledger/index.ts";
+import { openExistingLedger } from "../../logging/ledger/index.ts";
 import { openBrowser, printDocument } from "../../output/index.ts";
 import { listSkippedFiles, printSkippedFiles } from "../../reading/print-problems.ts";
 import {

@@ -1,0 +1,165 @@
+/** Reads the requests in a ledger. */
+import { createHash, hash } from "node:crypto";
+import type { Database, Row, Statement } from "../../database/index.ts";
+import { dedupKeyBytes } from "../../index/dedup-keys.ts";
+import { parseJson } from "../../json/json-bytes.ts";
+
+/** rollcall logs a group once in each scope (guarantees.md). */
+export type LedgerScope = Readonly<ReturnType<typeof toScope>>;
+
+export const hashScope = ({ destination, account, model, split, batch }: LedgerScope, generation = "") =>
+  hash("sha256", JSON.stringify([destination, account, model, split, batch, generation]));
+
+/** `generation` is unique for a run with `--resend-logged` or without a ledger, and empty for other runs. */
+export const makeIdempotencyKey = (scope: LedgerScope, dedupKeys: Uint8Array, generation: string) =>
+  createHash("sha256").update(hashScope(scope, generation)).update(dedupKeys).digest("hex");
+
+/** States in display order. A `trying` request is in flight, or its run died. `released` counts as never sent. */
+export const ledgerStates = [
+  ...(["logged", "assumed_logged", "unknown", "trying"] as const),
+  ...(["refused", "not_sent", "released"] as const),
+] as const;
+
+export type EntryState = (typeof ledgerStates)[number];
+
+export const formatState = (state: EntryState) => (state === "released" ? "to resend" : state.replace("_", " "));
+
+export const isLogged = (state: EntryState) => state === "logged" || state === "assumed_logged";
+
+/** A `trying` request counts as unknown, because the ledger does not contain its outcome. */
+export const isUnknown = (state: EntryState) => state === "unknown" || state === "trying";
+
+export type EntryFilter = Readonly<{
+  model?: string | undefined;
+  split?: string | undefined;
+  batch?: string | undefined;
+  states?: readonly EntryState[];
+  /** `since` ≤ last attempt < `before`, in milliseconds since 1970. */
+  since?: number | undefined;
+  before?: number | undefined;
+  matchesScope?: (scope: LedgerScope) => boolean;
+}>;
+
+const maxPortionEntries = 150;
+const maxPortionBytes = 2 * 1024 * 1024;
+
+export const scopedRequestsSql = "rollcall.request AS request JOIN rollcall.scope AS scope ON scope.id = request.scope";
+
+/** Yields the oldest entries first. */
+export async function* readEntries(
+  database: Database,
+  { sql: condition, values = [], hasContents = false }: Statement & { hasContents?: boolean },
+) {
+  const sql = `
+    WITH next AS (
+      SELECT request.id AS next_id, octet_length(marks) + octet_length(calls) AS size FROM ${scopedRequestsSql}
+      WHERE (${condition}) AND request.id > ? ORDER BY request.id LIMIT ${maxPortionEntries}),
+    sized AS (SELECT next_id, sum(size) OVER (ORDER BY next_id) - size AS ahead FROM next)
+    SELECT request.id AS id, state, ${scopeColumns}, input, groups, bytes, key,
+      first_tried, last_tried, attempts, status, cause, calls, marks, frame,
+      ${hasContents ? "contents" : "NULL AS contents"}
+    FROM ${scopedRequestsSql} JOIN sized ON request.id = next_id
+    WHERE ahead < ${maxPortionBytes} ORDER BY request.id`;
+  for (let last = 0; ; ) {
+    const rows = await database.query(sql, [...values, last]);
+    if (rows.length === 0) return;
+    for (const row of rows) {
+      last = row.integer("id");
+      yield toEntry(row);
+    }
+  }
+}
+
+/** Returns a condition for `scopedRequestsSql`, which ignores `matchesScope` and finds a superset of `states`. */
+export const toCondition = ({ model, split, batch, before, since, states }: EntryFilter) => {
+  const conditions = [
+    ["model = ?", model],
+    ["split = ?", split],
+    ["has_batch = 1 AND batch = ?", batch],
+    ["last_tried < ?", before],
+    ["last_tried >= ?", since],
+    // An unexpected state counts as `unknown`.
+    ...ledgerStates.filter((state) => states?.includes(state) === false).map((state) => ["state <> ?", state] as const),
+  ] as const;
+  return {
+    sql: ["1 = 1", ...conditions.flatMap(([sql, value]) => (value === undefined ? [] : sql))].join(" AND "),
+    values: conditions.flatMap(([, value = []]) => value),
+  };
+};
+
+export async function* selectEntries(database: Database, filter: EntryFilter) {
+  for await (const entry of readEntries(database, toCondition(filter))) {
+    const hasState = filter.states?.includes(entry.state) ?? true;
+    if (hasState && (filter.matchesScope?.(entry.scope) ?? true)) yield entry;
+  }
+}
+
+export const scopeColumns = "destination, account, model, split, batch, has_batch";
+
+export const toScope = (row: Row) => ({
+  /** The log URL, or the path of the local store. */
+  destination: row.text("destination"),
+  account: row.text("account"),
+  model: row.text("model"),
+  split: row.text("split"),
+  batch: row.integer("has_batch") === 1 ? row.text("batch") : null,
+});
+
+export const isScopeSql = `(${scopeColumns}) = (?, ?, ?, ?, ?, ?)`;
+
+export const toScopeValues = ({ destination, account, model, split, batch }: LedgerScope) => [
+  ...[destination, account, model, split, batch ?? ""],
+  batch === null ? 0 : 1,
+];
+
+/** Times are milliseconds since 1970. */
+export type Entry = Readonly<ReturnType<typeof toEntry>>;
+
+const toEntry = (row: Row) => ({
+  id: formatId(row.integer("id")),
+  // An unexpected state counts as `unknown`, so that rollcall sends nothing twice.
+  state: ledgerStates.find((state) => state === row.text("state")) ?? "unknown",
+  scope: toScope(row),
+  input: row.text("input"),
+  groups: row.integer("groups"),
+  bytes: row.integer("bytes"),
+  key: row.text("key"),
+  firstTried: row.integer("first_tried"),
+  lastTried: row.integer("last_tried"),
+  attempts: row.integer("attempts"),
+  status: row.isNull("status") ? null : row.integer("status"),
+  cause: row.isNull("cause") ? null : row.text("cause"),
+  calls: parseCalls(row.text("calls")),
+  /** One key of `dedupKeyBytes` bytes for each group of the request. */
+  dedupKeys: row.bytes("marks"),
+  envelopeDigest: row.text("frame"),
+  /** The result of `collectContents`; empty if unknown. */
+  contents: row.isNull("contents") ? new Uint8Array() : row.bytes("contents"),
+});
+
+const parseCalls = (text: string) => {
+  const value = parseJson(text)?.value;
+  return Array.isArray(value) ? value.filter((id) => typeof id === "string") : [];
+};
+
+export type EntryCounts = ReadonlyMap<string, { requests: number; groups: number }>;
+
+export const countsSql =
+  "SELECT state, count(*) AS requests, CAST(sum(groups) AS BIGINT) AS groups FROM rollcall.request GROUP BY state";
+
+export const toCounts = (rows: readonly Row[]) =>
+  new Map(rows.map((row) => [row.text("state"), { requests: row.integer("requests"), groups: row.integer("groups") }]));
+
+export const findGroups = (dedupKeys: Uint8Array, numberOf: (dedupKeys: Uint8Array, offset: number) => number) => {
+  const groups: number[] = [];
+  for (let offset = 0; offset < dedupKeys.length; offset += dedupKeyBytes) {
+    const group = numberOf(dedupKeys, offset);
+    if (group >= 0) groups.push(group);
+  }
+  return groups;
+};
+
+export const formatId = (row: number) => `r${row}`;
+
+/** Returns 0 for a text that is not an id. */
+export const parseId = (id: string) => (/^r[1-9]\d{0,14}$/.test(id) ? Number(id.slice(1)) : 0);

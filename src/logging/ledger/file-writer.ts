@@ -1,0 +1,179 @@
+/** Writes the ledger in a file. */
+import { randomInt } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import * as db from "../../database/index.ts";
+import { isFailure } from "../../failure.ts";
+import { dedupKeyBytes } from "../../index/dedup-keys.ts";
+import * as entries from "./entries.ts";
+import { ledgerReplaced } from "./failures.ts";
+
+export type NewEntry = Readonly<{
+  dedupKeys: Uint8Array;
+  key: string;
+  input: string;
+  bytes: number;
+  envelopeDigest: string;
+  /** The result of `collectContents`. Default: unknown. */
+  contents?: Uint8Array;
+  /** Milliseconds since 1970. */
+  now: number;
+  /** Unique for each run with `--resend-logged`; empty for other runs. */
+  generation: string;
+}>;
+
+export type RecordedOutcome = Readonly<{
+  state: Exclude<entries.EntryState, "trying">;
+  status: number | null;
+  /** The code of a transport error; null after an answer. */
+  cause: string | null;
+  /** A JSON list of call ids. */
+  calls: string;
+}>;
+
+/** In a file, one run per scope writes at a time. In PostgreSQL, concurrent runs write different groups. */
+export type Writer = Readonly<{
+  /** The end of a `SET` clause that updates the column `changed`. Empty for a file. */
+  changedSql: string;
+  /** Returns undefined after the maximum wait. */
+  acquireScope(scope: entries.LedgerScope, waiting: db.LockWaitOptions): Promise<db.Lock | undefined>;
+  /** Sets requests of dead runs to `unknown`. */
+  recover(scope?: entries.LedgerScope): Promise<void>;
+  /** Returns the id of the request, or the dedup keys that other runs claim. */
+  recordRequest(scope: number, entry: NewEntry): Promise<number | { taken: Uint8Array }>;
+  /** Returns false if the request was resolved, or if another run logged or retries the request. */
+  recordRetry(request: number, now: number): Promise<boolean>;
+  recordOutcome(request: number, outcome: RecordedOutcome): Promise<void>;
+  countRuns?(): Promise<number>;
+  readClockMs?(): Promise<number | undefined>;
+  readOtherLeaseMs?(): Promise<number | undefined>;
+  /** Returns a number that changes when another process changes the ledger. */
+  readRevision(): Promise<number>;
+  /** Returns SQL that deletes the claims of released or deleted requests. */
+  releaseClaims(requests: readonly number[]): readonly db.Statement[];
+  end?(): Promise<void>;
+}>;
+
+export const outcomeSql = "state = ?, status = ?, cause = ?, calls = ?";
+
+export const toOutcomeValues = ({ state, status, cause, calls }: RecordedOutcome) => [state, status, cause, calls];
+
+export const createFileWriter = (database: db.Database): Writer => {
+  const recoverScope = async (scope: entries.LedgerScope) =>
+    void (await database.query(recoverSql, entries.toScopeValues(scope)));
+  const held = openHeldScope(database);
+  return {
+    changedSql: "",
+    async acquireScope(scope, waiting) {
+      const lock = await db.waitForLock({ ...toScopeLock(database.path, scope), ...waiting });
+      if (lock) await held.read(scope);
+      return lock;
+    },
+    async recover(onlyScope) {
+      if (onlyScope) return await recoverScope(onlyScope);
+      for (const row of await database.query(scopesInFlightSql)) {
+        const scope = entries.toScope(row);
+        // A live run may hold the lock.
+        const lock = await db.tryLock(toScopeLock(database.path, scope));
+        if (lock) await recoverScope(scope);
+        lock?.release();
+      }
+    },
+    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, contents, now }) {
+      const values = [scope, input, dedupKeys.length / dedupKeyBytes, bytes, key, now, now, dedupKeys, envelopeDigest];
+      const [row] = await held.write(recordRequestSql, [...values, contents ?? null]);
+      return row?.integer("id") ?? 0;
+    },
+    recordRetry: async (request, now) => (await held.write(recordRetrySql, [now, request])).length === 1,
+    async recordOutcome(request, outcome) {
+      const sql = `UPDATE rollcall.request SET ${outcomeSql} WHERE id = ? RETURNING id`;
+      await held.write(sql, [...toOutcomeValues(outcome), request]);
+    },
+    readRevision: async () => (await database.query("PRAGMA data_version"))[0]?.integer("data_version") ?? 0,
+    releaseClaims: () => [],
+  };
+};
+
+const maxGenerationStep = 2 ** 20;
+
+/**
+ * Each write of a run adds a random number to the generation of its scope, so that copies of a ledger that continued
+ * differently have different generations.
+ */
+const openHeldScope = (database: db.Database) => {
+  let generation = 0;
+  let scopeValues: ReturnType<typeof entries.toScopeValues> = [];
+  let last: Promise<unknown> = Promise.resolve();
+  const replaced = () => ledgerReplaced(`the ledger ${database.path}`);
+  const advance = async ({ sql, values = [] }: db.Statement) => {
+    const next = generation + randomInt(1, maxGenerationStep);
+    const advanced = { sql: advanceSql, values: [next, ...scopeValues, generation] };
+    const [found, rows = []] = await database
+      .transact([advanced, { sql, values }], ([own]) => own?.length === 1)
+      .catch((thrown: unknown) => {
+        const isOther = isFailure(thrown, "database-corrupt") || isFailure(thrown, "database-foreign");
+        throw isOther || !database.isFileInPlace() ? replaced() : thrown;
+      });
+    if (found?.length !== 1) throw replaced();
+    generation = next;
+    return rows;
+  };
+  return {
+    /** @throws Failure `ledger-replaced` */
+    async read(scope: entries.LedgerScope) {
+      scopeValues = entries.toScopeValues(scope);
+      const [row] = await database.query(generationSql, scopeValues);
+      const found = row?.integer("generation") ?? 0;
+      if (found < generation) throw replaced();
+      generation = found;
+    },
+    /** Writes one after the other, because each needs the generation of the one before. */
+    write(sql: string, values: readonly db.SqlValue[]) {
+      const written = last.then(async () => await advance({ sql, values }));
+      last = written.catch(() => undefined);
+      return written;
+    },
+  };
+};
+
+const generationSql = `SELECT generation FROM rollcall.scope WHERE ${entries.isScopeSql}`;
+
+const advanceSql = `UPDATE rollcall.scope SET generation = ?
+  WHERE ${entries.isScopeSql} AND generation = ? RETURNING id`;
+
+/** `marks` contains the dedup keys. `frame` contains the digest of the envelope. */
+const recordRequestSql = `INSERT INTO rollcall.request
+    (scope, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls, marks, frame, contents)
+  VALUES (?, 'trying', ?, ?, ?, ?, ?, ?, 1, '[]', ?, ?, ?) RETURNING id`;
+
+const recordRetrySql = `UPDATE rollcall.request SET state = 'trying', last_tried = ?, attempts = attempts + 1
+  WHERE id = ? AND state NOT IN ('assumed_logged', 'released') RETURNING id`;
+
+const scopesInFlightSql = `SELECT DISTINCT ${entries.scopeColumns} FROM ${entries.scopedRequestsSql}
+  WHERE state = 'trying'`;
+
+const recoverSql = `UPDATE rollcall.request SET state = 'unknown', cause = 'died'
+  WHERE state = 'trying' AND scope IN (SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql})`;
+
+/** @throws Failure `storage` */
+export const countWriters = async (ledger: string) => {
+  const prefix = lockPrefix(ledger);
+  let writers = 0;
+  for (const name of readdirSync(dirname(prefix))) {
+    if (!name.startsWith(basename(prefix))) continue;
+    const lock = await db.tryLock({ path: join(dirname(prefix), name), title: "a lock" });
+    if (!lock) writers++;
+    lock?.release();
+  }
+  return writers;
+};
+
+const maxHashLength = 16;
+
+/** The lock is next to the ledger, because the runs of several containers may share only its folder. */
+export const toScopeLock = (ledger: string, scope: entries.LedgerScope) => ({
+  path: lockPrefix(ledger) + entries.hashScope(scope).slice(0, maxHashLength),
+  title: "the lock of the ledger",
+});
+
+const lockPrefix = (ledger: string) => `${db.findOwnPath({ path: ledger, title: "the ledger" })}.lock-`;

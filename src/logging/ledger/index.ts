@@ -1,0 +1,33 @@
+/** Records requests, and compares inputs with these records. */
+import type { DatabaseLocation, DatabaseWaitOptions } from "../../database/index.ts";
+
+export {
+  type Entry,
+  type EntryCounts,
+  type EntryFilter,
+  type EntryState,
+  findGroups,
+  formatState,
+  hashScope,
+  isLogged,
+  isUnknown,
+  type LedgerScope,
+  ledgerStates,
+} from "./entries.ts";
+export type { RecordedOutcome } from "./file-writer.ts";
+export { openPriorOutcomes, openWrittenFiles, type PriorOutcomes, type WrittenFiles } from "./prior-outcomes.ts";
+export type { RecordedRequest, RunLedger, RunLedgerOptions } from "./recorded-requests.ts";
+
+/** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
+export const openExistingLedger = async (
+  location: DatabaseLocation,
+  options: DatabaseWaitOptions & { isForReading: boolean },
+) => await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate: false, recovers: true });
+
+/** @throws Failure `ledger-missing`; as `openDatabase` */
+export const openRunLedger: typeof import("./recorded-requests.ts").openRunLedger = async (...args) =>
+  await (await import("./recorded-requests.ts")).openRunLedger(...args);
+
+/** Does not change the file. Returns undefined if the file does not exist. @throws Failure `storage` */
+export const examineLedger: typeof import("./ledger.ts").examineLedger = async (path, host) =>
+  await (await import("./ledger.ts")).examineLedger(path, host);

@@ -1,0 +1,211 @@
+/** Opens the ledger, which stores each request before rollcall sends the request. */
+import { resolve } from "node:path";
+import * as db from "../../database/index.ts";
+import { isFailure } from "../../failure.ts";
+import * as entries from "./entries.ts";
+import { countWriters, createFileWriter } from "./file-writer.ts";
+import type { WrittenFiles } from "./prior-outcomes.ts";
+import { createSharedWriter } from "./shared-writer.ts";
+
+const createTableStatements = (id: string, { inScope = "", inRequest = "" }) => [
+  `CREATE TABLE rollcall.scope (
+     id ${id}, destination TEXT NOT NULL, account TEXT NOT NULL, model TEXT NOT NULL, split TEXT NOT NULL,
+     batch TEXT NOT NULL, has_batch BIGINT NOT NULL, ${inScope} UNIQUE (destination, account, model, split, batch, has_batch))`,
+  `CREATE TABLE rollcall.request (
+     id ${id}, scope BIGINT NOT NULL REFERENCES rollcall.scope (id), ${inRequest}
+     state TEXT NOT NULL, input TEXT NOT NULL, groups BIGINT NOT NULL, bytes BIGINT NOT NULL, key TEXT NOT NULL,
+     first_tried BIGINT NOT NULL, last_tried BIGINT NOT NULL, attempts BIGINT NOT NULL, status BIGINT, cause TEXT,
+     calls TEXT NOT NULL, marks BYTEA NOT NULL, frame TEXT NOT NULL, contents BYTEA)`,
+  "CREATE INDEX request_scope ON rollcall.request (scope, id)",
+  `CREATE TABLE rollcall.address (
+     destination TEXT NOT NULL, account TEXT NOT NULL, max_bytes BIGINT, refused_bytes BIGINT, refused_at BIGINT,
+     echoes_key BIGINT NOT NULL, PRIMARY KEY (destination, account))`,
+  "CREATE TABLE rollcall.written (path TEXT PRIMARY KEY, digest TEXT NOT NULL)",
+];
+
+/** A change of the tables needs a new version. */
+const ledgerSchema: db.DatabaseSchema = {
+  title: "the ledger",
+  // "rcLG" in ASCII.
+  applicationId: 0x72634c47,
+  version: 2,
+  tables: createTableStatements("INTEGER PRIMARY KEY AUTOINCREMENT", {
+    inScope: "generation BIGINT NOT NULL DEFAULT 0,",
+  }),
+  postgres: {
+    version: 2,
+    tables: [
+      `CREATE TABLE rollcall.run (
+         id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until TIMESTAMPTZ NOT NULL,
+         has_ended BOOLEAN NOT NULL DEFAULT false)`,
+      "CREATE INDEX run_open ON rollcall.run (lease_until) WHERE NOT has_ended",
+      ...createTableStatements("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", {
+        inRequest: `run BIGINT NOT NULL REFERENCES rollcall.run (id), token TEXT NOT NULL UNIQUE,
+            generation TEXT NOT NULL, changed TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp(),`,
+      }),
+      "CREATE INDEX request_changed ON rollcall.request (changed)",
+      "CREATE INDEX request_run ON rollcall.request (run) WHERE state IN ('trying', 'not_sent', 'refused')",
+      `CREATE TABLE rollcall.mark (
+         scope BIGINT NOT NULL, generation TEXT NOT NULL, mark BYTEA NOT NULL, request BIGINT NOT NULL,
+         PRIMARY KEY (scope, generation, mark))`,
+      "CREATE INDEX mark_request ON rollcall.mark (request)",
+    ],
+  },
+};
+
+/** The methods throw the failures of `Database`. */
+export type Ledger = NonNullable<Awaited<ReturnType<typeof openLedger>>>;
+
+/** Returns undefined if the ledger does not exist. @throws as `openDatabase` */
+export const openLedger = async (
+  location: db.DatabaseLocation,
+  // `recovers` sets requests of dead runs to `unknown`.
+  options: Omit<db.DatabaseOptions, keyof db.DatabaseLocation> & { recovers?: boolean },
+) => {
+  const opened = await db.openDatabase(ledgerSchema, { ...options, ...location });
+  if (!opened) return undefined;
+  const { database, isNew: created, isCopy } = opened;
+  const { path, isShared, isFileInPlace: isIntact } = database;
+  const { host, recovers, isForReading } = options;
+  const writer = isShared ? createSharedWriter(database, { host }) : createFileWriter(database);
+  let now: (() => number) | undefined;
+  try {
+    // In a shared ledger, the claims of dead runs block other runs.
+    const recovery = !isCopy && (recovers || isShared) ? writer.recover() : undefined;
+    await recovery?.catch((thrown: unknown) => {
+      if (!isForReading || !isReadOnly(thrown)) throw thrown;
+    });
+    // The database provides the time, because the clocks of machines may differ.
+    const startMs = host.elapsed();
+    const clockMs = await writer.readClockMs?.();
+    if (clockMs !== undefined) now = () => clockMs + host.elapsed() - startMs;
+  } catch (thrown) {
+    await database.close();
+    throw thrown;
+  }
+  return {
+    path,
+    created,
+    isShared,
+    isIntact,
+    /** Returns the database's time in ms since 1970; undefined for a file. */
+    now,
+    ...writer,
+    countRequests: async () => ({
+      counts: entries.toCounts(await database.query(entries.countsSql)),
+      writers: (await writer.countRuns?.()) ?? 0,
+    }),
+    writtenFiles: openDigests(database),
+    entries: (filter: entries.EntryFilter) => entries.selectEntries(database, filter),
+    scopeEntries: (scope: entries.LedgerScope, from = 0) => {
+      const values = [...entries.toScopeValues(scope), from];
+      const sql = `${entries.isScopeSql} AND request.id >= ?`;
+      return entries.readEntries(database, { sql, values, hasContents: true });
+    },
+    entriesOfOtherAccounts: (scope: entries.LedgerScope) => {
+      const [destination, account, ...values] = entries.toScopeValues(scope);
+      const sql = "(destination, model, split, batch, has_batch) = (?, ?, ?, ?, ?) AND account <> ?";
+      return entries.readEntries(database, { sql, values: [destination ?? "", ...values, account ?? ""] });
+    },
+    makeScope: async (scope: entries.LedgerScope) => await makeScope(database, scope),
+    readFacts: async (scope: entries.LedgerScope) => await readFacts(database, scope),
+    saveFacts: async (scope: entries.LedgerScope, facts: DestinationFacts) => await saveFacts(database, scope, facts),
+    async resolve(id: string, state: "assumed_logged" | "released") {
+      const sql = `UPDATE rollcall.request SET state = ?${writer.changedSql}
+        WHERE id = ? AND state = 'unknown' RETURNING id`;
+      const row = entries.parseId(id);
+      const [resolved] = await database.transact([{ sql, values: [state, row] }, ...writer.releaseClaims([row])]);
+      return resolved?.length === 1;
+    },
+    /** Does not delete requests that are in flight or unknown. */
+    forget: async (filter: entries.EntryFilter) => await forgetRequests(database, filter),
+    close: async () => await database.close(writer.end),
+  };
+};
+
+const openDigests = (database: db.Database): WrittenFiles => ({
+  async readDigest(path) {
+    const [row] = await database.query("SELECT digest FROM rollcall.written WHERE path = ?", [resolve(path)]);
+    return row?.text("digest");
+  },
+  async recordDigest(path, digest) {
+    const sql = `INSERT INTO rollcall.written (path, digest) VALUES (?, ?)
+      ON CONFLICT (path) DO UPDATE SET digest = excluded.digest`;
+    await database.query(sql, [resolve(path), digest]);
+  },
+});
+
+const makeScope = async (database: db.Database, scope: entries.LedgerScope) => {
+  const values = entries.toScopeValues(scope);
+  const make = `INSERT INTO rollcall.scope (${entries.scopeColumns}) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`;
+  const find = `SELECT id FROM rollcall.scope WHERE ${entries.isScopeSql}`;
+  const [, [row] = []] = await database.transact([make, find].map((sql) => ({ sql, values })));
+  return row?.integer("id") ?? 0;
+};
+
+const forgetRequests = async (database: db.Database, { matchesScope, ...filter }: entries.EntryFilter) => {
+  const scopeRows = await database.query(`SELECT id, ${entries.scopeColumns} FROM rollcall.scope`);
+  const scopes = scopeRows.filter((row) => matchesScope?.(entries.toScope(row)) ?? true);
+  if (scopes.length === 0) return 0;
+  const { sql: condition, values } = entries.toCondition(filter);
+  const sql = `DELETE FROM rollcall.request WHERE scope IN (${scopes.map((row) => row.integer("id")).join()})
+    AND state IN ('logged', 'assumed_logged', 'refused', 'not_sent', 'released')
+    AND id IN (SELECT request.id FROM ${entries.scopedRequestsSql} WHERE ${condition})`;
+  const [rows, counts = rows] = await database.transact(
+    // A request that another run retries meanwhile is not deleted, and keeps its claims.
+    database.isShared
+      ? [{ sql: `WITH gone AS (${sql} RETURNING id), ${freedSql} SELECT count(*) AS forgotten FROM gone`, values }]
+      : [{ sql, values }, { sql: "SELECT changes() AS forgotten" }],
+  );
+  return counts?.[0]?.integer("forgotten") ?? 0;
+};
+
+/** The codes mean `read_only_sql_transaction` and `insufficient_privilege` in PostgreSQL. */
+const isReadOnly = (thrown: unknown) =>
+  (isFailure(thrown, "database-failed") || isFailure(thrown, "database-refused")) &&
+  ["25006", "42501"].includes(thrown.details.systemCode ?? "");
+
+const freedSql = "freed AS (DELETE FROM rollcall.mark WHERE request IN (SELECT id FROM gone))";
+
+const saveFactsSql = `
+  INSERT INTO rollcall.address AS known (destination, account, max_bytes, refused_bytes, refused_at, echoes_key)
+  VALUES (?, ?, ?, ?, ?, ?)
+  ON CONFLICT (destination, account) DO UPDATE SET max_bytes = excluded.max_bytes,
+    refused_bytes = excluded.refused_bytes, refused_at = excluded.refused_at,
+    echoes_key = CASE known.echoes_key WHEN 1 THEN 1 ELSE excluded.echoes_key END`;
+
+/** The sizes are lengths of request bodies in bytes. `at` is in milliseconds since 1970. */
+export type DestinationFacts = Readonly<{
+  sizes: { passed: number | undefined; refused: { bytes: number; at: number } | undefined };
+  echoesKey: boolean;
+}>;
+
+const saveFacts = async (
+  database: db.Database,
+  { destination, account }: entries.LedgerScope,
+  { sizes: { passed, refused }, echoesKey }: DestinationFacts,
+) => {
+  const sizes = [passed ?? null, refused?.bytes ?? null, refused?.at ?? null];
+  await database.query(saveFactsSql, [destination, account, ...sizes, echoesKey ? 1 : 0]);
+};
+
+const readFacts = async (
+  database: db.Database,
+  { destination, account }: entries.LedgerScope,
+): Promise<DestinationFacts> => {
+  const sql = `SELECT max_bytes, refused_bytes, refused_at, echoes_key FROM rollcall.address
+    WHERE destination = ? AND account = ?`;
+  const [row] = await database.query(sql, [destination, account]);
+  const [passed, bytes, at] = ["max_bytes", "refused_bytes", "refused_at"].map((column) =>
+    row?.isNull(column) === false ? row.integer(column) : undefined,
+  );
+  const refused = bytes === undefined || at === undefined ? undefined : { bytes, at };
+  return { sizes: { passed, refused }, echoesKey: row?.integer("echoes_key") === 1 };
+};
+
+export const examineLedger = async (path: string, host: db.DatabaseWaitOptions["host"]) => {
+  const examined = await db.examineFile(ledgerSchema, { path, host, sql: entries.countsSql });
+  if (!examined) return undefined;
+  const { rows, ...facts } = examined;
+  return { ...facts, counts: entries.toCounts(rows), writers: await countWriters(path) };
+};

@@ -1,0 +1,245 @@
+/** Reads the requests of earlier runs, and records the requests of a run. */
+import type { DatabaseLocation, Lock } from "../../database/index.ts";
+import { type Failure, isFailure } from "../../failure.ts";
+import type { Host } from "../../host.ts";
+import { dayMs } from "../../units.ts";
+import { formatId, isUnknown, type LedgerScope, makeIdempotencyKey, parseId } from "./entries.ts";
+import { leaseLost, ledgerBusy, ledgerMissing, ledgerReplaced } from "./failures.ts";
+import type { NewEntry, RecordedOutcome } from "./file-writer.ts";
+import type { DestinationFacts, Ledger } from "./ledger.ts";
+import { openWrittenFiles, type WrittenFiles } from "./prior-outcomes.ts";
+
+export type RunLedgerOptions = Readonly<{
+  host: Host;
+  modelId: string;
+  split: string;
+  batch: string | undefined;
+  account: string;
+  ledger: (DatabaseLocation & { require: boolean }) | undefined;
+  maxWaitMs: number;
+  dryRun: boolean;
+  resendLogged: boolean;
+  hasIdempotencyKeys: boolean;
+  /** True for the local service. Other services must echo a key first. */
+  honorsKeys: boolean;
+  onWait: (leaseMs?: number) => void;
+  onUnavailable: (code: string) => void;
+}>;
+
+export type RecordedRequest = Readonly<{
+  id: string | undefined;
+  /** The `Idempotency-Key` of all attempts; empty if keys are off. */
+  key: string;
+  /** Milliseconds since 1970. */
+  firstTried: number;
+}>;
+
+/** `input` is the name of the first input. */
+type RunNames = Readonly<{ destination: string; input: string }>;
+
+export const openRunLedger = async (options: RunLedgerOptions, names: RunNames) => {
+  const { ledger: location, dryRun } = options;
+  const canCreate = !dryRun && !location?.require;
+  const ledger = location && (await (await import("./ledger.ts")).openLedger(location, { ...options, canCreate }));
+  if (location?.require && !ledger) throw ledgerMissing(location.path);
+  return new RunLedger(options, names, ledger);
+};
+
+type RequestFacts = Pick<NewEntry, "dedupKeys" | "bytes" | "envelopeDigest" | "contents">;
+
+/** Without a ledger, the methods record no requests. */
+export class RunLedger {
+  readonly writtenFiles: WrittenFiles;
+  readonly now: () => number;
+  readonly #options: RunLedgerOptions;
+  readonly #scope: LedgerScope;
+  readonly #input: string;
+  readonly #ledger: Ledger | undefined;
+  /** A run that can log groups again needs new idempotency keys. */
+  readonly #generation: string;
+  readonly #ownRequests = new Set<string>();
+  #facts: DestinationFacts = { sizes: { passed: undefined, refused: undefined }, echoesKey: false };
+  /** True if the service echoed a key before this run. */
+  #echoedBefore: boolean | undefined;
+  #lock: Lock | undefined;
+  #replaced: Failure | undefined;
+  #scopeRow: number | undefined;
+  /** The first row that may have changed since the last read. */
+  #changedFrom = 0;
+  #revision = 0;
+
+  constructor(options: RunLedgerOptions, { destination, input }: RunNames, ledger: Ledger | undefined) {
+    const { host, resendLogged, modelId: model, split, batch = null, account } = options;
+    this.#options = options;
+    this.#scope = { destination, account, model, split, batch };
+    this.#input = input;
+    this.#ledger = ledger;
+    this.#generation = !ledger || resendLogged ? `${host.now()}-${host.random()}` : "";
+    this.now = ledger?.now ?? host.now;
+    this.writtenFiles = ledger?.writtenFiles ?? openWrittenFiles();
+  }
+
+  get resultFacts() {
+    return this.#ledger ? { path: this.#ledger.path, created: this.#ledger.created } : null;
+  }
+
+  /** True if this run may resend an unknown request. An echo during this run has no effect. */
+  get honorsKeys() {
+    return this.#options.honorsKeys || this.#echoedBefore === true;
+  }
+
+  get willHonorKeys() {
+    return this.#options.honorsKeys || this.#facts.echoesKey;
+  }
+
+  /** The limit for request bodies; undefined without a recent answer 413. */
+  get sizeLimit() {
+    const { passed = 0, refused } = this.#facts.sizes;
+    if (!refused || !isRecent(refused, this.now())) return undefined;
+    return { bytes: Math.max(passed, Math.ceil(refused.bytes / 2)), refusedBytes: refused.bytes };
+  }
+
+  /** For a ledger file, waits until no other run holds the scope. Sets requests of dead runs to `unknown`. */
+  async acquire(wait: { signal?: AbortSignal; maxWaitMs?: number } = {}) {
+    const { host, dryRun, onWait } = this.#options;
+    const { signal = host.signal, maxWaitMs = this.#options.maxWaitMs } = wait;
+    const ledger = this.#ledger;
+    if (!ledger || dryRun) return;
+    this.#requireIntact();
+    const from = host.elapsed();
+    this.#lock = await ledger.acquireScope(this.#scope, { host: { ...host, signal }, maxWaitMs, onWait });
+    if (!this.#lock) throw ledgerBusy(ledger.path, host.elapsed() - from);
+    await this.#readFacts();
+    await ledger.recover(this.#scope);
+  }
+
+  release() {
+    this.#lock?.release();
+    this.#lock = undefined;
+  }
+
+  async hasChanged() {
+    const before = this.#revision;
+    this.#revision = (await this.#ledger?.readRevision()) ?? 0;
+    return this.#revision !== before;
+  }
+
+  /** Yields the requests of other accounts to the same URL, model, split and batch. */
+  async *entriesOfOtherAccounts() {
+    yield* this.#ledger?.entriesOfOtherAccounts(this.#scope) ?? [];
+  }
+
+  /** Yields requests of other runs, oldest first. Later calls skip requests that cannot have changed. */
+  async *entries() {
+    const isShared = this.#ledger?.isShared === true;
+    const isHeld = this.#lock !== undefined;
+    if (!isHeld) await this.#readFacts();
+    let last = this.#changedFrom - 1;
+    let firstOpen: number | undefined;
+    for await (const entry of this.#ledger?.scopeEntries(this.#scope, this.#changedFrom) ?? []) {
+      last = parseId(entry.id);
+      if (this.#ownRequests.has(entry.id)) continue;
+      // If other runs can use the scope, they may retry requests that were not sent.
+      if (isUnknown(entry.state) || (entry.state === "not_sent" && (isShared || !isHeld))) firstOpen ??= last;
+      // In a shared ledger, `recordRequest` reports the groups of requests in flight.
+      if (entry.state !== "trying" || !isShared || !isHeld) yield entry;
+    }
+    this.#changedFrom = firstOpen ?? last + 1;
+  }
+
+  /** Returns null if keys are off, or if each run has new keys. */
+  findPlannedKey(dedupKeys: Uint8Array) {
+    const { hasIdempotencyKeys, ledger, resendLogged } = this.#options;
+    return hasIdempotencyKeys && ledger && !resendLogged ? makeIdempotencyKey(this.#scope, dedupKeys, "") : null;
+  }
+
+  async recordRequest(request: RequestFacts): Promise<RecordedRequest | { taken: Uint8Array }> {
+    this.#requireIntact();
+    const { hasIdempotencyKeys, resendLogged } = this.#options;
+    const firstTried = this.now();
+    const key = hasIdempotencyKeys ? makeIdempotencyKey(this.#scope, request.dedupKeys, this.#generation) : "";
+    if (!this.#ledger) return { id: undefined, key, firstTried };
+    const generation = resendLogged ? this.#generation : "";
+    this.#scopeRow ??= await this.#ledger.makeScope(this.#scope);
+    const entry = { ...request, key, input: this.#input, now: firstTried, generation };
+    const row = await this.#ledger.recordRequest(this.#scopeRow, entry);
+    if (typeof row === "object") return row;
+    const id = formatId(row);
+    this.#ownRequests.add(id);
+    return { id, key, firstTried };
+  }
+
+  /** @throws Failure `lease-lost` */
+  requireLease() {
+    const ledger = this.#ledger;
+    if (ledger?.isShared && this.#lock?.isHeld() === false) throw leaseLost(ledger.path);
+  }
+
+  async recordRetry({ id }: RecordedRequest) {
+    this.#requireIntact();
+    return id === undefined || (await this.#ledger?.recordRetry(parseId(id), this.now())) !== false;
+  }
+
+  /** This run knows the outcome, so a replaced ledger stops only the next request. */
+  async recordOutcome({ id }: RecordedRequest, outcome: RecordedOutcome) {
+    if (id === undefined || this.#replaced) return;
+    await this.#ledger?.recordOutcome(parseId(id), outcome).catch((thrown: unknown) => {
+      if (!isFailure(thrown, "ledger-replaced")) throw thrown;
+      this.#replaced = thrown;
+    });
+  }
+
+  /** The failure if the ledger was replaced during the run. */
+  get replaced() {
+    return this.#replaced;
+  }
+
+  async recordKeyEcho() {
+    await this.#saveFacts({ ...this.#facts, echoesKey: true });
+  }
+
+  async recordPassedSize(bytes: number) {
+    const { passed = 0, refused } = this.#facts.sizes;
+    if (bytes <= passed) return;
+    const sizes = { passed: bytes, refused: refused && bytes < refused.bytes ? refused : undefined };
+    this.#facts = { ...this.#facts, sizes };
+    if (refused) await this.#saveFacts(this.#facts);
+  }
+
+  async recordRefusedSize(bytes: number) {
+    const { passed = bytes, refused } = this.#facts.sizes;
+    if (refused && isRecent(refused, this.now()) && refused.bytes <= bytes) return;
+    const sizes = { passed: passed < bytes ? passed : undefined, refused: { bytes, at: this.now() } };
+    await this.#saveFacts({ ...this.#facts, sizes });
+  }
+
+  readOtherLeaseMs = async () => await this.#ledger?.readOtherLeaseMs?.();
+
+  async close() {
+    this.release();
+    await this.#ledger?.close();
+  }
+
+  #requireIntact() {
+    this.requireLease();
+    const ledger = this.#ledger;
+    if (this.#replaced) throw this.#replaced;
+    if (ledger?.isIntact() === false) throw ledgerReplaced(`the ledger ${ledger.path}`);
+    if (ledger && this.#lock?.isHeld() === false) throw ledgerReplaced(`the lock of the ledger ${ledger.path}`);
+  }
+
+  async #readFacts() {
+    this.#facts = (await this.#ledger?.readFacts(this.#scope)) ?? this.#facts;
+    this.#echoedBefore ??= this.#facts.echoesKey;
+  }
+
+  async #saveFacts(changed: DestinationFacts) {
+    this.#facts = changed;
+    if (!this.#replaced) await this.#ledger?.saveFacts(this.#scope, changed);
+  }
+}
+
+/** A refused size expires, because the service may raise its limit. */
+const maxRefusedSizeAgeMs = dayMs;
+
+const isRecent = ({ at }: { at: number }, now: number) => at <= now && now - at <= maxRefusedSizeAgeMs;

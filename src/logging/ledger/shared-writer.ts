@@ -1,0 +1,192 @@
+/** Writes the ledger in PostgreSQL, where a row of `mark` is a request's claim to a dedup key. */
+import { randomUUID } from "node:crypto";
+import type { Database } from "../../database/index.ts";
+import type { Host } from "../../host.ts";
+import { dedupKeyBytes } from "../../index/dedup-keys.ts";
+import { leaseLost } from "./failures.ts";
+import { outcomeSql, toOutcomeValues, type Writer } from "./file-writer.ts";
+
+/** A run without contact to the database loses its lease after this time. */
+const leaseMs = 15_000;
+
+const leaseEndSql = `clock_timestamp() + interval '${leaseMs} milliseconds'`;
+
+const leaseExpiredSql = "(has_ended OR lease_until < clock_timestamp())";
+
+const renewSql = `UPDATE rollcall.run SET lease_until = ${leaseEndSql}
+  WHERE id = ? AND NOT ${leaseExpiredSql} RETURNING id`;
+
+/** The end of a run deletes the claims of its requests in these states. */
+const releasedStatesSql = "('not_sent', 'refused', 'released')";
+
+export const beginRun = async (database: Database, { elapsed }: Pick<Host, "elapsed">) => {
+  let renewedAt = elapsed();
+  const [row] = await database.query(`INSERT INTO rollcall.run (lease_until) VALUES (${leaseEndSql}) RETURNING id`);
+  const id = row?.integer("id") ?? 0;
+  let isLost = false;
+  const noteRenewal = (askedAt: number) => {
+    renewedAt = Math.max(renewedAt, askedAt);
+  };
+  const renew = async () => {
+    const askedAt = elapsed();
+    const rows = await database.query(renewSql, [id]);
+    if (rows.length === 0) isLost = true;
+    else noteRenewal(askedAt);
+  };
+  const timer = setInterval(() => void renew().catch(() => undefined), leaseMs / 3).unref();
+  return {
+    id,
+    isHeld: () => !isLost && elapsed() - renewedAt < leaseMs,
+    noteRenewal,
+    // The claims remain, because the run may retry its unsent groups.
+    release: () => undefined,
+    async end() {
+      clearInterval(timer);
+      await database.query("UPDATE rollcall.run SET has_ended = true WHERE id = ?", [id]);
+      await expireDeadRuns(database);
+    },
+  };
+};
+
+const expireDeadRuns = async (database: Database) => {
+  await database.query(`UPDATE rollcall.run SET has_ended = true WHERE NOT has_ended AND ${leaseExpiredSql}`);
+  const isOfEndedRun = "run IN (SELECT id FROM rollcall.run WHERE has_ended)";
+  await database.query(
+    `DELETE FROM rollcall.mark WHERE request IN
+       (SELECT id FROM rollcall.request WHERE state IN ${releasedStatesSql} AND ${isOfEndedRun})`,
+  );
+  await database.query(
+    `UPDATE rollcall.request SET state = 'unknown', cause = 'died', changed = clock_timestamp()
+     WHERE state = 'trying' AND ${isOfEndedRun}`,
+  );
+};
+
+export const createSharedWriter = (
+  database: Database,
+  { host, run }: { host: Pick<Host, "elapsed">; run?: Awaited<ReturnType<typeof beginRun>> },
+): Writer => {
+  const requireLease = () => {
+    if (run?.isHeld() !== true) throw leaseLost(database.path);
+    return run;
+  };
+  return {
+    changedSql: ", changed = clock_timestamp()",
+    async acquireScope() {
+      run ??= await beginRun(database, host);
+      return run;
+    },
+    recover: async () => await expireDeadRuns(database),
+    async recordRequest(scope, { dedupKeys, key, input, bytes, envelopeDigest, contents, generation }) {
+      const { id: runId, noteRenewal } = requireLease();
+      const askedAt = host.elapsed();
+      const token = randomUUID();
+      const entry = [scope, token, generation, input, bytes, key, envelopeDigest, contents ?? null];
+      const values = [dedupKeys, runId, ...entry, runId, token];
+      for (let attempt = 0; attempt < maxRecordAttempts; attempt++) {
+        const [[recorded] = []] = await database.transact(
+          [{ sql: recordRequestSql, values }],
+          ([rows]) => rows?.[0]?.integer("missing") === 0,
+        );
+        if (!recorded) break;
+        if (recorded.integer("missing") === 0) {
+          noteRenewal(askedAt);
+          return recorded.integer("id");
+        }
+        const rows = await database.query(takenSql, [dedupKeys, scope, generation, runId]);
+        if (rows.length > 0) return { taken: Buffer.concat(rows.map((row) => row.bytes("mark"))) };
+      }
+      throw leaseLost(database.path);
+    },
+    recordRetry: async (request) => (await database.query(recordRetrySql, [requireLease().id, request])).length === 1,
+    async recordOutcome(request, outcome) {
+      const { state } = outcome;
+      const update = async (condition: string) => {
+        const sql = `UPDATE rollcall.request SET ${outcomeSql}, changed = clock_timestamp()
+          WHERE id = ? AND ${condition} RETURNING id`;
+        return (await database.query(sql, [...toOutcomeValues(outcome), request])).length > 0;
+      };
+      const isOwn = `run = ${run?.id ?? 0}`;
+      if (await update(`${isOwn} AND state = 'trying'`)) return;
+      // The lease expired. An outcome such as `refused` must not replace the outcome of another run.
+      if (state !== "logged" && state !== "unknown") return void (await update(`${isOwn} AND state = 'unknown'`));
+      const isOpen = `(${isOwn} OR state <> 'trying') AND state NOT IN ('logged', 'assumed_logged')`;
+      // Another run may have deleted the claims, so the request claims its groups again.
+      if (await update(state === "logged" ? "state <> 'logged'" : isOpen)) await database.query(claimSql, [request]);
+    },
+    async countRuns() {
+      const [row] = await database.query(`SELECT count(*) AS runs FROM rollcall.run WHERE NOT ${leaseExpiredSql}`);
+      return row?.integer("runs") ?? 0;
+    },
+    readClockMs: async () => (await database.query(`SELECT ${nowMsSql} AS now`))[0]?.integer("now"),
+    readOtherLeaseMs: async () => (await database.query(otherLeaseMsSql, [run?.id ?? 0]))[0]?.integer("rest"),
+    readRevision: async () => (await database.query(lastChangeSql))[0]?.integer("at") ?? 0,
+    releaseClaims: (requests) => [
+      {
+        sql: `DELETE FROM rollcall.mark WHERE request IN (${requests.join()}) AND NOT EXISTS
+          (SELECT 1 FROM rollcall.request WHERE id = mark.request AND state <> 'released')`,
+      },
+    ],
+    end: async () => await run?.end(),
+  };
+};
+
+const otherLeaseMsSql = `
+  SELECT coalesce((extract(epoch FROM max(lease_until) - clock_timestamp()) * 1000)::bigint, 0) AS rest
+  FROM rollcall.run WHERE id <> ? AND NOT ${leaseExpiredSql}`;
+
+const lastChangeSql =
+  "SELECT coalesce((extract(epoch FROM max(changed)) * 1000000)::bigint, 0) AS at FROM rollcall.request";
+
+const nowMsSql = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
+
+/** A retry helps if another run deletes claims between the two statements. */
+const maxRecordAttempts = 5;
+
+const eachKeySql = `LATERAL (
+  SELECT substring(given.marks FROM at * ${dedupKeyBytes} + 1 FOR ${dedupKeyBytes}) AS mark
+  FROM generate_series(0, length(given.marks) / ${dedupKeyBytes} - 1) AS at) AS own`;
+
+const releasedRequestsSql = (run: string) =>
+  `SELECT id FROM rollcall.request WHERE run = ${run} AND state IN ${releasedStatesSql}`;
+
+/**
+ * `missing` counts groups that other requests claim. If `missing` is not 0, the caller must roll back. The token makes
+ * the statement repeatable. The order of keys avoids deadlocks.
+ */
+const recordRequestSql = `
+  WITH given AS (SELECT ?::bytea AS marks),
+  alive AS (${renewSql}),
+  added AS (
+    INSERT INTO rollcall.request
+      (scope, run, token, generation, state, input, groups, bytes, key, first_tried, last_tried, attempts, calls,
+        marks, frame, contents)
+    SELECT ?::bigint, alive.id, ?::text, ?::text, 'trying', ?::text, length(given.marks) / ${dedupKeyBytes},
+      ?::bigint, ?::text,
+      ${nowMsSql}, ${nowMsSql}, 1, '[]', given.marks, ?::text, ?::bytea
+    FROM alive, given ON CONFLICT (token) DO NOTHING RETURNING id, scope, generation, groups),
+  claimed AS (
+    INSERT INTO rollcall.mark AS held (scope, generation, mark, request)
+    SELECT added.scope, added.generation, own.mark, added.id FROM added, given, ${eachKeySql} ORDER BY own.mark
+    ON CONFLICT (scope, generation, mark) DO UPDATE SET request = excluded.request
+      WHERE held.request IN (${releasedRequestsSql("?::bigint")})
+    RETURNING 1)
+  SELECT id, groups - (SELECT count(*) FROM claimed) AS missing FROM added
+  UNION ALL SELECT id, 0 FROM rollcall.request WHERE token = ?`;
+
+const takenSql = `
+  WITH given AS (SELECT ?::bytea AS marks)
+  SELECT held.mark FROM given, ${eachKeySql} JOIN rollcall.mark AS held ON held.mark = own.mark
+  WHERE held.scope = ? AND held.generation = ? AND held.request NOT IN (${releasedRequestsSql("?")})`;
+
+const recordRetrySql = `
+  WITH alive AS (${renewSql})
+  UPDATE rollcall.request
+  SET state = 'trying', run = alive.id, last_tried = ${nowMsSql}, attempts = attempts + 1, changed = clock_timestamp()
+  FROM alive WHERE request.id = ? AND (request.run = alive.id OR state = 'unknown')
+    AND state NOT IN ('logged', 'assumed_logged', 'released')
+  RETURNING request.id`;
+
+const claimSql = `
+  INSERT INTO rollcall.mark (scope, generation, mark, request)
+  SELECT given.scope, given.generation, own.mark, given.id FROM rollcall.request AS given, ${eachKeySql}
+  WHERE given.id = ? ORDER BY own.mark ON CONFLICT DO NOTHING`;

@@ -1,0 +1,58 @@
+import { Failure, type FailureDetails } from "../../failure.ts";
+import { getErrorCode } from "../../files.ts";
+import * as sentences from "../../sentences.ts";
+import { formatRoundedSize } from "../../units.ts";
+
+export const compressionUnsupported = (compression: string) =>
+  new Failure("usage", "compression-unsupported", `this version of Node cannot compress with ${compression}`, {
+    hint: "use --compress gzip, or run rollcall with Node 22.15, 23.8 or newer",
+  });
+
+export const fileNotFollowable = (file: string, found: "not-a-file" | "compressed" | "document") => {
+  const why = {
+    compressed: "it is compressed",
+    document: "it is one JSON document, not lines",
+    "not-a-file": "it is not a file",
+  }[found];
+  const hint = "run without --follow, or name the file that the training run writes";
+  return new Failure("usage", "file-not-followable", `cannot follow ${file}: ${why}`, { hint });
+};
+
+export const oneRequestTooLarge = (size: { bytes: number; limit: number; requests: number; tooLarge: boolean }) => {
+  const { bytes, limit, requests, tooLarge } = size;
+  const message = `--one-request: the input needs a request of ${bytes} bytes, but the limit is ${limit} bytes`;
+  return new Failure("usage", "one-request-too-large", message, {
+    hint: tooLarge
+      ? `omit --one-request to send ${requests} requests, because the service refused an earlier request as too large (413)`
+      : `set --max-request-size ${bytes}, or omit --one-request to send ${requests} requests`,
+  });
+};
+
+export const requestTooLarge = (bytes: number, groups: number, details: FailureDetails) => {
+  const [content, hint] =
+    groups === 1
+      ? [
+          " with one group",
+          `make the group smaller, ask the operator for a larger limit, or ${sentences.skipRefusedHint}`,
+        ]
+      : ["", "omit --one-request to send several requests, or ask the operator for a larger limit"];
+  const message = `the service refused a request of ${formatRoundedSize(bytes)}${content} as too large (413)`;
+  return new Failure("refused", "request-too-large", message, { hint, ...details });
+};
+
+const otherRejectsHint = "choose another file with --rejects";
+
+export const rejectsExist = (file: string) =>
+  new Failure(
+    "usage",
+    "rejects-exist",
+    `${file} already exists. Either rollcall did not write the file, or it was changed after rollcall wrote it`,
+    {
+      hint: `move the file away, or ${otherRejectsHint}`,
+    },
+  );
+
+export const rejectsUnwritable = (file: string, cause: unknown) => {
+  const message = `cannot write ${file}: ${sentences.describeSystemCode(getErrorCode(cause))}`;
+  return new Failure("storage", "rejects-unwritable", message, { hint: otherRejectsHint, cause });
+};

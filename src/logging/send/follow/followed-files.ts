@@ -1,0 +1,203 @@
+/** Reads the complete lines of a followed file, and of later files with the same name. */
+
+import { stat } from "node:fs/promises";
+import * as datasets from "../../../dataset/index.ts";
+import { Failure } from "../../../failure.ts";
+import { getErrorCode } from "../../../files.ts";
+import type { Host } from "../../../host.ts";
+import { bomLength } from "../../../json/json-bytes.ts";
+import { invalidInput } from "../../../problems/failures.ts";
+import { Problems } from "../../../problems/problems.ts";
+import type { Strictness } from "../../../problems/rules.ts";
+import { fileNotFollowable } from "../failures.ts";
+
+export interface FollowedFileOptions {
+  host: Host;
+  file: string;
+  split: string | undefined;
+  groupBy: readonly string[] | undefined;
+  strictness: Strictness;
+  onEvent: (event: "waiting" | "moved" | "rewritten") => void;
+}
+
+type CompletionOptions = Pick<datasets.AssemblyOptions, "size" | "wasSent" | "onInvalid" | "onComplete"> & {
+  dedupKeys: datasets.DedupKeys;
+};
+
+export interface FollowedFile {
+  index: number;
+  tail: datasets.Tail;
+  assembler: datasets.GroupAssembler;
+  scan: datasets.Scan;
+  /** A time of `host.elapsed`. */
+  changedAt: number;
+  /** True if a later file exists and this file no longer grows. */
+  isFinished: boolean;
+  isRewritten: boolean;
+}
+
+export class FollowedFiles {
+  readonly all: FollowedFile[] = [];
+  /** All groups of all files. */
+  readonly dataset: datasets.Dataset;
+  readonly #options: FollowedFileOptions;
+  readonly #completion: CompletionOptions;
+  readonly #sources: datasets.Source[] = [];
+  #isWaiting = false;
+  #comparedCount = 0;
+  #isMixed = false;
+
+  constructor(options: FollowedFileOptions, completion: CompletionOptions) {
+    this.#options = options;
+    this.#completion = completion;
+    const sources = this.#sources;
+    const scan = datasets.createScanResult(options.strictness);
+    this.dataset = {
+      sources,
+      scan,
+      problems: scan.problems,
+      split: options.split,
+      groups: new datasets.Groups(scan.parts),
+      get ownKeys() {
+        return scan.requests.distinct[0]?.keys ?? new Map();
+      },
+      close: async () => await datasets.closeSources(sources),
+    };
+  }
+
+  /** The size of all complete lines that were read, in bytes. */
+  get bytesRead() {
+    return this.all.reduce((sum, { tail }) => sum + tail.taken, 0);
+  }
+
+  toUnreadable(thrown: unknown) {
+    if (thrown instanceof Failure) return thrown;
+    const code = getErrorCode(thrown);
+    if (code === "unknown") throw thrown;
+    this.dataset.problems.report("file-unreadable", { code }, { file: this.#options.file });
+    return invalidInput(this.dataset.problems);
+  }
+
+  /** Opens the file, or the next file of this name after a rename or rewrite. */
+  async open() {
+    const before = this.all.at(-1);
+    if (before && !before.isRewritten && !before.tail.isMoved()) return;
+    if (this.all.some(({ isRewritten, isFinished, tail }) => !isRewritten && !isFinished && tail.isCurrent())) return;
+    const { host, onEvent } = this.#options;
+    const wasWaiting = this.#isWaiting;
+    this.#isWaiting = !(await this.#openNext());
+    if (this.#isWaiting) {
+      if (!wasWaiting) onEvent("waiting");
+    } else if (before) {
+      before.changedAt = host.elapsed();
+      onEvent(before.isRewritten ? "rewritten" : "moved");
+    }
+  }
+
+  /** Returns false if the file does not exist. */
+  async #openNext() {
+    const { file, groupBy, host } = this.#options;
+    const { scan, groups, problems } = this.dataset;
+    const index = this.all.length;
+    try {
+      await this.#requireRegularFile();
+      const tail = await datasets.openTail(file, index > 0 ? `${file} (version ${index + 1})` : file);
+      const { dedupKeys, ...completion } = this.#completion;
+      this.#sources.push(tail.source);
+      problems.inputs = this.#sources.map(({ name }) => name);
+      const assembler = new datasets.GroupAssembler({
+        ...completion,
+        scan,
+        groups,
+        isGroupedByKey: groupBy !== undefined,
+        file: tail.source.name,
+        keys: dedupKeys.addInput(),
+        elapsed: host.elapsed,
+      });
+      const fileScan = new datasets.Scan(tail.source, { index, groupBy, result: scan });
+      const state = { changedAt: host.elapsed(), isFinished: false, isRewritten: false };
+      this.all.push({ index, tail, assembler, scan: fileScan, ...state });
+      return true;
+    } catch (thrown) {
+      if (getErrorCode(thrown) === "ENOENT") return false;
+      throw this.toUnreadable(thrown);
+    }
+  }
+
+  async #requireRegularFile() {
+    const { file } = this.#options;
+    const { problems } = this.dataset;
+    const facts = await stat(file);
+    if (facts.isDirectory()) {
+      problems.report("file-is-folder", undefined, { file });
+      throw invalidInput(problems);
+    }
+    // Opening a pipe would wait for a writer.
+    if (!facts.isFile()) throw fileNotFollowable(file, "not-a-file");
+  }
+
+  /** Calls `onLines` after each block of lines. */
+  async read({ tail, scan, assembler }: FollowedFile, onLines: () => Promise<void>) {
+    const head = tail.taken === 0 ? tail.head() : Buffer.alloc(0);
+    if (tail.taken === 0) this.#requireText(head);
+    const end = await tail.findCompleteEnd();
+    const start = tail.taken + bomLength(head);
+    if (end <= start) return;
+    const { parts } = this.dataset.scan;
+    try {
+      for await (const block of datasets.readBlocks(tail.source.bytes, { start, end })) {
+        if (this.#options.host.urgent.aborted) return;
+        const first = parts.count;
+        await scan.scanFrame(block);
+        await tail.skip(block.start);
+        if (block.kind === "lines") tail.take(block.bytes);
+        else await tail.skip(block.end);
+        assembler.take(first, this.#reportNewMismatches());
+        await onLines();
+      }
+      await tail.skip(end);
+    } catch (thrown) {
+      // The next poll finds that the file was rewritten.
+      if (!(thrown instanceof datasets.ShrunkSourceError)) throw thrown;
+    }
+  }
+
+  #requireText(head: Buffer) {
+    const { file } = this.#options;
+    const { problems } = this.dataset;
+    if (datasets.findDecompressor(head)) throw fileNotFollowable(file, "compressed");
+    if (/^[\s\ufeff]*[{[]\s*\n/.test(head.toString("utf8"))) throw fileNotFollowable(file, "document");
+    const sniffed = datasets.findFormatError(head, file);
+    if (!sniffed) return;
+    sniffed.report(problems, file);
+    throw invalidInput(problems);
+  }
+
+  /** Returns the first line with a new error. */
+  #reportNewMismatches() {
+    const { split, strictness } = this.#options;
+    const { requests, shapes } = this.dataset.scan;
+    const count = requests.byContent.size + shapes.size;
+    if (count === this.#comparedCount) return undefined;
+    this.#comparedCount = count;
+    const problems = new Problems(strictness);
+    datasets.reportMismatches({ requests, shapes, problems }, { split });
+    if (problems.errors === 0 && this.#isMixed) return undefined;
+    this.#isMixed = shapes.size > 1;
+    this.dataset.problems.merge(problems);
+    const lines = problems.sorted().flatMap(({ severity, line }) => (severity === "error" ? (line ?? 1) : []));
+    return lines.toSorted((a, b) => a - b)[0];
+  }
+
+  /** Returns true if a file ends with an incomplete line. */
+  async reportUnfinished() {
+    let hasUnfinished = false;
+    for (const { tail, isRewritten } of this.all) {
+      const bytes = isRewritten ? 0 : await tail.countUnfinished();
+      if (bytes === 0) continue;
+      this.dataset.problems.report("incomplete-line", { bytes }, { file: tail.source.name });
+      hasUnfinished = true;
+    }
+    return hasUnfinished;
+  }
+}

@@ -1,0 +1,148 @@
+/** Describes the failures of runs that sent requests. */
+import { Failure, type FailureDetails, isFailure } from "../../failure.ts";
+import * as sentences from "../../sentences.ts";
+import { adviseToResolve, formatLedgerCommand } from "../../shell-words.ts";
+import type { SentRequest } from "./attempt-request.ts";
+import { outcomes } from "./outcome.ts";
+import type { SendResult } from "./send-result.ts";
+
+interface LogCounts extends sentences.LoggedCounts {
+  notSent: number;
+  rejected: number;
+  unknown: number;
+  requests: number;
+  hasLedger: boolean;
+  resendLogged: boolean;
+  ledgerArgs: readonly string[];
+}
+
+export const logPartial = (counts: LogCounts, stop: Failure, details: FailureDetails) => {
+  const { notSent, rejected, hasLedger } = counts;
+  const rerun = `rerun the same command${notSent > 0 ? " to send only the remaining groups" : ", which skips logged groups"}`;
+  const rest = hasLedger ? rerun : sentences.resendAloneHint(notSent > 0 ? "remaining" : "rejected");
+  const first = hasLedger || notSent > 0 ? findFirstStep(stop) : fixNamedHint;
+  const rejectedText = rejected === 0 ? "" : ` ${rejected} rejected,`;
+  const message = `${sentences.formatLogged(counts)},${rejectedText} ${notSent} not logged: ${stop.message}`;
+  const hint = first ? `${first}. Then ${rest}` : rest;
+  return new Failure(outcomes.logged.code, "log-partial", message, { ...details, hint });
+};
+
+interface RejectedFacts extends LogCounts {
+  unreadable: number;
+  file: string;
+  isEmpty: boolean;
+  /** True for converted input. The rejects file may then lack records of rejected groups. */
+  isConverted: boolean;
+}
+
+export const logRejected = (facts: RejectedFacts, details: FailureDetails) => {
+  const { hasLedger, file, isEmpty, isConverted } = facts;
+  const where = isEmpty ? "the rejects file is empty" : `see ${file}`;
+  const again = hasLedger ? ", then rerun the same command, which skips logged groups" : "";
+  const message = `${sentences.formatRejected(facts)} (${where}), ${sentences.formatLogged(facts)}`;
+  const hint = isConverted
+    ? `fix the input (${file}.reasons lists the problems)${again}`
+    : `fix the groups in ${file} (${file}.reasons lists the problems), then log ${file} alone`;
+  return new Failure(outcomes.rejected.code, isConverted ? "records-rejected" : "log-rejected", message, {
+    hint,
+    ...details,
+  });
+};
+
+export const logUnresolved = (facts: LogCounts, details: FailureDetails) => {
+  const unknown = sentences.pluralize(facts.unknown, "group");
+  const message = `${unknown} of earlier runs may or may not have been logged (this run: ${sentences.formatLogged(facts)})`;
+  return new Failure(outcomes.unknown.code, "log-unresolved", message, { ...details, hint: toCheckServiceHint(facts) });
+};
+
+interface UnknownFacts
+  extends LogCounts,
+    Pick<SentRequest, "recorded" | "number" | "unknownFailure" | "retryFailure">,
+    Pick<SendResult, "unknownIds" | "unrecorded" | "recordFailure"> {
+  positions: string;
+  areMoreUnknown: boolean;
+  canResolve: boolean;
+}
+
+const toCheckServiceHint = ({ ledgerArgs, resendLogged }: LogCounts, ids: readonly string[] = []) => {
+  const again = resendLogged ? ", but without --resend-logged" : "";
+  if (ids.length === 0) return `${adviseToResolve(ledgerArgs)}. Then run the same \`rollcall log\` command${again}`;
+  const resolve = formatLedgerCommand(`resolve ${ids.join(" ")} --assume-logged`, ledgerArgs);
+  return `check whether the service has the groups of ${ids.join(", ")}. If it does, run ${resolve}. If not, run the same \`rollcall log\` command with --on-unknown resend${again}`;
+};
+
+export const logUnknown = (facts: UnknownFacts, details: FailureDetails) => {
+  const { recorded, positions, canResolve, areMoreUnknown, unknownFailure, retryFailure, recordFailure } = facts;
+  const why = unknownFailure ?? (isFailure(details.cause, "interrupted") ? details.cause : undefined);
+  const first = why ? `: ${describeEnd(why)}` : "";
+  const reasons = retryFailure ? `${first}, and the retry failed: ${describeEnd(retryFailure)}` : first;
+  const ids = areMoreUnknown || recorded.id === undefined ? [] : [recorded.id];
+  const others = areMoreUnknown ? ` and ${facts.requests > 1 ? "other requests" : "requests of earlier runs"}` : "";
+  const subject = `request ${facts.number} of ${facts.requests} (${[...ids, positions].join(", ")})${others}`;
+  const hasRest = facts.notSent > 0;
+  const andRest = hasRest ? " and send the rest" : "";
+  const orRest = hasRest
+    ? ". To send only the groups that are counted as not logged, run the command without --on-unknown resend"
+    : "";
+  const hint = canResolve
+    ? `rerun the same command within 24 hours of the first attempt to resolve the request${andRest} (the service honors Idempotency-Key)`
+    : facts.hasLedger
+      ? `${toCheckServiceHint(facts, ids)}${orRest}`
+      : "check whether the service has the groups with an unknown outcome before you send them again";
+  const end = recordFailure ? `, and ${ledgerFailed}: ${recordFailure.message}` : "";
+  const message = `${subject} may or may not have been logged${reasons}${end}. ${formatCounts(facts)}`;
+  const wholeHint = recordFailure ? `${repairLedgerHint}. Then ${hint}` : hint;
+  return new Failure(outcomes.unknown.code, canResolve ? "log-resolvable" : "log-unknown", message, {
+    ...details,
+    hint: wholeHint,
+  });
+};
+
+const formatCounts = ({ unknown, logged, alreadyLogged, notSent }: LogCounts) =>
+  `Groups: ${unknown} unknown, ${logged} logged,${alreadyLogged > 0 ? ` ${alreadyLogged} already logged,` : ""} ${notSent} not logged`;
+
+const ledgerFailed = "the ledger could not record the outcome";
+const repairLedgerHint = "make the ledger writable again, for example by freeing disk space";
+
+export const logUnrecorded = (facts: UnknownFacts, details: FailureDetails) => {
+  const { unrecorded, notSent, ledgerArgs, resendLogged, recordFailure } = facts;
+  const unrecordedIds = new Set(unrecorded.map(({ id }) => id));
+  const unknownIds = [...facts.unknownIds].flatMap((id) => (unrecordedIds.has(id) ? [] : (id ?? [])));
+  const resolve = (option: string, isWanted: boolean) => {
+    const ids = unrecorded.flatMap(({ id, isLogged }) => (isLogged === isWanted ? (id ?? []) : []));
+    return ids.length === 0 ? [] : [formatLedgerCommand(`resolve ${ids.join(" ")} ${option}`, ledgerArgs)];
+  };
+  const commands = [...resolve("--assume-logged", true), ...resolve("--resend", false)].join(" and ");
+  const rerun = `, and rerun the same command${resendLogged ? " without --resend-logged" : ""} to send the groups that were not sent`;
+  const answers = unrecorded.flatMap(({ id, status }) => (status === null ? [] : `${id} with ${status}`));
+  const unsentIds = unrecorded.flatMap(({ id, status }) => (status === null ? (id ?? []) : []));
+  const ends = [
+    ...(answers.length > 0 ? [`the service answered ${sentences.formatList(answers)}`] : []),
+    ...(unsentIds.length > 0 ? [`this run did not send ${sentences.formatList(unsentIds)}`] : []),
+  ];
+  const names = unknownIds.join(", ");
+  const others = names === "" ? "" : `. ${names} may or may not have been logged`;
+  const message = `${ends.join(", and ")}, but ${ledgerFailed}: ${recordFailure?.message}${others}. ${formatCounts(facts)}`;
+  const first = `${repairLedgerHint}. Then run ${commands}${notSent + unsentIds.length > 0 ? rerun : ""}`;
+  const hint = names === "" ? first : `${first}. Also ${toCheckServiceHint(facts, unknownIds)}`;
+  return new Failure(outcomes.unknown.code, "log-unrecorded", message, { ...details, hint });
+};
+
+const findFirstStep = ({ kind, retryable, details }: Failure) => {
+  if (kind === "input-changed") return details.problems?.[0]?.advice;
+  if (kind === "invalid-input" && details.hint && details.problems?.length !== 1)
+    return `${fixNamedHint}, or ${details.hint}`;
+  return retryable ? undefined : (details.hint ?? fixNamedHint);
+};
+
+const fixNamedHint = "fix the reported problems";
+
+const describeEnd = (failure: Failure) => {
+  if (failure.kind === "interrupted") return "the run was interrupted before the answer arrived";
+  const { cause, http } = failure.details;
+  if (failure.kind === "connection-failed" && cause instanceof Error) return cause.message;
+  if (!http?.status) return "the answer does not say whether the request was logged";
+  if (failure.kind === "html-reply")
+    return `a web page${http.said ? ` ("${sentences.cutText(http.said, 200)}")` : ""} arrived with the status ${http.status}, so a gateway may have answered instead of the service`;
+  return `the service answered ${http.status}${http.said ? ` (${http.said})` : ""}`;
+};

@@ -1,0 +1,69 @@
+/** Defines the outcomes of attempts, requests, groups and runs. */
+
+import type { FailureCode } from "../../failure.ts";
+import type { Attempt } from "../../wire/client/index.ts";
+import { type EntryState, isLogged, isUnknown, type RecordedOutcome } from "../ledger/index.ts";
+
+interface OutcomeFacts {
+  /** `joinOutcomes` keeps the higher rank. */
+  readonly rank: number;
+  /** The state of the request in the ledger. */
+  readonly recorded: RecordedOutcome["state"];
+  /** The text for a request. */
+  readonly text: string;
+  /** The text for a number of groups. */
+  readonly groupText: string;
+  /** The code of a failed run that has such groups; undefined for the code of the cause. */
+  readonly code: FailureCode | undefined;
+}
+
+const notLogged = { groupText: "not logged", code: undefined };
+
+export const outcomes = {
+  not_sent: { rank: 0, recorded: "not_sent", text: "not sent", ...notLogged },
+  not_processed: { rank: 0, recorded: "not_sent", text: "not processed", ...notLogged },
+  too_large: { rank: 1, recorded: "refused", text: "too large", ...notLogged },
+  refused: { rank: 1, recorded: "refused", text: "refused", ...notLogged },
+  rejected: { rank: 1, recorded: "refused", text: "refused", groupText: "rejected", code: "partial" },
+  unknown: { rank: 2, recorded: "unknown", text: "outcome unknown", groupText: "unknown", code: "unknown_outcome" },
+  logged: { rank: 3, recorded: "logged", text: "logged", groupText: "logged", code: "partial" },
+  already_logged: { rank: 3, recorded: "logged", text: "logged", groupText: "already logged", code: "partial" },
+  repeated: { rank: 4, recorded: "logged", text: "logged", groupText: "logged twice", code: "partial" },
+} as const satisfies Readonly<Record<string, OutcomeFacts>>;
+
+export type Outcome = keyof typeof outcomes;
+
+/** The outcomes of a group in the order of the result document. `not_sent` includes refused groups. */
+export const groupOutcomes = ["logged", "already_logged", "rejected", "unknown", "not_sent"] as const;
+export type GroupOutcome = (typeof groupOutcomes)[number];
+
+/** The status of a run. A run is `partial` if a failure ended it after some groups had an outcome. */
+export type RunStatus = Extract<Outcome, "logged" | "already_logged" | "not_sent" | "unknown"> | "planned" | "partial";
+
+/** Returns the outcome after both. An unknown outcome stays unknown until an attempt succeeds. */
+export const joinOutcomes = <Name extends Outcome>(earlier: Name, later: Name): Name =>
+  outcomes[later].rank >= outcomes[earlier].rank ? later : earlier;
+
+/** Applies the table of outcomes in guarantees.md. */
+export const classifyAttempt = (attempt: Attempt): Outcome => {
+  if (attempt.kind === "broken") return attempt.isBodySent ? "unknown" : "not_sent";
+  const { status, isBodySent, hasRetryAfter } = attempt;
+  if (status >= 200 && status < 300) return attempt.isWebPage ? "unknown" : "logged";
+  if (status === 413) return "too_large";
+  // Assumed: a 503 with Retry-After says that the request was not processed.
+  if (status === 429 || status === 408 || (status === 503 && hasRetryAfter)) return "not_processed";
+  if (status >= 500) return isBodySent ? "unknown" : "not_processed";
+  // A 303 follows a processed request. Other unlisted redirects say nothing about it.
+  const isUnlisted = status === 409 || (status < 400 && ![301, 302, 307, 308].includes(status));
+  return isUnlisted && (isBodySent || status === 409) ? "unknown" : "refused";
+};
+
+/** True if no retry can change the outcome of the attempt. */
+export const isFinal = (outcome: Outcome) => outcome !== "unknown" && outcomes[outcome].rank > 0;
+
+/** Returns the outcome of a request in the ledger. */
+export const toOutcome = (state: EntryState) => {
+  if (isLogged(state)) return "logged";
+  if (isUnknown(state)) return "unknown";
+  return state === "refused" ? "refused" : "not_sent";
+};

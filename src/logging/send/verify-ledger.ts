@@ -1,0 +1,97 @@
+/** Compares the groups of inputs with the ledger. */
+
+import { assignDedupKeys, type Dataset, locateGroup } from "../../dataset/index.ts";
+import type { Problem } from "../../failure.ts";
+import { createProblem, type ProblemLocation, type RuleCount } from "../../problems/problems.ts";
+import { type Entry, findGroups, hashScope } from "../ledger/index.ts";
+import { OutcomeColumn } from "./group-outcomes.ts";
+import { joinOutcomes, toOutcome } from "./outcome.ts";
+
+export interface Verification {
+  counts: Record<VerifiedOutcome | "read", number>;
+  isInvalid: boolean;
+  /** The entries of the groups. */
+  entries: readonly Entry[];
+  /** The first `maxProblems` problems, and the first problem of each outcome. */
+  problems: readonly Problem[];
+  problemCounts: readonly RuleCount[];
+  files: readonly FileStatus[];
+}
+
+const maxProblems = 20;
+
+type FileStatus = { file: string; read: number; logged: number };
+
+const verifiedOutcomes = ["not_sent", "refused", "unknown", "logged", "repeated"] as const;
+type VerifiedOutcome = (typeof verifiedOutcomes)[number];
+
+/** With `isPerScope`, a group may be logged once in each scope. */
+export const verifyDataset = async (
+  dataset: Dataset,
+  entries: AsyncIterable<Entry> | readonly Entry[],
+  { isPerScope, ledgerArgs }: { isPerScope: boolean; ledgerArgs: readonly string[] },
+): Promise<Verification> => {
+  const found = await findOutcomes(dataset, entries, isPerScope);
+  // If the input has an error, `log` sends nothing by default.
+  const facts = { isInvalid: dataset.problems.errors > 0, ledgerArgs };
+  const counts = { read: found.groups, logged: 0, repeated: 0, unknown: 0, refused: 0, not_sent: 0 };
+  const problems: Problem[] = [];
+  const byFile = new Map<string, FileStatus>();
+  for (let group = 0; group < found.groups; group++) {
+    const outcome = found.outcomes.outcomeOf(group);
+    counts[outcome]++;
+    const location = locateGroup(dataset, group);
+    const status = byFile.get(location.file) ?? { file: location.file, read: 0, logged: 0 };
+    byFile.set(location.file, status);
+    status.read++;
+    if (outcome === "logged") status.logged++;
+    else if (problems.length < maxProblems || counts[outcome] === 1)
+      problems.push(problemMakers[outcome](location, facts));
+  }
+  const problemCounts = (["repeated", "unknown", "refused", "not_sent"] as const).map((outcome): RuleCount => {
+    return { rule: problemMakers[outcome]({}, facts).rule, severity: "error", count: counts[outcome] };
+  });
+  const files = [...byFile.values()].sort((a, b) => a.file.localeCompare(b.file, "en", { numeric: true }));
+  return { counts, isInvalid: facts.isInvalid, entries: found.entries, problems, problemCounts, files };
+};
+
+const findOutcomes = async (
+  dataset: Dataset,
+  entries: AsyncIterable<Entry> | readonly Entry[],
+  isPerScope: boolean,
+) => {
+  const dedupKeys = assignDedupKeys(dataset.groups);
+  const outcomes = new OutcomeColumn(verifiedOutcomes, dedupKeys.count);
+  /** Each array contains 1 at the index of each logged group. */
+  const loggedByScope = new Map<string, Uint8Array>();
+  const matching: Entry[] = [];
+  for await (const entry of entries) {
+    const groups = findGroups(entry.dedupKeys, dedupKeys.find);
+    if (groups.length === 0) continue;
+    matching.push(entry);
+    const name = isPerScope ? hashScope(entry.scope) : "";
+    const logged = loggedByScope.get(name) ?? new Uint8Array(dedupKeys.count);
+    loggedByScope.set(name, logged);
+    const recorded = toOutcome(entry.state);
+    for (const group of groups) {
+      const outcome = recorded === "logged" && logged[group] === 1 ? "repeated" : recorded;
+      outcomes.set(group, joinOutcomes(outcomes.outcomeOf(group), outcome));
+      if (recorded === "logged") logged[group] = 1;
+    }
+  }
+  return { groups: dedupKeys.count, outcomes, entries: matching };
+};
+
+type AdviceFacts = Readonly<{ isInvalid: boolean; ledgerArgs: readonly string[] }>;
+
+const problemMakers = {
+  repeated: (where: ProblemLocation, { ledgerArgs }: AdviceFacts) => {
+    const file = where.file?.replace(/(?<=\.eval)!.*/, "") ?? "-";
+    return createProblem("duplicate-group", { statusArgs: [file, ...ledgerArgs] }, where);
+  },
+  unknown: (where: ProblemLocation, { ledgerArgs }: AdviceFacts) =>
+    createProblem("unresolved-group", { ledgerArgs }, where),
+  refused: (where: ProblemLocation) => createProblem("group-refused", { text: undefined }, where),
+  not_sent: (where: ProblemLocation, { isInvalid }: AdviceFacts) =>
+    createProblem("group-not-logged", { isInvalid }, where),
+};

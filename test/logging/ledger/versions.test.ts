@@ -1,0 +1,182 @@
+/** Versions of ledgers and stores. A new one has the current version, and rollcall opens no other version. */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Connection from "libsql";
+import pg from "pg";
+import { describe, expect, it } from "vitest";
+import { openLedger } from "../../../src/logging/ledger/ledger.ts";
+import { usualDelivery } from "../../support/inputs.ts";
+import { hasPostgres, newDatabase } from "../../support/postgres.ts";
+import { newHome, runRollcall } from "../../support/run.ts";
+
+/** Runs a command that opens a ledger or a store. Returns its exit code, and its message on one line. */
+const opened = async (kind: "ledger" | "store", place: string) => {
+  const args = kind === "ledger" ? ["ledger", "status", "--ledger", place] : ["models", "--local"];
+  const env = { ...newHome(), ...(kind === "store" ? { ROLLCALL_STORE: place } : {}) };
+  const { code, stderr } = await runRollcall(args, { env });
+  return { code, said: stderr.replaceAll(/\s+/g, " ") };
+};
+
+/** The kinds of databases, with application id, version and a table in a file of SQLite. */
+const kinds = [
+  {
+    kind: "ledger",
+    title: "the ledger",
+    id: 0x72634c47,
+    current: 2,
+    table: "CREATE TABLE request (id INTEGER PRIMARY KEY AUTOINCREMENT, state TEXT NOT NULL, marks BLOB NOT NULL)",
+  },
+  {
+    kind: "store",
+    title: "the store of the local service",
+    id: 0x72636c73,
+    current: 3,
+    table: "CREATE TABLE requests (id INTEGER PRIMARY KEY, key TEXT UNIQUE, last_call INTEGER) STRICT",
+  },
+] as const;
+
+const newFile = (): string => join(mkdtempSync(join(tmpdir(), "versions-")), "my own.db");
+
+const fileWith = (sql: string): string => {
+  const path = newFile();
+  const database = new Connection(path);
+  database.exec(sql);
+  database.close();
+  return path;
+};
+
+describe.for(kinds)("a $kind in a file", ({ kind, title, id, current, table }) => {
+  it("has the current version, also in an empty file", async () => {
+    const path = newFile();
+    writeFileSync(path, "");
+    const log = ["log", "m", "test/samples/airline.groups.jsonl", "--split", "train", "--local"];
+    const places = kind === "ledger" ? ["--ledger", path] : [];
+    const env = { ...newHome(), ...(kind === "store" ? { ROLLCALL_STORE: path } : {}) };
+    expect((await runRollcall([...log, ...places], { env })).code).toBe(0);
+    const database = new Connection(path);
+    expect(database.prepare("PRAGMA user_version").get()).toMatchObject({ user_version: current });
+    database.close();
+    expect((await opened(kind, path)).code).toBe(0);
+  });
+
+  it.for([
+    ["a newer version", current + 1],
+    ["an older version", current - 1],
+  ] as const)("is refused as %s with both numbers, and with a fix for an older version", async ([, version]) => {
+    const path = fileWith(`${table}; PRAGMA application_id = ${id}; PRAGMA user_version = ${version}`);
+    const before = readFileSync(path);
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${title} ${path} has version ${version}, but this rollcall expects version ${current}`);
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(said.includes("a rerun then logs all groups again")).toBe(kind === "ledger" && version < current);
+    const [, fix] = /move the file away \(`(mv .*?)`\)/.exec(said) ?? [];
+    if (fix !== undefined) execFileSync("sh", ["-c", fix]);
+    expect((await opened(kind, path)).code).toBe(version < current ? 0 : 11);
+  });
+
+  it.for([
+    ["another program's database", () => fileWith("CREATE TABLE thing (id INTEGER)")],
+    ["a file that is not a database", () => fileWith("")],
+  ] as const)("is refused as %s", async ([, made]) => {
+    const path = made();
+    if (statSync(path).size === 0) writeFileSync(path, "dear diary, ".repeat(1000));
+    const { code, said } = await opened(kind, path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${path} is not ${title.replace("the", "a rollcall")}: another program wrote it`);
+  });
+});
+
+/** Queries a database without rollcall. */
+const ask = async (address: string, sql: string): Promise<readonly unknown[]> => {
+  const client = new pg.Client(address);
+  await client.connect();
+  const { rows } = await client.query(sql);
+  await client.end();
+  return rows;
+};
+
+describe.skipIf(!hasPostgres)("a ledger in PostgreSQL", { tags: "database" }, () => {
+  const made = async (): Promise<string> => {
+    const path = await newDatabase();
+    await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
+    return path;
+  };
+
+  it("starts at version 2, also in an empty schema", async () => {
+    for (const path of [await made(), await newDatabase()]) {
+      await ask(path, "CREATE SCHEMA IF NOT EXISTS rollcall");
+      await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
+      expect(await ask(path, "SELECT part, number::int FROM rollcall.version")).toEqual([
+        { part: "ledger", number: 2 },
+      ]);
+      expect((await opened("ledger", path)).code).toBe(0);
+    }
+  });
+
+  it.for([3, 1, 0])("is refused with both numbers for version %i", async (version) => {
+    const path = await made();
+    await ask(path, `UPDATE rollcall.version SET number = ${version}`);
+    const { code, said } = await opened("ledger", path);
+    expect(code).toBe(11);
+    expect(said).toContain(`the ledger ${path} has version ${version}, but this rollcall expects version 2`);
+  });
+
+  it.for([
+    "CREATE SCHEMA rollcall; CREATE TABLE rollcall.students (name TEXT)",
+    "CREATE SCHEMA rollcall; CREATE TABLE rollcall.version (name TEXT)",
+  ])("is refused in another program's schema, whatever its tables are (row %$)", async (sql) => {
+    const path = await newDatabase();
+    await ask(path, sql);
+    const { code, said } = await opened("ledger", path);
+    expect(code).toBe(11);
+    expect(said).toContain(`${path} is not a rollcall ledger: another program wrote it`);
+  });
+});
+
+describe.skipIf(!hasPostgres)("a ledger in PostgreSQL that a run writes", { tags: "database" }, () => {
+  it("appears in doctor with its requests in flight", async () => {
+    const path = await newDatabase();
+    const ledger = await openLedger({ path }, { ...usualDelivery(), canCreate: true });
+    const scope = { destination: "https://service.example/log", account: "a", model: "m", split: "train", batch: null };
+    await ledger?.acquireScope(scope, usualDelivery());
+    await ledger?.recordRequest(await ledger.makeScope(scope), {
+      dedupKeys: Buffer.alloc(32, 1).fill(2, 16),
+      key: "",
+      input: "a",
+      bytes: 1,
+      envelopeDigest: "",
+      now: 0,
+      generation: "",
+    });
+    const { stdout } = await runRollcall(["doctor", "--json", "--local"], { env: { ROLLCALL_LEDGER: path } });
+    const found = (JSON.parse(stdout).findings as readonly { check: string }[]).filter(
+      ({ check }) => check === "ledger",
+    );
+    expect(found).toMatchObject([
+      {
+        status: "ok",
+        message: `${path} answers. Requests: 1 trying. 1 run is writing`,
+        facts: { counts: { trying: { requests: 1, groups: 2 } } },
+      },
+    ]);
+    await ledger?.close();
+  });
+});
+
+describe.skipIf(!hasPostgres)("a read-only database", { tags: "database" }, () => {
+  it("can be read by `ledger status`, and gives exit 11 with the reason for `ledger resolve`", async () => {
+    const path = await newDatabase();
+    await (await openLedger({ path }, { ...usualDelivery(), canCreate: true }))?.close();
+    const client = new pg.Client(path);
+    await client.connect();
+    await client.query(`ALTER DATABASE "${new URL(path).pathname.slice(1)}" SET default_transaction_read_only = on`);
+    await client.end();
+    const env = { ROLLCALL_LEDGER: path };
+    expect((await runRollcall(["ledger", "status"], { env })).code).toBe(0);
+    const { code, stderr } = await runRollcall(["ledger", "resolve", "r1", "--resend", "--local"], { env });
+    expect([code, stderr.includes("disk"), stderr.includes("it is read-only (25006)")]).toEqual([11, false, true]);
+  });
+});

@@ -1,0 +1,172 @@
+import { appendFileSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { interrupted } from "../../../src/failures.ts";
+import { type FollowOptions, followFile } from "../../../src/logging/send/index.ts";
+import { requestRefused } from "../../../src/wire/client/failures.ts";
+import type { Attempt } from "../../../src/wire/client/index.ts";
+import { testHost } from "../../support/host.ts";
+import { makeAnswer, newFolder, openRecordingClient, usualDelivery } from "../../support/inputs.ts";
+
+const line = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
+const groupLine = (...rewards: readonly unknown[]) =>
+  `{"trajectories":[${rewards.map((one) => line(one)).join(",")}]}\n`;
+const bare = (id: number, reward: number) => `${line(reward, `,"group_id":${id}`)}\n`;
+
+/** The lines of the rejects file. */
+const rejectsOf = (file: string): readonly string[] =>
+  existsSync(`${file}.rejected`) ? readFileSync(`${file}.rejected`, "utf8").trimEnd().split("\n") : [];
+
+/** Follows a file with a clock that only waits advance. Each wait does the next step. The last step is Ctrl-C. */
+const follow = async (
+  steps: readonly ((file: string) => void)[],
+  { answer, ...more }: Partial<FollowOptions> & { readonly answer?: (body: Buffer, at: number) => Attempt } = {},
+) => {
+  const folder = newFolder();
+  const file = join(folder, "a.jsonl");
+  const stop = new AbortController();
+  let elapsed = 0;
+  const said: string[] = [];
+  const left = [...steps];
+  const host = {
+    ...testHost(),
+    signal: stop.signal,
+    elapsed: () => elapsed,
+    sleep: async (ms: number) => {
+      elapsed += ms;
+      const step = left.shift();
+      step?.(file);
+      if (step === undefined) stop.abort(interrupted({ signal: "SIGINT" }));
+    },
+  };
+  const keeping = openRecordingClient((body, at) => {
+    const groups: readonly { trajectories: readonly { reward: number }[] }[] = JSON.parse(`${body}`).trajectory_groups;
+    const rewards = groups.map(({ trajectories }) => trajectories.map(({ reward }) => reward).join("+"));
+    said.push(`${elapsed}: ${rewards.join(" ")}, ${rejectsOf(file).length} rejected`);
+    return answer?.(body, at) ?? makeAnswer(200);
+  });
+  /** Each budget allows one retry. */
+  const retryBudget = () => {
+    let retries = 1;
+    return { wait: async () => retries-- > 0 };
+  };
+  const client = { ...keeping, retryBudget };
+  const { result, dataset } = await followFile({
+    ...usualDelivery(),
+    ...{ host, file, split: "train", groupBy: undefined, groupSize: undefined, groupIdleMs: 0, everyMs: 1000 },
+    strictness: { strict: false, allowed: new Set(["single-trajectory-group", "no-assistant-turn"]) },
+    ledger: { path: join(folder, "ledger.db"), require: false },
+    onEvent: (event) => said.push(`${elapsed}: ${event}`),
+    onRead: () => undefined,
+    client: async () => client,
+    ...more,
+  });
+  await dataset.close();
+  const { read, logged, already_logged: before, rejected, unknown, not_sent: unsent } = result.groups;
+  return {
+    said,
+    end: [result.status, result.failure?.kind, read, logged, before, rejected, unknown, unsent],
+    warnings: result.warnings.map(({ rule, line: at }) => `${rule} ${at ?? ""}`.trim()),
+    rejects: rejectsOf(file),
+    reward: result.metrics["train/reward"],
+  };
+};
+
+const append =
+  (...texts: readonly string[]) =>
+  (file: string) =>
+    appendFileSync(file, texts.join(""));
+const wait = (looks: number) => Array.from({ length: looks }, () => () => undefined);
+
+describe("following a file", () => {
+  it("sends complete groups after --every, full requests at once, and other groups at the end", async () => {
+    const steps = [
+      ...[wait(1), append(groupLine(1)), wait(1), append(groupLine(2)), wait(2)],
+      ...[append(groupLine(3)), append(groupLine(4))],
+      append(groupLine(5, 6), groupLine(7), groupLine(8).slice(0, 30)),
+      ...[append(groupLine(8).slice(30)), wait(4), append(groupLine(9), line(10))],
+    ].flat();
+    expect(await follow(steps, { maxRequestBytes: 220 })).toEqual({
+      said: [
+        ...["0: waiting", "1500: 1 2, 0 rejected", "2250: 3 4, 0 rejected"],
+        ...["3250: 5+6 7, 0 rejected", "3250: 8, 0 rejected", "4000: 9, 0 rejected"],
+      ],
+      end: ["partial", "interrupted", 8, 8, 0, 0, 0, 0],
+      ...{ warnings: ["incomplete-line"], rejects: [], reward: 5 },
+    });
+  });
+
+  it("retries each batch within its own retry budget", async () => {
+    const steps = [append(groupLine(1)), wait(5), append(groupLine(2)), wait(5)].flat();
+    const busy = makeAnswer(429, { failure: requestRefused(429, {}) });
+    const answer = (_: Buffer, at: number) => (at % 2 === 1 ? busy : makeAnswer(200));
+    expect((await follow(steps, { answer })).end).toEqual(["logged", undefined, 2, 2, 0, 0, 0, 0]);
+  });
+
+  it("reads the next file if a signal comes directly after a rename", async () => {
+    const next = (file: string) => {
+      renameSync(file, `${file}.old`);
+      writeFileSync(file, groupLine(2));
+    };
+    const { end } = await follow([append(groupLine(1)), next], { everyMs: 60_000 });
+    expect(end).toEqual(["logged", undefined, 2, 2, 0, 0, 0, 0]);
+  });
+
+  it("completes a group by its size or after --group-idle, and reports groups that grow afterwards", async () => {
+    const again = append(bare(1, 5));
+    const steps = [
+      ...[append(bare(1, 1)), wait(1), append(bare(1, 2)), wait(1), append(bare(2, 3)), wait(2), append(bare(2, 4))],
+      ...[again, wait(5)],
+    ].flat();
+    expect(await follow(steps, { groupIdleMs: 600, groupBy: ["group_id"] })).toEqual({
+      said: ["0: waiting", "2500: 1+2, 0 rejected", "3750: 3+4 5, 0 rejected"],
+      end: ["logged", undefined, 3, 3, 0, 0, 0, 0],
+      ...{ warnings: ["group-changed 5"], rejects: [], reward: 3 },
+    });
+    const [together, late] = [steps.filter((step) => step !== again), { groupIdleMs: 60_000 }];
+    expect(await follow(together, { ...late, groupSize: 2 })).toEqual({
+      said: ["0: waiting", "1750: 1+2, 0 rejected", "3000: 3+4, 0 rejected"],
+      end: ["logged", undefined, 2, 2, 0, 0, 0, 0],
+      ...{ warnings: [], rejects: [], reward: 2.5 },
+    });
+    expect(await follow(together, late)).toMatchObject({
+      said: ["0: waiting", "2250: 1+2, 0 rejected"],
+      warnings: ["incomplete-group"],
+    });
+    // A scattered group ends the run, which sends the complete groups.
+    expect(await follow(steps, { ...late, groupSize: 2 })).toMatchObject({
+      said: ["0: waiting", "1750: 1+2, 0 rejected", "2250: 3+4, 0 rejected"],
+      ...{ end: ["partial", "log-partial", 3, 2, 0, 0, 0, 1], warnings: ["incomplete-group"] },
+    });
+  });
+
+  it("writes invalid and refused groups to the rejects file once, and continues with the next file", async () => {
+    const next = (file: string) => {
+      renameSync(file, `${file}.old`);
+      writeFileSync(file, groupLine(5));
+    };
+    const steps = [
+      ...[append(groupLine(1), groupLine('"x"'), groupLine(2)), wait(5), append(groupLine('"y"'), groupLine(3))],
+      ...[wait(4), append(groupLine(4), groupLine(1)), next, wait(9)],
+    ].flat();
+    const failure = requestRefused(422, {});
+    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
+    const refusal = makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const answer = (body: Buffer) => (body.includes('"reward":2') ? refusal : makeAnswer(200));
+    expect(await follow(steps, { onInvalid: "skip", onRefused: "skip", answer })).toEqual({
+      said: [
+        ...["0: waiting", "1250: 1 2, 1 rejected", "1250: 1, 1 rejected", "2750: 3, 3 rejected", "3250: moved"],
+        ...["4000: 4 1, 3 rejected", "5250: 5, 3 rejected"],
+      ],
+      end: ["partial", "log-rejected", 8, 5, 0, 3, 0, 0],
+      warnings: [],
+      rejects: ['"x"', 2, '"y"'].map((reward) => groupLine(reward).trimEnd()),
+      reward: 2.8,
+    });
+    expect(await follow(steps, { answer })).toEqual({
+      said: ["0: waiting", "250: 1, 0 rejected"],
+      end: ["partial", "log-partial", 3, 1, 0, 0, 0, 2],
+      ...{ warnings: [], rejects: [], reward: 1.5 },
+    });
+  });
+});

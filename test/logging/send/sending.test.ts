@@ -1,0 +1,863 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { gzipSync } from "node:zlib";
+import fc from "fast-check";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Dataset } from "../../../src/dataset/index.ts";
+import { isFailure } from "../../../src/failure.ts";
+import { interrupted } from "../../../src/failures.ts";
+import { openDescriptorBytes } from "../../../src/input/source.ts";
+import { openRunLedger, openWrittenFiles } from "../../../src/logging/ledger/index.ts";
+import { canResend } from "../../../src/logging/send/attempt-request.ts";
+import { oneRequestTooLarge } from "../../../src/logging/send/failures.ts";
+import { type DeliverOptions, deliverGroups, type LogResult } from "../../../src/logging/send/index.ts";
+import { createEnvelope, planRequests } from "../../../src/logging/send/plan.ts";
+import { openRejects } from "../../../src/logging/send/rejects.ts";
+import { requestRefused } from "../../../src/wire/client/failures.ts";
+import type { Attempt, RetryBudget } from "../../../src/wire/client/index.ts";
+import { testHost } from "../../support/host.ts";
+import {
+  connectionReset,
+  filesOf,
+  hasZstd,
+  makeAnswer,
+  newFolder,
+  openRecordingClient,
+  read,
+  usualDelivery,
+} from "../../support/inputs.ts";
+import { hasPostgres, newDatabase } from "../../support/postgres.ts";
+
+const trajectory = (reward: unknown, more = "") => `{"messages_and_choices":[],"reward":${reward}${more}}`;
+const group = (...rewards: readonly unknown[]) =>
+  `{"trajectories":[${rewards.map((one) => trajectory(one)).join(",")}]}`;
+
+interface SendResult {
+  readonly bodies: readonly string[];
+  readonly result: LogResult;
+}
+
+/** Plans and sends a dataset, without a ledger by default. */
+const send = async (
+  dataset: Dataset,
+  {
+    limit = 2 ** 25,
+    answer,
+    host = testHost(),
+    ...more
+  }: {
+    limit?: number;
+    answer?: Parameters<typeof openRecordingClient>[0];
+    host?: ReturnType<typeof testHost>;
+  } & Partial<DeliverOptions> = {},
+): Promise<SendResult> => {
+  const client = openRecordingClient(answer);
+  const result = await deliverGroups(dataset, {
+    ...usualDelivery(),
+    host,
+    client: async () => client,
+    maxRequestBytes: limit,
+    ...more,
+  });
+  return { bodies: client.bodies.map((body) => body.toString()), result };
+};
+
+const groupsIn = (body: string): string => {
+  const opening = '{"split":"train","trajectory_groups":[';
+  expect(body.startsWith(opening)).toBe(true);
+  expect(body.endsWith("]}")).toBe(true);
+  return body.slice(opening.length, -2);
+};
+
+describe("a body", () => {
+  it("contains the bytes of a group in the file", async () => {
+    const odd =
+      '{ "trajectories" : [ {"reward":1e0, "messages_and_choices":[{"role":"user","content":"\\u00e9é\\/","content":"twice"}],"metadata":{"n":9007199254740993,"x":1E400}} ] ,"exceptions":[ ]}';
+    const { bodies } = await send(await read(filesOf(`\ufeff  ${odd}\t\r\n\r\n${group(1)}\r\n`)));
+    expect(bodies).toEqual([`{"split":"train","trajectory_groups":[${odd},${group(1)}]}`]);
+  });
+
+  it("contains bare trajectories byte for byte in groups", async () => {
+    const lines = [
+      '{"group_id":"a","reward":1,"messages_and_choices":[]}',
+      '{"messages_and_choices":[], "reward":2,"group_id":"a"}',
+    ];
+    const { bodies } = await send(await read(filesOf(`${lines.join("\n")}\n${trajectory(3)}`)));
+    expect(bodies).toEqual([
+      `{"split":"train","trajectory_groups":[{"trajectories":[${lines.join(",")}]},{"trajectories":[${trajectory(3)}]}]}`,
+    ]);
+  });
+
+  it("contains the other keys of a request in their spelling", async () => {
+    const text = `{"run" : {"id": 12345678901234567890}, "split":"train", "trajectory_groups":[${group(1)} , ${group(2)}],"n\\u0061me":1.0}`;
+    const { bodies } = await send(await read(filesOf(text)), { limit: 150 });
+    expect(bodies).toEqual(
+      [1, 2].map(
+        (reward) =>
+          `{"split":"train","trajectory_groups":[${group(reward)}],"run":{"id": 12345678901234567890},"n\\u0061me":1.0}`,
+      ),
+    );
+  });
+
+  it("contains the bytes of a pretty-printed document", async () => {
+    const text = JSON.stringify(JSON.parse(`[${group(1)},${group(2, 3)}]`), null, 2);
+    const { bodies } = await send(await read(filesOf(text)));
+    const inner = text.slice(1, -1).trim();
+    expect(groupsIn(bodies[0] ?? "")).toBe(inner.replace(/\},\s+\{\n {4}"traj/, '},{\n    "traj'));
+  });
+
+  it("is equal for files, standard input and compressed files", async () => {
+    const [plain = "", packed = ""] = filesOf(group(1), gzipSync(group(2)));
+    const dataset = await read([plain, "-", packed], { host: testHost({ stdin: group(3) }) });
+    expect((await send(dataset)).bodies.map(groupsIn)).toEqual([[group(1), group(3), group(2)].join(",")]);
+  });
+
+  it.skipIf(!hasZstd)("contains groups of plain, zstd and gzip files (skipped if Node has no zstd)", async () => {
+    const zstd = readFileSync("test/input/two-groups.jsonl.zst");
+    const [plain = "", gzip = "", packed = ""] = filesOf(group(1), gzipSync(group(2)), zstd);
+    const dataset = await read([plain, packed, gzip]);
+    expect((await send(dataset)).bodies.map(groupsIn)).toEqual([
+      [group(1), group(1, 0), group(0.5, 2), group(2)].join(","),
+    ]);
+  });
+
+  it("contains the trajectories of a --group-by group from any position", async () => {
+    const line = (id: number, reward: number) => trajectory(reward, `,"id":${id}`);
+    const dataset = await read(filesOf([line(1, 1), line(2, 2), line(1, 3)].join("\n"), line(2, 4)), { groupBy: "id" });
+    expect((await send(dataset)).bodies.map(groupsIn)).toEqual([
+      `{"trajectories":[${line(1, 1)},${line(1, 3)}]},{"trajectories":[${line(2, 2)},${line(2, 4)}]}`,
+    ]);
+  });
+
+  it("is complete for lines that are longer than any buffer", async () => {
+    const long = (size: number) => `{"trajectories":[${trajectory(1, `,"logs":["${"x".repeat(size)}"]`)}]}`;
+    const lines = [long(3_000_000), group(1), long(300_000), group(2), long(1_048_576)];
+    const { bodies } = await send(await read(filesOf(lines.join("\n"))));
+    expect(bodies.map(groupsIn).join() === lines.join()).toBe(true);
+  });
+
+  const checkBodies = async (numRuns: number): Promise<void> => {
+    const space = fc.constantFrom("", " ", "\t", " \t ");
+    const text = fc.string({ unit: fc.constantFrom("a", "é", "😀", "\\n", "\\u2028", "\u2028", "\\\\", '\\"', " ") });
+    const one = fc
+      .record({ content: text, reward: fc.constantFrom("0", "-1.50", "1e3", "1E-7", "0.1"), gap: space })
+      .map(
+        ({ content, reward, gap }) =>
+          `{${gap}"messages_and_choices":[${gap}{"role":"user","content":"${content}"}],"reward":${gap}${reward}${gap}}`,
+      );
+    const groups = fc.array(fc.tuple(fc.array(one, { minLength: 1, maxLength: 3 }), space), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    const lineEnd = fc.constantFrom("\n", "\r\n", "\n\n", "\r\n \r\n", " \n", " \t\r\n");
+    const limit = fc.constantFrom(1, 300, 700, 2000, 1_000_000);
+    const shape = fc.constantFrom("groups", "array", "trajectories", "request", "arrays");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.record({ groups, lineEnd, limit, shape, bom: fc.boolean(), packed: fc.boolean() }),
+        async (given) => {
+          const lines = given.groups.map(([own, gap]) => `{${gap}"trajectories":[${own.join(`${gap},`)}]}`);
+          const made = given.groups.map(
+            ([own]) => `{"trajectories":[${own.map((_, at) => withId(own, at)).join(",")}]}`,
+          );
+          const flat = given.groups.flatMap(([own], position) => own.map((_, at) => withId(own, at, position)));
+          const texts = {
+            groups: lines.join(given.lineEnd),
+            array: `[${lines.join(`,${given.lineEnd}`)}]`,
+            trajectories: flat.join(given.lineEnd),
+            request: `{"trajectory_groups":[${lines.join(` ,${given.lineEnd}`)}],"split":"train"}`,
+            arrays: lines.map((line) => `[${line}]`).join(given.lineEnd),
+          };
+          const content = Buffer.from((given.bom ? "\ufeff" : "") + texts[given.shape] + given.lineEnd);
+          const dataset = await read(filesOf(given.packed ? gzipSync(content) : content));
+          expect(dataset.problems.errors).toBe(0);
+          const { bodies, result } = await send(dataset, { limit: given.limit });
+          const wanted =
+            given.shape === "trajectories" ? made.map((_, at) => madeOf(given.groups[at]?.[0] ?? [], at)) : lines;
+          expect(bodies.map(groupsIn).join(",")).toBe(wanted.join(","));
+          expect(result.bytes).toBe(bodies.reduce((sum, body) => sum + Buffer.byteLength(body), 0));
+          for (const body of bodies) {
+            const alone = (JSON.parse(body) as { trajectory_groups: unknown[] }).trajectory_groups.length === 1;
+            expect(alone || Buffer.byteLength(body) <= given.limit).toBe(true);
+          }
+          expect(result).toMatchObject({
+            status: "logged",
+            groups: { read: lines.length, logged: lines.length, not_sent: 0 },
+          });
+        },
+      ),
+      { numRuns },
+    );
+  };
+
+  it("has the valid groups byte for byte and in order, for any shape of input and any limit", async () =>
+    await checkBodies(20));
+
+  it("has the valid groups byte for byte and in order, for any shape and any limit of 100 inputs", {
+    tags: "slow",
+  }, async () => {
+    await checkBodies(100);
+  });
+});
+
+/** A trajectory with the number of its group. */
+const withId = (own: readonly string[], at: number, position = 0): string =>
+  (own[at] ?? "").replace(/\}$/, `,"group_id":${position}}`);
+
+const madeOf = (own: readonly string[], position: number): string =>
+  `{"trajectories":[${own.map((_, at) => withId(own, at, position)).join(",")}]}`;
+
+describe("a plan", () => {
+  const plan = (dataset: Dataset, { limit, oneRequest }: { readonly limit: number; readonly oneRequest: boolean }) => {
+    const groups = Uint32Array.from({ length: dataset.groups.count }, (_, group) => group);
+    const envelope = createEnvelope(dataset, "train");
+    return planRequests(dataset, { envelope, groups, limit: { bytes: limit, isDiscovered: false }, oneRequest });
+  };
+  const planOf = async (rewards: readonly string[], limit: number) => {
+    const dataset = await read(filesOf(rewards.map((digits) => group(digits)).join("\n")));
+    const requests = plan(dataset, { limit, oneRequest: false });
+    const warnings = dataset.problems.counts.map(({ rule, count }) => `${rule} ${count}`);
+    return {
+      sizes: requests.map((request) => request.groups.length),
+      bytes: requests.map(({ bytes }) => bytes),
+      warnings,
+    };
+  };
+
+  it("is one request if it fits, to the byte", async () => {
+    const whole = (await planOf(["1", "2", "3"], 2 ** 25)).bytes[0] ?? 0;
+    expect((await planOf(["1", "2", "3"], whole)).sizes).toEqual([3]);
+    expect(await planOf(["1", "2", "3"], whole - 1)).toMatchObject({ sizes: [2, 1], warnings: ["split-requests 1"] });
+  });
+
+  it("has as few requests as possible, of near-equal size", async () => {
+    const rewards = Array.from({ length: 100 }, () => "1");
+    const { bytes } = await planOf(rewards.slice(0, 40), 2 ** 25);
+    expect((await planOf(rewards, bytes[0] ?? 0)).sizes).toEqual([34, 34, 32]);
+  });
+
+  it("puts a group over the limit into a request of its own, with a warning", async () => {
+    const long = `1${"0".repeat(200)}`;
+    expect(await planOf(["1", long, "1", "1"], 250)).toMatchObject({
+      sizes: [1, 1, 2],
+      warnings: ["split-requests 1", "group-over-limit 1"],
+    });
+  });
+
+  it("is refused for more than one request if oneRequest is set", async () => {
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
+    expect(() => plan(dataset, { limit: 120, oneRequest: true })).toThrow(
+      oneRequestTooLarge({ bytes: 155, limit: 120, requests: 2, tooLarge: false }),
+    );
+  });
+});
+
+describe("an unknown request", () => {
+  it("is not resent with resendLogged, even if the service is known to honor its key", () => {
+    const scope = { destination: "http://service/log", account: "default", model: "m", split: "train", batch: null };
+    const host = testHost();
+    const times = { firstTried: host.now(), lastTried: host.now(), attempts: 1, status: null, cause: null, calls: [] };
+    const request = {
+      input: "a.jsonl",
+      groups: 1,
+      bytes: 10,
+      key: "k",
+      dedupKeys: new Uint8Array(16),
+      envelopeDigest: "",
+    };
+    const entry = { id: "r1", state: "unknown" as const, scope, ...request, ...times };
+    const facts = {
+      runLedger: { honorsKeys: true, now: host.now },
+      hasIdempotencyKeys: true,
+      onUnknown: "leave" as const,
+    };
+    expect([false, true].map((resendLogged) => canResend(entry, { ...facts, resendLogged }))).toEqual([true, false]);
+  });
+});
+
+describe("one request", () => {
+  it("is sent even if the service refused a smaller request, which halves other requests", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const run = await openRunLedger(options, { destination: await options.destination(), input: "a.jsonl" });
+    await run.acquire();
+    await run.recordRefusedSize(150);
+    await run.close();
+    const dataset = await read(filesOf([1, 2].map((reward) => group(reward)).join("\n")));
+    const requests = async (oneRequest: boolean) =>
+      (await send(dataset, { ledger: options.ledger, oneRequest, resendLogged: true })).bodies.length;
+    expect(await requests(false)).toBe(2);
+    expect(await requests(true)).toBe(1);
+  });
+});
+
+describe.skipIf(!hasPostgres)("a request with a ledger in PostgreSQL", { tags: "database" }, () => {
+  const two = async () => await read(filesOf(`${group(1)}\n${group(2)}`));
+
+  it("begins after the outcome of the request before it is recorded", async () => {
+    const path = await newDatabase();
+    const holder = new pg.Client(path);
+    await holder.connect();
+    onTestFinished(async () => await holder.end());
+    const isWaitedFor =
+      "SELECT 1 FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+    let begun = 0;
+    let meanwhile: Promise<number> | undefined;
+    /** Delays the write of the first request's outcome until it is awaited; returns the requests begun by then. */
+    const hold = async (): Promise<number> => {
+      while ((await holder.query(isWaitedFor)).rowCount === 0) await setImmediate();
+      const { rows } = await holder.query("SELECT 1 FROM rollcall.request");
+      await holder.query("COMMIT");
+      return Math.max(begun, rows.length);
+    };
+    const answer = async (_: Buffer, at: number) => {
+      begun = at;
+      if (at === 1) {
+        await holder.query("BEGIN; SELECT 1 FROM rollcall.request FOR UPDATE");
+        meanwhile = hold();
+      }
+      return makeAnswer(200);
+    };
+    const { result } = await send(await two(), { limit: 120, ledger: { path, require: false }, answer });
+    expect([result.status, await meanwhile, begun]).toEqual(["logged", 1, 2]);
+  });
+
+  it("is not sent if the lease was lost before its body", async () => {
+    let elapsedMs = 0;
+    const client = openRecordingClient();
+    const attempt: typeof client.attempt = async (...asked) => {
+      // The machine sleeps for a minute, in which other runs may have taken the groups.
+      elapsedMs += 60_000;
+      return await client.attempt(...asked);
+    };
+    const result = await deliverGroups(await two(), {
+      ...usualDelivery(),
+      host: { ...testHost(), elapsed: () => elapsedMs },
+      ledger: { path: await newDatabase(), require: false },
+      maxRequestBytes: 120,
+      client: async () => ({ ...client, attempt }),
+    });
+    expect(client.bodies).toEqual([]);
+    expect(result).toMatchObject({ groups: { logged: 0, not_sent: 2 }, failure: { kind: "lease-lost" } });
+  });
+});
+
+const failure = requestRefused(400, {});
+
+describe("an outcome", () => {
+  const broken = (bodySent: boolean): Attempt => ({
+    kind: "broken",
+    isBodySent: bodySent,
+    code: "ECONNRESET",
+    failure: connectionReset,
+  });
+  /** Sends two requests. The second is answered with `second`, then with 200. */
+  const endOf = async (second: Attempt) => {
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const { result, bodies } = await send(dataset, {
+      limit: 120,
+      answer: (_, at) => (at === 2 ? second : makeAnswer(200)),
+    });
+    return [result.status, result.failure?.code, result.failure?.details.stoppedBy, bodies.length];
+  };
+
+  it("follows the table of outcomes in guarantees.md", async () => {
+    const rows: readonly (readonly [Attempt, readonly unknown[]])[] = [
+      [makeAnswer(204), ["logged", undefined, undefined, 2]],
+      [makeAnswer(200, { isCut: true, isBodySent: false }), ["logged", undefined, undefined, 2]],
+      [broken(false), ["logged", undefined, undefined, 3]],
+      [makeAnswer(429), ["logged", undefined, undefined, 3]],
+      [makeAnswer(408), ["logged", undefined, undefined, 3]],
+      [makeAnswer(503, { hasRetryAfter: true }), ["logged", undefined, undefined, 3]],
+      [makeAnswer(500, { isBodySent: false }), ["logged", undefined, undefined, 3]],
+      [makeAnswer(413, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(400, { failure }), ["partial", "partial", "refused", 2]],
+      [makeAnswer(302, { failure }), ["partial", "partial", "refused", 2]],
+      [broken(true), ["unknown", "unknown_outcome", "unavailable", 2]],
+      [makeAnswer(500, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [makeAnswer(503, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+      [makeAnswer(409, { failure }), ["unknown", "unknown_outcome", "refused", 2]],
+    ];
+    for (const [attempt, end] of rows) expect([attempt, await endOf(attempt)]).toEqual([attempt, end]);
+  });
+
+  it("is refused without a retry for every other client error", async () => {
+    const statuses = [401, 402, 403, 404, 405, 410, 411, 415, 417, 421, 422, 423, 424, 425, 426, 428, 431, 451];
+    const ends = await Promise.all(
+      statuses.map(async (status) => [status, ...(await endOf(makeAnswer(status, { failure })))]),
+    );
+    expect(ends).toEqual(statuses.map((status) => [status, "partial", "partial", "refused", 2]));
+  });
+
+  it("has the counts of logged, unknown and unsent groups", async () => {
+    const dataset = await read(filesOf([group(1), group(2, 3), group(4)].join("\n")));
+    const { result } = await send(dataset, {
+      limit: 120,
+      answer: (_, at) => (at === 2 ? broken(true) : makeAnswer(200)),
+    });
+    expect(result).toMatchObject({
+      groups: { read: 3, logged: 1, unknown: 1, not_sent: 1 },
+      trajectories: { read: 4, logged: 1, unknown: 2, not_sent: 1 },
+      failure: { message: expect.stringMatching(/^request 2 of 3 \(.*:2\) may or may not have been logged/) },
+    });
+  });
+
+  it("keeps the file that another program wrote to the path of the rejects in the meantime", async () => {
+    const dataset = await read(filesOf(`${group(1)}\n{"trajectories":1}`));
+    const [path = ""] = filesOf("mine");
+    const rejected = [{ group: 1, problems: [] }];
+    const file = openRejects(dataset, { path, written: openWrittenFiles(), redact: (json) => json });
+    await expect(file.append(rejected)).rejects.toMatchObject({ kind: "rejects-exist" });
+    expect([readFileSync(path, "utf8"), existsSync(`${path}.reasons`)]).toEqual(["mine", false]);
+  });
+
+  it("is final at --max-wait after the end of the first attempt", async () => {
+    let elapsedMs = 0;
+    const answer = (_: Buffer, at: number) => {
+      elapsedMs += 600;
+      return makeAnswer(at > 4 ? 200 : 429, { failure });
+    };
+    const host = { ...testHost(), elapsed: () => elapsedMs };
+    const { result, bodies } = await send(await read(filesOf(group(1))), { answer, host, maxWaitMs: 1000 });
+    expect([result.status, bodies.length]).toEqual(["not_sent", 3]);
+  });
+
+  it("has metrics without a refused group of bare trajectories", async () => {
+    const bare = (id: number, reward: number) => trajectory(reward, `,"group_id":${id}`);
+    const dataset = await read(filesOf([bare(1, 0), bare(1, 1), bare(2, 5), bare(2, 9)].join("\n")));
+    const answer = (body: Buffer) => makeAnswer(body.includes('"reward":9') ? 400 : 200, { failure });
+    const rejects = join(newFolder(), "rejects");
+    const { result } = await send(dataset, { answer, limit: 220, onRefused: "skip", rejects });
+    expect(result.groups).toMatchObject({ logged: 1, rejected: 1 });
+    expect(result.metrics).toMatchObject({ "train/reward": 0.5, "train/reward_std_dev": 0.5 });
+  });
+
+  it.each([
+    ["numbers", (loc: readonly (string | number)[]) => loc],
+    // Interface 7 writes positions as strings.
+    ["strings", (loc: readonly (string | number)[]) => loc.map(String)],
+  ])("is reported at the line of each problem of a 422 if its positions are %s", async (_, spelled) => {
+    const files = filesOf(
+      [trajectory(1, ',"group_id":1'), `  ${trajectory(2, ',"group_id":1,"logs":["é",{}]')}`, group(3, 4)].join("\n"),
+    );
+    const items = [
+      {
+        loc: ["body", "trajectory_groups", 0, "trajectories", 1, "logs", 1, "str"],
+        msg: "not a string",
+        type: "string_type",
+      },
+      { loc: ["body", "trajectory_groups", 1, "trajectories", 1, "tools"], msg: "Field required", type: "missing" },
+      { loc: ["body", "trajectory_groups", 9, "trajectories"], msg: "what", type: "x" },
+      { loc: ["header", "x-thing"], msg: "no", type: "x" },
+    ];
+    const body = Buffer.from(JSON.stringify({ detail: items.map((item) => ({ ...item, loc: spelled(item.loc) })) }));
+    const { result } = await send(await read(files), { answer: () => makeAnswer(422, { failure, body }) });
+    const second = trajectory(2, ',"group_id":1,"logs":["é",').length;
+    const third = `{"trajectories":[${trajectory(3)},`.length;
+    const common = { rule: "refused-by-service", severity: "error", from: "service" };
+    expect(result.failure?.details.problems).toMatchObject([
+      { ...common, file: files[0], line: 2, column: 2 + second, path: ["logs", 1, "str"], message: "not a string" },
+      {
+        ...common,
+        file: files[0],
+        line: 3,
+        column: third + 1,
+        path: ["trajectories", 1, "tools"],
+        message: "Field required",
+      },
+      { ...common, message: "body.trajectory_groups.9.trajectories: what" },
+      { ...common, message: "header.x-thing: no" },
+    ]);
+  });
+
+  it("is reported without positions of a 422 if the input is truncated in the meantime", async () => {
+    for (const left of [0, 40]) {
+      const [path = ""] = filesOf([group(1, 2), group(3, 4)].join("\n"));
+      const detail = [{ loc: ["body", "trajectory_groups", 1, "trajectories", 0, "tools"], msg: "what", type: "x" }];
+      const answer = () => {
+        truncateSync(path, left);
+        return makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+      };
+      const { result } = await send(await read([path]), { answer });
+      expect(result.failure?.details.problems).toMatchObject([
+        { rule: "refused-by-service", message: "body.trajectory_groups.1.trajectories.0.tools: what" },
+      ]);
+    }
+  });
+
+  it("is interrupted after a signal if nothing was in flight, and unknown if a body was sent", async () => {
+    const signal = interrupted({ signal: "SIGTERM" });
+    const files = filesOf(`${group(1)}\n${group(2)}`);
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    // Without a ledger, a rerun would log the first group again, if it was logged.
+    const cases = [[undefined, 200, false] as const, [ledger, 200, true] as const, [undefined, 429, true] as const];
+    for (const [own, status, retryable] of cases) {
+      const stop = new AbortController();
+      const { result } = await send(await read(files), {
+        ...{ limit: 120, ledger: own, host: { ...testHost(), signal: stop.signal } },
+        answer: () => {
+          stop.abort(signal);
+          return makeAnswer(status);
+        },
+      });
+      const isLogged = status === 200;
+      const failure = { kind: "interrupted", retryable, details: { unsent: !isLogged } };
+      const groups = { logged: Number(isLogged) };
+      expect(result).toMatchObject({ status: isLogged ? "partial" : "not_sent", failure, groups });
+    }
+    const during = await send(await read(files), { limit: 120, answer: () => broken(true) });
+    expect(during.result).toMatchObject({ status: "unknown", failure: { code: "unknown_outcome" } });
+  });
+
+  it("has the logged groups if an attempt ends with an unexpected error", async () => {
+    const answer = (_: Buffer, attempt: number) => {
+      if (attempt === 2) throw new TypeError("x is not a function");
+      return makeAnswer(200);
+    };
+    const { result } = await send(await read(filesOf(`${group(1)}\n${group(2)}\n${group(3)}`)), { limit: 120, answer });
+    expect(result.failure?.details).toMatchObject({
+      stoppedBy: "internal",
+      stack: expect.stringContaining("TypeError"),
+    });
+    expect(result).toMatchObject({ status: "unknown", groups: { logged: 1, unknown: 1, not_sent: 1 } });
+  });
+
+  it("has a warning for a reply that cannot be read", async () => {
+    const rules = async (attempt: Attempt) =>
+      (await send(await read(filesOf(group(1))), { answer: () => attempt })).result.warnings.map(({ rule }) => rule);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("<html>") }))).toEqual(["unreadable-response"]);
+    expect(await rules(makeAnswer(200, { isCut: true }))).toEqual(["unreadable-response"]);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("") }))).toEqual([]);
+    expect(await rules(makeAnswer(200, { body: Buffer.from("null") }))).toEqual([]);
+  });
+
+  it.each([
+    ['{"error":{"message":"no disk"}}', "no disk"],
+    ['{"error":{"n":5}}', '{"n":5}'],
+    ['{"call_ids":["a"],"errors":["no disk"]}', "no disk"],
+    ['{"detail":[{"loc":["body","split"],"msg":"bad","type":"x"}]}', "body.split: bad"],
+    ['[{"error":{"code":500,"message":"no disk"}}]', "no disk"],
+    ['{"object":"error","message":"no disk","code":500}', "no disk"],
+    ['{"success":false,"reason":"no disk"}', "no disk"],
+    ['{"status":500,"message":"no disk"}', "no disk"],
+    ['{"metrics":{},"call_ids":["a"],"error":null,"errors":[]}', undefined],
+    ['{"status":"ok","message":"logged","success":true,"code":200}', undefined],
+  ])("has a warning if the reply states an error (row %$)", async (body, said) => {
+    const answer = () => makeAnswer(200, { body: Buffer.from(body) });
+    const { result } = await send(await read(filesOf(group(1))), { answer });
+    const found = result.warnings.map(({ rule, message }) => [rule, message.split(" states an error: ")[1]]);
+    expect([result.status, ...found]).toEqual(["logged", ...(said === undefined ? [] : [["error-in-response", said]])]);
+  });
+});
+
+describe("the requests after a 413", () => {
+  it("have a lower limit in the next run if one group alone was too large", async () => {
+    const options = { ...usualDelivery(), ledger: { path: join(newFolder(), "ledger.db"), require: false } };
+    const { bodies } = await send(await read(filesOf(group(1))), {
+      ledger: options.ledger,
+      answer: () => makeAnswer(413),
+    });
+    const next = await openRunLedger(options, { destination: await options.destination(), input: "1.jsonl" });
+    onTestFinished(async () => await next.close());
+    await next.acquire();
+    expect(next.sizeLimit?.bytes).toBe(Math.ceil((bodies[0]?.length ?? 0) / 2));
+  });
+
+  it("have half of the refused bytes, for groups of any sizes", async () => {
+    const padded = (length: number) => group(`1,"logs":["${"x".repeat(length)}"]`);
+    // The first group is two bytes shorter than the others with their comma, which do not fit half of all bytes.
+    const first = padded(2 * group(2).length - 1 - padded(0).length);
+    const answer = (_: Buffer, at: number) => makeAnswer(at === 1 ? 413 : 200);
+    const { result, bodies } = await send(await read(filesOf([first, group(2), group(3)].join("\n"))), { answer });
+    expect([result.status, ...bodies.slice(1).map(groupsIn)]).toEqual(["logged", first, `${group(2)},${group(3)}`]);
+  });
+
+  it("have up to the largest size that the service accepted, also in the next run", async () => {
+    const sizes: string[] = [];
+    const answer = (body: Buffer) => {
+      const groups = JSON.parse(body.toString()).trajectory_groups.length;
+      sizes.push(groups > 3 ? `${groups},413` : String(groups));
+      return makeAnswer(groups > 3 ? 413 : 200);
+    };
+    const sizeOf = (groups: number) => group(10).length * groups + groups + 40;
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const run = async (from: number, groups: number) => {
+      const lines = Array.from({ length: groups }, (_, at) => group(from + at));
+      await send(await read(filesOf(lines.join("\n"))), { answer, limit: sizeOf(5), ledger });
+      return sizes.splice(0).join(" ");
+    };
+    expect(await run(10, 20)).toBe("5,413 3 2 3 3 3 3 3");
+    expect(await run(40, 24)).toBe("3 3 3 3 3 3 3 3");
+  });
+
+  it("cause no advice of a size that the service refused", async () => {
+    const ledger = { path: join(newFolder(), "ledger.db"), require: false };
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => makeAnswer(body.length > 220 ? 413 : 200);
+    await send(await read(file), { answer, ledger });
+    const again = {
+      ...usualDelivery(),
+      client: async () => openRecordingClient(),
+      ledger,
+      batch: "2",
+      maxRequestBytes: 120,
+    };
+    const split = await deliverGroups(await read(file), { ...again, dryRun: true });
+    expect(split.warnings).toMatchObject([
+      {
+        rule: "split-requests",
+        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
+      },
+    ]);
+    await expect(deliverGroups(await read(file), { ...again, oneRequest: true })).rejects.toMatchObject({
+      kind: "one-request-too-large",
+      details: {
+        hint: expect.stringMatching(
+          /^omit --one-request to send \d requests, because the service refused an earlier request as too large \(413\)$/,
+        ),
+      },
+    });
+  });
+
+  it("are split to the new limit before they are sent", async () => {
+    const rewards = Array.from({ length: 20 }, (_, at) => at);
+    const file = filesOf(rewards.map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => makeAnswer(body.length > 300 ? 413 : 200);
+    const { result, bodies } = await send(await read(file), { answer, limit: 500 });
+    expect(result).toMatchObject({ status: "logged", groups: { logged: 20 } });
+    expect(bodies.filter((body) => body.length > 300)).toHaveLength(1);
+    const taken = bodies.filter((body) => body.length <= 300);
+    expect(taken.map(groupsIn).join(",")).toBe(rewards.map((reward) => group(reward)).join(","));
+    // The plan had several requests, and one warning about them.
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toHaveLength(1);
+  });
+
+  it("keep the lower limit if the service refuses a group in between", async () => {
+    const rewards = Array.from({ length: 12 }, (_, at) => at);
+    const sizes: (readonly [number, number])[] = [];
+    const detail = [{ loc: ["body", "trajectory_groups", "1"], msg: "no", type: "x" }];
+    const refusal = makeAnswer(422, { failure, body: Buffer.from(JSON.stringify({ detail })) });
+    const answer = (body: Buffer) => {
+      const status = body.length > 300 ? 413 : body.includes(group(4)) ? 422 : 200;
+      sizes.push([JSON.parse(body.toString()).trajectory_groups.length, status]);
+      return status === 422 ? refusal : makeAnswer(status);
+    };
+    const dataset = await read(filesOf(rewards.map((reward) => group(reward)).join("\n")));
+    const rejects = join(newFolder(), "rejects");
+    const { result } = await send(dataset, { answer, limit: 500, onRefused: "skip", rejects });
+    expect(sizes.join(" ")).toBe("6,413 3,200 3,422 2,200 2,200 2,200 2,200");
+    expect(result).toMatchObject({ groups: { logged: 11, rejected: 1, not_sent: 0 }, rejectsFile: rejects });
+    expect(readFileSync(rejects, "utf8")).toBe(`${group(4)}\n`);
+  });
+
+  it("cause a warning if they were one request", async () => {
+    const file = filesOf([1, 2, 3, 4].map((reward) => group(reward)).join("\n"));
+    const answer = (body: Buffer) => makeAnswer(body.length > 220 ? 413 : 200);
+    const { result } = await send(await read(file), { answer });
+    expect(result.warnings.filter(({ rule }) => rule === "split-requests")).toMatchObject([
+      {
+        severity: "warning",
+        message: "the input needs 2 requests, and the service computes metrics for each request separately",
+        advice: "ask the operator for a larger limit, because the service refused a larger request (413)",
+      },
+    ]);
+    const strictness = { strict: false, allowed: new Set(["split-requests"]) };
+    const silent = await send(await read(file, { strictness }), { answer });
+    expect(silent.result.warnings.map(({ rule }) => rule)).not.toContain("split-requests");
+  });
+
+  it("end with a message about the request, or about the group that cannot be split", async () => {
+    const two = await send(await read(filesOf(`${group(1)}\n${group(2)}`)), {
+      answer: () => makeAnswer(413),
+      oneRequest: true,
+    });
+    expect(two.result.failure).toMatchObject({
+      kind: "request-too-large",
+      message: expect.stringMatching(/\(413\)/),
+    });
+    const [path = ""] = filesOf(`\n${group(1)}`);
+    const one = await send(await read([path]), { answer: () => makeAnswer(413) });
+    expect(one.result.failure?.details.where).toEqual({ file: path, line: 2 });
+  });
+});
+
+describe("a run of several requests", () => {
+  it("reports the logged groups, the outcome and the retry of a request after each change", async () => {
+    const told: string[] = [];
+    const dataset = await read(filesOf([1, 2, 3, 4, 5].map((reward) => group(reward)).join("\n")));
+    const statuses = [429, 200, 413, 200, 200, 400];
+    const failure = requestRefused(400, {});
+    const client = openRecordingClient((_, at) =>
+      makeAnswer(statuses[at - 1] ?? 200, statuses[at - 1] === 200 ? {} : { failure }),
+    );
+    const wait: RetryBudget["wait"] = async (_, next) => {
+      next?.onWait({ attempt: next.attempt, waitMs: 5, leftMs: 95 });
+      return true;
+    };
+    await send(dataset, {
+      limit: 160,
+      client: async () => ({ ...client, retryBudget: () => ({ wait }) }),
+      onProgress: ({ requests, of, bytes, ofBytes, groups, change }) => {
+        if (change === undefined) return;
+        const { outcome, retry, reason, failure: why, ...size } = change;
+        const next = retry === undefined ? "" : Object.values(retry).join("/");
+        const changed = [outcome, next, reason, why?.kind ?? "", size.groups, size.bytes].join(" ");
+        told.push(`${requests}/${of} ${bytes}/${ofBytes} ${groups}: ${changed}`);
+      },
+    });
+    expect(told).toEqual([
+      "0/3 0/407 0: not_processed 2/5/95 429 request-refused 2 155",
+      "1/3 155/407 2: logged  200  2 155",
+      "2/3 155/407 2: too_large  413 request-refused 2 155",
+      "3/5 252/407 3: logged  200  1 97",
+      "4/5 349/407 4: logged  200  1 97",
+      "5/5 349/407 4: refused  400 request-refused 1 97",
+    ]);
+  });
+
+  it("aborts the request in flight only at the second signal", async () => {
+    const [stop, urgent] = [new AbortController(), new AbortController()];
+    const host = { ...testHost(), signal: stop.signal, urgent: urgent.signal };
+    const aborted: boolean[] = [];
+    const client = openRecordingClient();
+    const attempt: typeof client.attempt = async (endpoint, asked) => {
+      const { signal } = asked;
+      stop.abort(interrupted({ signal: "SIGTERM" }));
+      aborted.push(signal?.aborted === true);
+      urgent.abort();
+      aborted.push(signal?.aborted === true);
+      return await client.attempt(endpoint, asked);
+    };
+    const dataset = await read(filesOf(`${group(1)}\n${group(2)}`));
+    const options = { ...usualDelivery(), host, maxRequestBytes: 120, client: async () => ({ ...client, attempt }) };
+    expect([(await deliverGroups(dataset, options)).groups, aborted]).toMatchObject([
+      { logged: 1, not_sent: 1 },
+      [false, true],
+    ]);
+  });
+});
+
+describe("a ledger that cannot be used", () => {
+  it("ends the run before its first request, and reports that nothing was sent", async () => {
+    const dataset = await read(filesOf(group(1)));
+    const sent = send(dataset, { ledger: { path: newFolder(), require: false }, answer: () => expect.unreachable() });
+    await expect(sent).rejects.toMatchObject({ code: "storage", details: { unsent: true } });
+  });
+});
+
+describe("a file that changes while it is sent", () => {
+  /** Sends two requests, and changes the file between them. */
+  const sendChanging = async (change: (path: string) => void) => {
+    const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
+    const old = new Date(2020, 1, 1);
+    utimesSync(path, old, old);
+    const { bodies, result } = await send(await read([path]), {
+      limit: 120,
+      answer: () => {
+        change(path);
+        return makeAnswer(200);
+      },
+    });
+    return [bodies.length, result.failure?.details.stoppedBy ?? "none", result.status];
+  };
+
+  it("stops the run before the next request", async () => {
+    const stopped = [1, "invalid_input", "partial"];
+    expect(await sendChanging((path) => writeFileSync(path, readFileSync(path, "utf8").replaceAll("2", "3")))).toEqual(
+      stopped,
+    );
+    expect(await sendChanging((path) => truncateSync(path, 10))).toEqual(stopped);
+  });
+
+  it("can grow without a change of the outcome", async () => {
+    expect(await sendChanging((path) => appendFileSync(path, `${group(9)}\n`))).toEqual([2, "none", "logged"]);
+  });
+
+  it("is compared with the checked bytes if its size and times reveal nothing", async () => {
+    const keepTimes = (path: string) => {
+      const { atime, mtime } = statSync(path);
+      writeFileSync(path, readFileSync(path, "utf8").replaceAll("2", "3"));
+      utimesSync(path, atime, mtime);
+    };
+    expect(await sendChanging(keepTimes)).toEqual([1, "invalid_input", "partial"]);
+    expect(
+      await sendChanging((path) => writeFileSync(path, `${readFileSync(path, "utf8").replaceAll("2", "3")}more`)),
+    ).toEqual([1, "invalid_input", "partial"]);
+  });
+
+  it.each([
+    ["with other groups", `${group(3)}\n`, ["input-replaced"]],
+    ["of the same length, with other groups", `${group(1)}\n${group(3)}\n`, ["input-replaced"]],
+  ])("is sent with the checked content if another file %s replaces it", async (_, other, rules) => {
+    const [path = "", next = ""] = filesOf(`${group(1)}\n${group(2)}\n`, other);
+    const answer = () => {
+      if (existsSync(next)) renameSync(next, path);
+      return makeAnswer(200);
+    };
+    const { bodies, result } = await send(await read([path]), { limit: 120, answer });
+    const told = result.warnings.map(({ rule }) => rule).filter((rule) => rule !== "split-requests");
+    expect([bodies.length, result.status, told]).toEqual([2, "logged", rules]);
+    expect(bodies.join("")).toContain(group(2));
+  });
+
+  it("is sent with the checked content if it is deleted", async () => {
+    const [path = ""] = filesOf(`${group(1)}\n${group(2)}\n`);
+    const answer = () => {
+      rmSync(path, { force: true });
+      return makeAnswer(200);
+    };
+    const { bodies, result } = await send(await read([path]), { limit: 120, answer });
+    expect([bodies.length, result.status]).toEqual([2, "logged"]);
+    expect(result.warnings.map(({ rule }) => rule)).toEqual(["split-requests"]);
+  });
+
+  it("ends the run with invalid_input if nothing was logged", async () => {
+    const [path = ""] = filesOf(group(1));
+    const dataset = await read([path]);
+    writeFileSync(path, group(2));
+    const { result } = await send(dataset);
+    expect(result.failure !== undefined && isFailure(result.failure, "input-changed")).toBe(true);
+  });
+
+  it("leaves no rejects file that differs from the rejected groups", async () => {
+    for (const left of ["", "z".repeat(500)]) {
+      const [path = ""] = filesOf([group(1), group('"x"')].join("\n"));
+      const answer = () => {
+        writeFileSync(path, left);
+        return makeAnswer(200);
+      };
+      const { result } = await send(await read([path]), { answer, onInvalid: "skip" });
+      expect(result).toMatchObject({ groups: { logged: 1, rejected: 1 } });
+      expect(result.failure).toMatchObject({ kind: "log-partial", details: { stoppedBy: "invalid_input" } });
+      expect(existsSync(`${path}.rejected`)).toBe(false);
+    }
+  });
+
+  it("ends the run without an unknown request if it becomes unreadable", async () => {
+    const [path = ""] = filesOf(group(1));
+    const dataset = await read([path]);
+    const [source] = dataset.sources;
+    if (source === undefined) throw new Error("nothing was opened");
+    // The system reads nothing from a descriptor for writing.
+    const descriptor = openSync(path, "a");
+    onTestFinished(() => closeSync(descriptor));
+    const bytes = openDescriptorBytes({ descriptor, name: path, size: source.bytes.size });
+    expect(() => bytes.read(Buffer.alloc(1), 0)).toThrow(`read error in ${path}`);
+    const { result } = await send({ ...dataset, sources: [{ ...source, bytes }] });
+    expect(result.groups).toMatchObject({ not_sent: 1, unknown: 0 });
+    expect(result.failure).toMatchObject({ kind: "input-unreadable", message: expect.stringContaining(path) });
+  });
+});
